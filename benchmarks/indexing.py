@@ -22,7 +22,7 @@ from benchmarks.sources import abstracts
 from engine.config import ROOT
 from engine.corpora.indexing import encode_batch
 from engine.encode.backends import TorchBackend
-from engine.encode.loaders import _locate, load_encoder, projection
+from engine.encode.loaders import load_encoder, locate, projection
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.presets import NO_PROMPTS
 from engine.ingest import open_source, unique_documents
@@ -111,7 +111,7 @@ def _fresh_model() -> Any:
     """The embedded model as sentence-transformers loads it: float32, default settings."""
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(_locate(EMBEDDED)[0], device="cpu")
+    return SentenceTransformer(locate(EMBEDDED)[0], device="cpu")
 
 
 def late_interaction_model(transformer: Any, dimension: int, *, embedded: bool) -> Any:

@@ -39,6 +39,7 @@ from engine.search.finding import find_documents
 from engine.search.queries import parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
@@ -71,6 +72,7 @@ class Explorer(ForPerson):
         builds: test collections made from a corpus and an attribute of its documents.
         reader: questions answered from the documents, where a model is connected.
         scenarios: what documents are of use for, written beforehand.
+        pair_grading: pairs of documents graded by aspect, for an encoder to learn from.
         person: for whom it acts; see :meth:`acting_as`.
         systems: those that every corpus has; :meth:`systems_of` has those of one.
         known_systems: all that a corpus may have.
@@ -106,6 +108,7 @@ class Explorer(ForPerson):
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
         self.collections = CollectionStore(self._ledger, self.library)
         self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
+        self.pair_grading = PairGrading(self._ledger, self.settings, self.library)
         self.builds = CollectionBuilds(
             self.home, self._ledger, self.settings, self.library, self.annotation
         )

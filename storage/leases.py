@@ -125,7 +125,7 @@ def _line(visit: str, lease: Lease) -> bytes:
 
 def _read(file: Path) -> dict[str, Lease]:
     """What the file holds; nothing when it is missing or damaged: then items are leased anew."""
-    with suppress(OSError, ValueError, TypeError):
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         return dict(map(_lease, file.read_bytes().splitlines()))
     return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Generic, TypeVar
@@ -13,6 +14,9 @@ Opened = TypeVar("Opened")
 
 class Turns(Generic[Opened]):
     """One thread at a time has what is opened; it stays open for the next that waits already.
+
+    Threads have it in the order in which they came: one that comes again at once does not get
+    ahead of those that wait.
 
     Nothing is open while no thread has it or waits for it. Other processes, which can only open
     it while it is closed here, get their turn: it is closed after a while, for a moment.
@@ -28,8 +32,9 @@ class Turns(Generic[Opened]):
         self, open_: Callable[[ExitStack, float], Opened], seconds: float, pause: float
     ) -> None:
         self._open, self._seconds, self._pause = open_, seconds, pause
-        self._free = threading.Condition()
-        self._taken, self._waiting = False, 0
+        self._lock = threading.Lock()
+        self._taken = False  # as long as a thread waits, too
+        self._waiting: deque[threading.Event] = deque()
         self._held: tuple[Opened, ExitStack] | None = None
         self._since = 0.0
 
@@ -58,33 +63,43 @@ class Turns(Generic[Opened]):
         return self._held[0]
 
     def _enter(self, deadline: float) -> None:
-        with self._free:
-            self._waiting += 1
-            try:
-                timeout = max(0.0, deadline - time.monotonic())
-                if not self._free.wait_for(lambda: not self._taken, timeout):
-                    raise TimeoutError
+        with self._lock:
+            if not self._taken:
                 self._taken = True
-            finally:
-                self._waiting -= 1
-                if not self._taken and not self._waiting:  # it was kept open for this thread
-                    self._close()
+                return
+            turn = threading.Event()
+            self._waiting.append(turn)
+        try:
+            turn.wait(max(0.0, deadline - time.monotonic()))
+        except BaseException:
+            if not self._gives_up(turn):
+                self._leave()
+            raise
+        if self._gives_up(turn):
+            raise TimeoutError
+
+    def _gives_up(self, turn: threading.Event) -> bool:
+        """Wait no longer; False when the turn has come."""
+        with self._lock:
+            if not turn.is_set():
+                self._waiting.remove(turn)
+            return not turn.is_set()
 
     def _leave(self) -> None:
-        """Hand over to a thread that waits, or close."""
+        """Hand over to the thread that has waited longest, or close."""
         try:
-            with self._free:
-                kept = self._waiting and time.monotonic() - self._since < self._seconds
+            kept = self._waiting and time.monotonic() - self._since < self._seconds
             if not kept and self._held is not None:
                 self._close()
                 if self._waiting:
                     time.sleep(self._pause)
         finally:
-            with self._free:
-                self._taken = False
-                if not self._waiting:
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._taken = False
                     self._close()
-                self._free.notify()
 
     def _close(self, error: BaseException | None = None) -> None:
         if self._held is not None:

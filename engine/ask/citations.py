@@ -15,11 +15,11 @@ from engine.types.reading import AnswerPart, Citation, GivenPassage
 
 _NUMBERS = r"\d{1,4}(?:\s*(?:,|;|&|-|–|and)\s*\d{1,4})*"
 _GROUP = re.compile(
-    rf"[ \t]*[\[【]\s*(?:\^|passages?\s+)?({_NUMBERS})\s*(?:†[^\]】\n]{{0,40}})?[\]】]",
+    rf"(?<![ \t])[ \t]*[\[【]\s*(?:\^|passages?\s+)?({_NUMBERS})\s*(?:†[^\]】\n]{{0,40}})?[\]】]",
     re.IGNORECASE,
 )
 """[1], [1, 3], [2-4], [passage 1]; some models write 【1†source】 whatever they are told."""
-_BEGUN = re.compile(r"[ \t]*(?:[\[【][^\]】\n]{0,24})?$")
+_BEGUN = re.compile(r"(?<![ \t])[ \t]*(?:[\[【][^\]】\n]{0,24})?$")
 """What may yet become a citation when more of a streamed answer has come."""
 _RANGE = re.compile(r"(\d{1,4})\s*[-–]\s*(\d{1,4})")
 _WIDEST = 20

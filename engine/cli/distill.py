@@ -1,4 +1,4 @@
-"""``seedlens distill``: teach a small model to write scenarios as a large one does."""
+"""``seedlens distill``: teach a small model what a large one answered."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from engine.cli.common import json_option, open_explorer
+from engine.cli.distill_aspects import aspects
 from engine.cli.model import INTERRUPTED
 from engine.cli.terminal import bar_of, print_json, stop_requested
 from engine.scenarios.training import Distilled, Training
@@ -16,7 +17,27 @@ from engine.scenarios.training import Distilled, Training
 PAPER = Training()
 
 
-@click.command()
+class _Distilling(click.Group):
+    """``distill NAME`` stands for ``distill scenarios NAME``, which it was called at first."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["scenarios", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Distilling)
+def distill() -> None:
+    """Teach a small model what a large one answered.
+
+    Needs the extra: pip install 'seedlens[distill]'.
+    """
+
+
+distill.add_command(aspects)
+
+
+@distill.command("scenarios")
 @click.argument("name")
 @click.option(
     "--base",
@@ -54,14 +75,13 @@ PAPER = Training()
 @click.option("--dropout", type=float, default=PAPER.dropout, show_default=True, help="Of LoRA.")
 @click.option("--random-seed", "seed", type=int, default=PAPER.seed, show_default=True)
 @json_option
-def distill(
+def scenarios_(
     name: str, base: str, out: Path, limit: int | None, as_json: bool, **values: float
 ) -> None:
     """Teach a small model from the scenarios that a language model wrote for corpus NAME.
 
     The small one can then write for whole collections at no cost per document:
     seedlens scenarios NAME --distilled FOLDER. The defaults are those of SPIKE's paper.
-    Needs the extra: pip install 'seedlens[distill]'.
     """
     from engine.scenarios.distillation import check_folder, need_extra
     from engine.scenarios.distillation import distill as train

@@ -15,7 +15,7 @@ import torch
 
 from engine.config import ASSETS
 from engine.encode.backends import choose_backend
-from engine.encode.models import LoadedModel, apply_modules, fingerprint, load_model
+from engine.encode.models import DIRECTIONS, LoadedModel, apply_modules, fingerprint, load_model
 from engine.encode.one_pass import ModelParts, OnePassEncoder
 from engine.encode.presets import Preset, resolve
 from engine.errors import ModelMissingError
@@ -60,7 +60,7 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
 def _load(source: str, bulk: bool) -> OnePassEncoder:
     _quieten()
     preset, location = resolve(source)
-    folder, published = _locate(location)
+    folder, published = locate(location)
     try:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
@@ -106,7 +106,11 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
     if model.projection:
         own = functools.partial(apply_modules, model.projection, "token_embeddings")
         return lambda states: unit(own(states))
-    matrix = projection(model.width, embedded=embedded)
+    matrix = model.directions
+    if matrix is None:
+        matrix = projection(model.width, embedded=embedded)
+    if matrix.ndim != 2 or len(matrix) != model.width:
+        raise ValueError(f"its {DIRECTIONS} is no matrix of {model.width} rows")
     return lambda states: unit(states @ matrix)
 
 
@@ -138,7 +142,7 @@ def _quieten() -> None:
     warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)
 
 
-def _locate(source: str) -> tuple[str, str]:
+def locate(source: str) -> tuple[str, str]:
     """Where to load ``source`` from, and the checked hash of the embedded weights."""
     if source != EMBEDDED:
         looks_like_path = os.sep in source and (source.startswith((os.sep, ".", "~")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -19,6 +19,10 @@ _INSTRUCT = re.compile(r"Instruct: .*?(?=\n)")
 """The fixed instruction in the query prompt of models that take another in its place."""
 
 
+DIRECTIONS = "projection.npy"
+"""A (width, p) matrix beside a model that was trained from one with fitted directions."""
+
+
 @dataclass(frozen=True)
 class LoadedModel:
     """A model in the parts that the one-pass encoder works with.
@@ -28,6 +32,8 @@ class LoadedModel:
         head: modules after pooling, on "sentence_embedding".
         projection: a PyLate model's own modules, on "token_embeddings"; () for none.
         decoder: made to write; large, as a rule.
+        directions: (width, p), what makes late-interaction vectors of token states; None for
+            those that :func:`engine.encode.loaders.projection` gives.
     """
 
     tokenizer: Any
@@ -45,6 +51,7 @@ class LoadedModel:
     query_network: torch.nn.Module | None = None
     bidirectional: bool = False
     decoder: bool = False
+    directions: FloatArray | None = None
 
 
 def load_model(location: str, preset: Preset | None) -> LoadedModel:
@@ -73,6 +80,8 @@ def fingerprint(model: LoadedModel) -> str:
         "modules": [_describe(module) for module in (*model.head, *model.projection)],
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    if model.directions is not None:
+        digest.update(np.ascontiguousarray(model.directions).data)
     query = () if model.query_network is None else (model.query_network,)
     for module in (model.network, *query, *model.head, *model.projection):
         for name, tensor in sorted(module.state_dict().items()):
@@ -124,10 +133,21 @@ def _limit(network: torch.nn.Module, wanted: int | None) -> int:
 def _own(location: str) -> LoadedModel:
     """A sentence-transformers model: its pooling, its layers after that, its prompts."""
     from sentence_transformers import SentenceTransformer
+
+    local = Path(location).is_dir()
+    model = SentenceTransformer(location, device="cpu", local_files_only=local)
+    return replace(parts_of(model), directions=read_directions(location))
+
+
+def parts_of(model: Any) -> LoadedModel:
+    """The parts of a ``SentenceTransformer``, which go on being its own.
+
+    Raises:
+        ValueError: it does not begin with a transformer, or pools in a way of its own.
+    """
     from sentence_transformers.models import Normalize, Transformer
     from sentence_transformers.models import Pooling as PoolingModule
 
-    model = SentenceTransformer(location, device="cpu", local_files_only=Path(location).is_dir())
     transformer, *rest = model.children()
     if not isinstance(transformer, Transformer):
         raise ValueError(f"it begins with {type(transformer).__name__}, not with a transformer")
@@ -145,6 +165,15 @@ def _own(location: str) -> LoadedModel:
         head=tuple(m.float() for m in rest if not isinstance(m, (PoolingModule, Normalize))),
         decoder=_is_causal(transformer.auto_model),
     )
+
+
+def read_directions(location: str) -> FloatArray | None:
+    """The matrix of :data:`DIRECTIONS`, None where there is none; ValueError for another file."""
+    file = Path(location) / DIRECTIONS
+    if not file.is_file():
+        return None
+    matrix: FloatArray = np.load(file, allow_pickle=False).astype(np.float32)
+    return matrix
 
 
 def _own_prompts(named: dict[str, str], *, pooled: bool) -> Prompts:

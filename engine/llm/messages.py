@@ -29,12 +29,17 @@ Words = Annotated[
 LEAST_MASS = 0.5
 """Probability that the choices must have together for their shares to mean something."""
 _TAG = "(?:think|thinking|reasoning|thought)"
-_REASONING = re.compile(
-    r"<(think|thinking|reasoning|thought)>.*?</\1>"
-    r"|<\|channel\|>analysis.*?<\|channel\|>final<\|message\|>"
-    r"|\[THINK\].*?\[/THINK\]",
-    re.DOTALL | re.IGNORECASE,
-)
+_CLOSES = {
+    **{f"<{name}>": f"</{name}>" for name in ("think", "thinking", "reasoning", "thought")},
+    "<|channel|>analysis": "<|channel|>final<|message|>",
+    "[think]": "[/think]",
+}
+"""How reasoning begins, and how it ends then."""
+_BEGINS = re.compile("|".join(map(re.escape, _CLOSES)), re.IGNORECASE | re.ASCII)
+_ENDS = {
+    opening: re.compile(re.escape(closing), re.IGNORECASE | re.ASCII)
+    for opening, closing in _CLOSES.items()
+}
 _UNTIL_CLOSED = re.compile(rf"^.*</{_TAG}>", re.DOTALL | re.IGNORECASE)
 _OPENING = re.compile(rf"<{_TAG}>|\[THINK\]", re.IGNORECASE)
 _AROUND = " \t\r\n\"'`*_()[]{}.:“”‘’Ġ▁"
@@ -43,9 +48,10 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"\[?\d{1,4}\]?(?:\s*>\s*\[?\d{1,4}\]?)+")
-_BLOCK = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
+_FENCE = "```"
 _OPENINGS = ("<think>", "<thinking>", "<reasoning>", "<thought>", "[think]")
 _LONGEST_OPENING = max(map(len, _OPENINGS))
+_LONGEST_CLOSING = 1 + _LONGEST_OPENING
 _CLOSING = re.compile(rf"</{_TAG}>|\[/THINK\]", re.IGNORECASE)
 MOST_TOKENS = 1000
 QUOTED_RULE = """\
@@ -157,8 +163,25 @@ def without_reasoning(text: str) -> str:
     >>> without_reasoning("<think>Is it A")
     ''
     """
-    text = _UNTIL_CLOSED.sub("", _REASONING.sub("", text))
+    text = _UNTIL_CLOSED.sub("", _without_pairs(text))
     return "" if _OPENING.search(text) else text.strip()
+
+
+def _without_pairs(text: str) -> str:
+    """The text without reasoning that begins and ends; takes time that grows with its length."""
+    kept, at = [], 0
+    endless: set[str] = set()
+    for opening in _BEGINS.finditer(text):
+        sign = opening[0].lower()
+        if opening.start() < at or sign in endless:
+            continue
+        end = _ENDS[sign].search(text, opening.end())
+        if end is None:  # nor do those of its kind that follow it
+            endless.add(sign)
+        else:
+            kept.append(text[at : opening.start()])
+            at = end.end()
+    return "".join((*kept, text[at:]))
 
 
 class ReasoningFilter:
@@ -166,6 +189,7 @@ class ReasoningFilter:
 
     def __init__(self) -> None:
         self._held = ""
+        self._reasons = False
         self._begun = False
 
     def add(self, piece: str) -> str:
@@ -173,21 +197,29 @@ class ReasoningFilter:
         if self._begun:
             return piece
         self._held += piece
-        head = self._held.lstrip()[:_LONGEST_OPENING].lower()
-        if any(opening.startswith(head) for opening in _OPENINGS):
-            return ""  # it may yet become an opening
-        shown = self._answer() if head.startswith(_OPENINGS) else self._held.lstrip()
+        if not self._reasons:
+            self._held = self._held.lstrip()
+            head = self._held[:_LONGEST_OPENING].lower()
+            if any(opening.startswith(head) for opening in _OPENINGS):
+                return ""  # it may yet become an opening
+            self._reasons = head.startswith(_OPENINGS)
+        shown = self._answer() if self._reasons else self._held
         self._begun = bool(shown)
         return shown
 
     def rest(self) -> str:
         """What was held back and turned out to be no reasoning."""
-        held = "" if self._begun else self._held.strip()
+        held = "" if self._begun or self._reasons else self._held.strip()
         return "" if held.lower().startswith(_OPENINGS) else held
 
     def _answer(self) -> str:
+        """What stands behind the reasoning; of the reasoning, what may be its end is held."""
         end = _CLOSING.search(self._held)
-        return self._held[end.end() :].lstrip() if end else ""
+        if end is None:
+            self._held = self._held[-_LONGEST_CLOSING:]
+            return ""
+        self._held = self._held[end.start() :]
+        return self._held[end.end() - end.start() :].lstrip()
 
 
 def read_choice(text: str, choices: Sequence[str]) -> str | None:
@@ -241,8 +273,9 @@ def read_order(text: str, count: int, *, incomplete: bool = False) -> list[int] 
 def json_text(text: str) -> str:
     """The answer without reasoning and without a code block around it."""
     answer = without_reasoning(text)
-    block = _BLOCK.match(answer)
-    return block[1] if block else answer
+    if len(answer) < 2 * len(_FENCE) or not (answer.startswith(_FENCE) and answer.endswith(_FENCE)):
+        return answer
+    return answer[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
 
 
 def read_object(text: str) -> dict[str, Any] | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from engine.llm.endpoint_errors import MOST_CHARS
 from engine.llm.messages import Reply, read_choice
+from engine.types.limits import MOST_REPORTED
 
 
 class StreamedReply:
@@ -33,7 +36,7 @@ class StreamedReply:
         usage = chunk.get("usage") or {}
         self.used = _used(usage) or self.used
         details = usage.get("completion_tokens_details") or {}
-        self._model = str(chunk.get("model") or self._model)
+        self._model = str(chunk.get("model") or self._model)[:MOST_CHARS]
         choices = chunk["choices"]
         if not choices:  # the last chunk may carry the usage alone
             self.complete = self.complete or bool(usage)
@@ -69,16 +72,22 @@ def _text(content: Any) -> str:
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
-    sent = usage.get("prompt_tokens")
-    return (sent, int(usage.get("completion_tokens") or 0)) if isinstance(sent, int) else None
+    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
+    if not isinstance(sent, int) or not isinstance(answered, int | float):
+        return None
+    if not (0 <= sent <= MOST_REPORTED and 0 <= answered <= MOST_REPORTED):
+        return None  # less than nothing would be given back to whoever has a budget
+    return sent, int(answered)
 
 
 def _options(
     tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
 ) -> tuple[tuple[str, float], ...]:
-    """The alternatives at the first token that spells one of the choices."""
-    for token in tokens:
-        if read_choice(token["token"], choices) is not None:
-            top = token.get("top_logprobs") or []
-            return tuple((str(o["token"]), float(o["logprob"])) for o in top)
+    """The alternatives at the first token that spells one of the choices; none where they cannot
+    be read, for the answer stands without them."""
+    with suppress(TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        for token in tokens:
+            if read_choice(token["token"], choices) is not None:
+                top = token.get("top_logprobs") or []
+                return tuple((str(o["token"]), float(o["logprob"])) for o in top)
     return ()

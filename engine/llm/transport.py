@@ -36,6 +36,11 @@ from engine.types.limits import ANSWER_BYTES, ANSWER_BYTES_PER_TOKEN, ANSWER_CHA
 
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"
+UNREADABLE = (
+    *(ValueError, TypeError, AttributeError, LookupError),
+    *(OverflowError, RecursionError),  # JSON knows infinite numbers, and may be nested deeply
+)
+"""What reading something raises that is no chat completion."""
 QUEUE_FACTOR = 10
 """So many timeouts a request waits for its answer to begin, at most, while others are answered."""
 _STREAM_USAGE = re.compile(r"stream_options|include_usage")
@@ -134,7 +139,7 @@ class Transport:
                 page = await self._client.models.list()
                 return [_card(model.model_dump()) for model in page.data]
         # Anything may come back where nothing is promised; not knowing is no failure.
-        except (openai.OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, KeyError):
+        except (openai.OpenAIError, TimeoutError, *UNREADABLE):
             return []
 
     def _attempts(self) -> tenacity.AsyncRetrying:
@@ -199,7 +204,7 @@ class Transport:
                 failure = broken_off(self.endpoint)
         except (openai.OpenAIError, TimeoutError, OSError) as error:
             failure = self._explained(error)
-        except (ValueError, TypeError, AttributeError, IndexError, KeyError):
+        except UNREADABLE:
             failure = garbled(self.endpoint)
         finally:
             meter.settle(tokens, answer.used, answered=answer.size > 0)

@@ -94,3 +94,6 @@ ANSWER_BYTES = 256 * 1024
 REPLY_BYTES = 16 * MEGABYTE
 """Everything else that an endpoint sends: the list of its models (hundreds, 1 MB), errors, and
 whole answers where it does not stream."""
+MOST_REPORTED = 10**9
+"""Tokens that a request is said to have taken, its texts or its answer; beyond it, and below 0, no
+report is believed, and the estimate counts."""

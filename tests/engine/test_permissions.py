@@ -112,6 +112,7 @@ MAY: dict[str, dict[str, str]] = {
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },
+    "pair_grading": {"operator": "estimate run"},
     "reader": {
         "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
     },

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 
 import pytest
 
@@ -34,7 +35,7 @@ class Door:
             inside()
 
     def waiting(self, count: int) -> Callable[[], bool]:
-        return lambda: self.turns._waiting == count
+        return lambda: len(self.turns._waiting) == count
 
 
 def start(work: Callable[[], object]) -> threading.Thread:
@@ -119,3 +120,24 @@ def test_many_threads_with_little_patience_never_leave_it_open() -> None:
     for thread in threads:
         thread.join()
     assert door.opened == door.closed > 0
+
+
+def test_threads_have_it_in_the_order_in_which_they_came() -> None:
+    door = Door()
+    order: list[str] = []
+
+    def come_again_at_once() -> None:
+        def let_two_others_come() -> None:
+            for count, name in enumerate(("second", "third"), start=1):
+                others.append(start(partial(door.take, partial(order.append, name))))
+                wait_until(door.waiting(count), what="a thread that waits")
+
+        door.take(let_two_others_come)
+        for _ in range(3):
+            door.take(lambda: order.append("again"))
+
+    others: list[threading.Thread] = []
+    come_again_at_once()
+    for thread in others:
+        thread.join()
+    assert order[:2] == ["second", "third"]

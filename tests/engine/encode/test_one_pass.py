@@ -48,7 +48,7 @@ def parts() -> tuple[Any, Any]:
     """The embedded model once more, in float32, as its own library loads it."""
     from sentence_transformers import SentenceTransformer
 
-    folder, _ = loaders._locate(EMBEDDED)
+    folder, _ = loaders.locate(EMBEDDED)
     model = SentenceTransformer(folder, device="cpu")
     return model, model[0]
 

@@ -1,0 +1,1 @@
+"""An encoder that learns from pairs of documents which aspects are alike."""

@@ -1,0 +1,135 @@
+"""Pairs of documents that a model graded by aspect, and an encoder that was trained on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import BadInputError
+from engine.types.models import Estimate, ModelRunReport
+
+DOCUMENTS, CANDIDATES = 60, 8
+"""Documents that are compared with others, and how many others for each of their aspects."""
+MOST_CANDIDATES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PairRequest:
+    """Pairs to be graded.
+
+    Attributes:
+        documents: seeds, sampled from the corpus; the same ones, and more, with a larger number.
+        candidates: for each aspect of a seed, half of them the nearest by that aspect, half by
+            the whole document.
+
+    Raises:
+        BadInputError: a number that cannot be.
+    """
+
+    corpus: str
+    documents: int = DOCUMENTS
+    candidates: int = CANDIDATES
+
+    def __post_init__(self) -> None:
+        if self.documents < 1:
+            raise BadInputError("At least 1 document has to be compared with others.")
+        if not 2 <= self.candidates <= MOST_CANDIDATES:
+            raise BadInputError(
+                f"The number of candidates is {self.candidates}.",
+                f"Use 2 to {MOST_CANDIDATES}.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PairEstimate(Estimate):
+    """What a request will take at most; one question for each aspect of a seed.
+
+    Attributes:
+        documents: seeds that have an aspect.
+        questions: aspects of seeds.
+    """
+
+    request: PairRequest
+    documents: int
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class AspectGroup:
+    """How alike in one aspect a seed and some other documents are.
+
+    Attributes:
+        aspect: its key.
+        grades: doc_id -> 0 (not alike) to 3 (the same).
+    """
+
+    seed: str
+    aspect: str
+    grades: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport(ModelRunReport):
+    """What a run graded; ``groups`` in the order in which they were asked about."""
+
+    request: PairRequest
+    groups: tuple[AspectGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How an encoder is trained.
+
+    Attributes:
+        epochs: how often every group is read.
+        rank: of LoRA, on all linear layers.
+        keep: weight of staying what it was (document and token vectors), against the grades.
+
+    Raises:
+        BadInputError: a value that nothing can be trained with.
+    """
+
+    epochs: int = 3
+    learning_rate: float = 2e-4
+    rank: int = 16
+    keep: float = 5.0
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.rank) < 1 or self.learning_rate <= 0 or self.keep < 0:
+            raise BadInputError(
+                f"Nothing can be trained with {self}.", "Give counts of 1 or more, rates above 0."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """An encoder that was trained, and how well it does on seeds that it was not trained on.
+
+    Attributes:
+        folder: what ``--encoder`` takes.
+        base: the encoder that it was.
+        groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
+            measured by was a candidate in training.
+        before, after: share of the held-out pairs with different grades that the aspect's
+            vectors order as graded, 0 to 1; the mean over the seeds.
+        interval: 95 % of ``after - before``; None with fewer than two seeds.
+        kept: mean cosine of the held-out documents' vectors before and after.
+    """
+
+    folder: Path
+    base: str
+    groups: int
+    held_out: int
+    before: float
+    after: float
+    interval: tuple[float, float] | None
+    kept: float
+    seconds: float
+    cancelled: bool = False
+
+    @property
+    def recommended(self) -> bool:
+        """True when held-out pairs are ordered better than before, chance aside."""
+        return self.interval is not None and self.interval[0] > 0

@@ -1,0 +1,135 @@
+"""``seedlens distill``: aspects from end to end, and the two names of scenarios."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from engine.cli.distill_aspects import tuned_line
+from engine.types.corpora import ImportRequest
+from engine.types.tuning import Tuned
+from tests.cli.command_line import run_inside, write_lines
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
+from tests.pair_answers import grades_pairs, in_title
+from tests.support import make_explorer
+
+pytestmark = pytest.mark.skipif(find_spec("peft") is None, reason="needs the extra 'distill'")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[ModelServer]:
+    with serving(knowledge(), handlers=[grades_pairs(in_title)]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def _tiny_home(
+    tmp_path_factory: pytest.TempPathFactory,
+    small_source: Path,
+    tiny_model: Callable[[str], Path],
+) -> Path:
+    """A home with the small corpus by an encoder that is fast to train. For reading only."""
+    home = tmp_path_factory.mktemp("tiny") / "home"
+    wanted = ImportRequest(small_source, "tiny", encoder=str(tiny_model("trained")))
+    make_explorer(home).library.import_documents(wanted)
+    return home
+
+
+@pytest.fixture
+def tiny_home(_tiny_home: Path, home: Path) -> Path:
+    shutil.copytree(_tiny_home, home)
+    return home
+
+
+def test_aspects_are_estimated_graded_trained_and_measured(
+    tiny_home: Path, judge: ModelServer, tmp_path: Path
+) -> None:
+    model = {"OPENAI_BASE_URL": judge.url, "SEEDLENS_LLM_MODEL": MODEL}
+    out = tmp_path / "tuned"
+    command = ("distill", "aspects", "tiny", "--out", out, "--documents", 16, "--candidates", 4)
+    asked = judge.seen.questions
+    only = run_inside(tiny_home, *command, "--estimate", "--json", **model)
+    assert only.code == 0, only.stderr
+    announced = only.json["estimate"]["questions"]
+    assert judge.seen.questions == asked
+    assert f"{announced} questions about the aspects" in only.stderr
+
+    stopped = run_inside(tiny_home, *command, "--yes", "--budget-calls", 12, **model)
+    assert stopped.code == 2, "too few answers to learn from"
+    assert "too few" in stopped.stderr
+    assert not out.exists()
+
+    done = run_inside(tiny_home, *command, "--yes", "--epochs", 1, "--json", **model)
+    assert done.code == 0, done.stderr
+    assert judge.seen.questions - asked == announced, "what was answered is not asked again"
+    report, tuned = done.json["report"], done.json["tuned"]
+    assert report["cached"] > 0
+    assert tuned["groups"] + tuned["held_out"] <= announced
+    assert tuned["recommended"] == (tuned["interval"][0] > 0)
+    assert json.loads((out / "tuned.json").read_text())["before"] == tuned["before"]
+
+
+def test_what_is_not_shown_to_be_better_is_not_recommended() -> None:
+    better = Tuned(Path("/new"), "old", 40, 12, 0.6, 0.7, (0.02, 0.18), 0.985, 30.0)
+    assert "60.0 %, 95 % interval of the difference +2.0 to +18.0" in tuned_line(better)
+    assert "Use it with: seedlens import SOURCE --name NEW --encoder /new" in tuned_line(better)
+    doubtful = replace(better, interval=(-0.01, 0.2))
+    assert "Not recommended: nothing shows that it is better than old" in tuned_line(doubtful)
+    assert "Use it with" not in tuned_line(doubtful)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing",), "no corpus 'nothing'"),
+        (("tiny",), "OPENAI_BASE_URL"),
+        (("tiny", "--documents", 0), "At least 1 document"),
+        (("tiny", "--candidates", 99), "Use 2 to 20"),
+        (("tiny", "--learning-rate", 0), "rates above 0"),
+        (("tiny", "--full"), "No such option"),
+        (("tiny", "--out", "FULL"), "Name a new folder"),
+        (("few",), "holds 3 documents"),
+        (("roleless",), "serves an aspect of its lens"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_asked(
+    tiny_home: Path, tmp_path: Path, arguments: tuple[object, ...], said: str
+) -> None:
+    name = str(arguments[0])
+    if name in ("few", "roleless"):
+        count = 3 if name == "few" else 24
+        rows = [
+            {"doc_id": f"d{n}", "title": f"Bees {n}", "sentences": ["They fly."], "roles": [None]}
+            for n in range(count)
+        ]
+        source = write_lines(tmp_path / "rows.jsonl", rows)
+        run_inside(tiny_home, "import", source, "--name", name)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine.txt").write_text("kept")
+    given = [full if a == "FULL" else a for a in arguments]
+    outcome = run_inside(tiny_home, "distill", "aspects", "--out", tmp_path / "out", *given)
+    assert outcome.code == 2
+    assert said in outcome.stderr
+    assert not (tmp_path / "out").exists()
+    assert (full / "mine.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize("command", [("distill",), ("distill", "scenarios")], ids=" ".join)
+@pytest.mark.parametrize("options_first", [False, True])
+def test_scenarios_are_learned_from_under_both_names(
+    tiny_home: Path, tmp_path: Path, command: tuple[str, ...], options_first: bool
+) -> None:
+    options = ("--base", tmp_path, "--out", tmp_path / "learned")
+    given = (*options, "tiny") if options_first else ("tiny", *options)
+    outcome = run_inside(tiny_home, *command, *given)
+    assert outcome.code == 2
+    assert "seedlens scenarios tiny" in outcome.stderr, "no model has written any"

@@ -1,0 +1,122 @@
+"""What an endpoint sends to do harm: each costs an answer at most."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.ask.citations import read_citations
+from engine.llm.budget import Account, Budget, Meter
+from engine.llm.endpoint_errors import EndpointError
+from engine.llm.messages import Message, Prompt, ReasoningFilter, json_text, without_reasoning
+from engine.llm.run import complete
+from engine.llm.streamed_reply import StreamedReply
+from engine.types.limits import MOST_REPORTED
+from storage.answers import Answers
+from storage.spending import Spending
+from tests.model_http import Handler
+from tests.model_server import ModelServer
+from tests.model_sessions import QUICK_RETRIES, connection
+
+LONG = 100_000
+
+
+def _filtered(text: str) -> str:
+    visible = ReasoningFilter()
+    return "".join(map(visible.add, text)) + visible.rest()
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (json_text, "``` a" + " \n" * 1_500 + "x"),
+        (json_text, "``` a" + " \n" * LONG + "x"),
+        (without_reasoning, "<think>" * LONG),
+        (without_reasoning, "<|channel|>analysis" * LONG),
+        (_filtered, "<think>" + "<" * LONG),
+        (lambda text: read_citations(text, ()), "a" + " " * LONG + "b"),
+        (lambda text: read_citations(text, (), complete=False), "a" + " \t" * LONG + "b"),
+    ],
+)  # fmt: skip
+def test_the_time_to_read_an_answer_grows_with_its_length_alone(
+    read: Callable[[str], object], text: str
+) -> None:
+    began = time.process_time()
+    read(text)
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ("```\nx\n```", "x"),
+        ("``````", ""),
+        ("```", "```"),
+        ("<think>a</think> <THINK>b</think>B <reasoning>c</reasoning>C", "B C"),
+        ("<think>a</thinking>b</think>c", "c"),
+        ("[think]a[/THINK]b", "b"),
+        ("<|channel|>analysis a<|channel|>final<|message|>b", "b"),
+    ],
+)
+def test_what_stands_around_an_answer_is_taken_off(answer: str, left: str) -> None:
+    assert json_text(answer) == left
+
+
+@pytest.mark.parametrize("content", [b"[" * 10_000, b'{"choices":' * 10_000])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
+    server: ModelServer,
+    store: Answers,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes,
+    streamed: bool,
+) -> None:
+    def answer(handler: Handler, *_: object) -> None:
+        kind = "text/event-stream" if streamed else "application/json"
+        handler._raw(200, b"data: " * streamed + content + b"\n\n", kind)
+
+    monkeypatch.setattr(Handler, "_answer", answer)
+    prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
+    with pytest.raises(EndpointError, match="no chat completion"):
+        complete(
+            connection(server.url, retries=QUICK_RETRIES), store, lambda c: c.ask([prompt])
+        )  # fmt: skip
+
+
+def _used(**usage: Any) -> tuple[int, int] | None:
+    reply = StreamedReply()
+    reply.add({"choices": [], "usage": usage})
+    return reply.used
+
+
+def test_an_endpoint_gives_nothing_back_to_a_budget(tmp_path: Path) -> None:
+    assert _used(prompt_tokens=7, completion_tokens=2) == (7, 2)
+    assert _used(prompt_tokens=7) == (7, 0)
+    for wrong in (-1, MOST_REPORTED + 1, float("nan"), float("inf"), "2"):
+        assert _used(prompt_tokens=7, completion_tokens=wrong) is None
+        assert _used(prompt_tokens=wrong, completion_tokens=2) is None
+    account = Account("ada@example.org", Budget(tokens=1_000), Spending(tmp_path))
+    meter = Meter(Budget(), account)
+    meter.hold(100, 20)
+    meter.settle((100, 20), _used(prompt_tokens=-5_000, completion_tokens=-5_000), answered=True)
+    spent = Spending(tmp_path).of("ada@example.org")
+    assert (spent.input_tokens, spent.output_tokens) == (100, 20)
+
+
+@pytest.mark.parametrize(
+    "content", [{"a": 1}, [5], [{"token": 5}], [{"token": "A", "top_logprobs": [{"token": "A"}]}],
+                [{"token": "A", "top_logprobs": [{"token": "A", "logprob": "x"}]}]],
+)  # fmt: skip
+def test_alternatives_that_cannot_be_read_are_left_aside(content: object) -> None:
+    reply = StreamedReply()
+    choice = {"message": {"content": "A"}, "logprobs": {"content": content}}
+    reply.add(json.loads(json.dumps({"model": "m" * LONG, "choices": [choice]})))
+    read = reply.reply(("A", "B"))
+    assert (read.text, read.options) == ("A", ())
+    assert len(read.model) < 1_000

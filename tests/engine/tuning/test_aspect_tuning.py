@@ -1,0 +1,206 @@
+"""An encoder learns from pairs that a model graded by aspect, and says whether that helped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.encode.loaders import load_encoder, projection
+from engine.errors import BadInputError, ModelMissingError
+from engine.explorer import Explorer
+from engine.tuning.aspect_pairs import questions_for
+from engine.tuning.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
+from engine.types.corpora import ImportRequest
+from engine.types.encoders import EMBEDDED
+from engine.types.tuning import AspectGroup, PairRequest, Tuned, Tuning
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
+from tests.pair_answers import grades_pairs, in_title
+from tests.small_corpus import METHODS, PROBLEMS
+from tests.support import make_explorer
+
+needs_extra = pytest.mark.skipif(find_spec("peft") is None, reason="needs the extra 'distill'")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[ModelServer]:
+    with serving(knowledge(), handlers=[grades_pairs(in_title)]) as running:
+        yield running
+
+
+@pytest.fixture
+def tiny(home: Path, small_source: Path, tiny_model: Path, judge: ModelServer) -> Explorer:
+    """The small corpus, indexed by an encoder that knows nothing."""
+    explorer = make_explorer(home, openai_base_url=judge.url, llm_model=MODEL)
+    explorer.library.import_documents(ImportRequest(small_source, "tiny", encoder=str(tiny_model)))
+    return explorer
+
+
+def test_each_aspect_of_a_seed_is_compared_with_the_nearest_by_it_and_by_topic(
+    small: Explorer,
+) -> None:
+    corpus = small.library.open("small")
+    questions = questions_for(corpus, PairRequest("small", 12, 6))
+    assert len({q.seed for q in questions}) <= 12
+    for question in questions:
+        assert len(set(question.candidates)) == 6
+        assert question.seed not in question.candidates
+    everything = questions_for(corpus, PairRequest("small", 40, 6))
+    assert not any(q.seed == "no-method" and q.aspect == 1 for q in everything)
+    [method] = [q for q in everything if q.seed == "bread-survey" and q.aspect == 1]
+    assert sum(doc_id.endswith("-survey") for doc_id in method.candidates) >= 3
+    assert sum(doc_id.startswith("bread-") for doc_id in method.candidates) >= 3
+    fewer = questions_for(corpus, PairRequest("small", 5, 6))
+    assert fewer == questions[: len(fewer)], "answers to a smaller request are used again"
+
+
+def test_pairs_are_estimated_graded_and_kept(small: Explorer, judge: ModelServer) -> None:
+    explorer = make_explorer(small.settings.home, openai_base_url=judge.url, llm_model=MODEL)
+    request = PairRequest("small", 6, 4)
+    estimate = explorer.pair_grading.estimate(request)
+    asked = judge.seen.questions
+    report = explorer.pair_grading.run(request)
+    assert judge.seen.questions - asked == estimate.calls == estimate.questions
+    assert len(report.groups) == estimate.questions
+    for group in report.groups:
+        title = explorer.document("small", group.seed).title
+        for doc_id, grade in group.grades.items():
+            other = explorer.document("small", doc_id).title
+            assert grade == in_title(group.aspect.capitalize(), title, other)
+    again = explorer.pair_grading.run(request)
+    assert (again.calls, again.cached) == (0, estimate.questions)
+    assert again.groups == report.groups
+
+
+def _groups(alike: str) -> list[AspectGroup]:
+    """Graded pairs about the method, of which some are alike: by "method", or by "problem"."""
+    ids = [(problem, method) for problem in PROBLEMS for method in METHODS]
+    place = 0 if alike == "problem" else 1
+    return [
+        AspectGroup(
+            "-".join(seed),
+            "method",
+            {
+                "-".join(o): 3 * (o[place] == seed[place])
+                for o in ids
+                if o != seed and sum(a == b for a, b in zip(o, seed, strict=True))
+            },
+        )
+        for seed in ids
+    ]
+
+
+@needs_extra
+def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(
+    tiny: Explorer, tmp_path: Path
+) -> None:
+    corpus, out = tiny.library.open("tiny"), tmp_path / "tuned"
+    told: list[tuple[int, int]] = []
+    tuning = Tuning(epochs=1, learning_rate=3e-2, keep=0.0)
+    done = train(corpus, _groups("problem"), out, tuning, lambda *t: told.append(t[:2]))
+    assert told[-1] == (done.groups, done.groups)
+    assert done.after > done.before + 0.1
+    assert done.recommended
+    assert done.kept < 0.99
+    assert json.loads((out / CARD).read_text())["recommended"] is True
+
+    loaded = load_encoder(str(out))
+    assert loaded.spec.fingerprint != corpus.spec.fingerprint
+    tiny.library.import_documents(
+        ImportRequest([{"doc_id": "a", "title": "A", "text": "Bees."}], "new", encoder=str(out))
+    )
+    trained = tiny.library.open("new")
+    assert trained.spec.source == str(out)
+    with pytest.raises(BadInputError, match="own encoder"):
+        check_tuning(trained, out)
+
+
+@needs_extra
+def test_what_does_not_order_held_out_pairs_better_is_not_recommended(
+    tiny: Explorer, tmp_path: Path
+) -> None:
+    corpus = tiny.library.open("tiny")
+    tuning = Tuning(epochs=1, learning_rate=1e-6)
+    done = train(corpus, _groups("method")[::3], tmp_path / "tuned", tuning)
+    assert not done.recommended
+    assert done.kept == pytest.approx(1.0, abs=1e-3)
+    assert json.loads((tmp_path / "tuned" / CARD).read_text())["recommended"] is False
+
+
+@pytest.mark.nightly
+@needs_extra
+def test_the_embedded_model_keeps_its_token_directions(small: Explorer, tmp_path: Path) -> None:
+    corpus = small.library.open("small")
+    done = train(corpus, _groups("problem"), tmp_path / "tuned", Tuning(epochs=1))
+    assert done.base == EMBEDDED
+    loaded = load_encoder(str(tmp_path / "tuned"))
+    states = np.eye(384, dtype=np.float32)
+    expected = projection(384, embedded=True)
+    expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    assert np.allclose(loaded.parts.project(states), expected, atol=1e-5)
+    assert loaded.spec.window == 256
+
+
+def test_seeds_measured_by_are_nowhere_in_training() -> None:
+    parts = split(_groups("method"))
+    measured = {group.seed for group in parts.held_out}
+    assert len(measured) == len(_groups("method")) // 4
+    for group in parts.train:
+        assert not measured & {group.seed, *group.grades}
+
+
+def test_the_interval_decides_what_is_recommended() -> None:
+    def tuned(interval: tuple[float, float] | None) -> Tuned:
+        return Tuned(Path(), "", 9, 3, 0.5, 0.7, interval, 1.0, 1.0)
+
+    assert tuned((0.01, 0.4)).recommended
+    assert not tuned((-0.01, 0.4)).recommended
+    assert not tuned(None).recommended
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([], "too few"),
+        ([AspectGroup(str(n), "method", {"x": 1, "y": 1}) for n in range(30)], "few"),
+    ],
+)
+def test_grades_that_say_nothing_are_too_few(groups: list[AspectGroup], said: str) -> None:
+    with pytest.raises(BadInputError, match=said) as refused:
+        split(groups)
+    assert str(FEWEST_GROUPS) in refused.value.message
+    assert "--documents" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "values", [{"documents": 0}, {"candidates": 1}, {"candidates": 21}], ids=str
+)
+def test_numbers_that_cannot_be_are_refused(values: Mapping[str, int]) -> None:
+    with pytest.raises(BadInputError):
+        PairRequest("small", **values)
+
+
+@needs_extra
+def test_only_plain_encoders_are_trained(
+    small: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = small.library.open("small")
+    check_tuning(corpus, tmp_path / "new")
+    (tmp_path / "mine.txt").write_text("kept")
+    with pytest.raises(BadInputError, match="no encoder trained here"):
+        check_tuning(corpus, tmp_path)
+    (tmp_path / "closed").touch()
+    with pytest.raises(BadInputError, match="Name a new folder"):
+        check_tuning(corpus, tmp_path / "closed")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BadInputError, match="not yours to write"):
+        check_tuning(corpus, tmp_path / "new")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(ModelMissingError, match="peft"):
+        check_tuning(corpus, tmp_path / "new")
