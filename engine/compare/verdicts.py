@@ -156,6 +156,12 @@ def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
     if seen.gain <= -NOTICEABLE:
         text = f"moves the wrong way: the top 20 became less similar in {seen.aspect} (estimate)"
         return "wrong way", text + _cost(seen)
+    fallen = [name for name, gain in seen.gains.items() if gain <= -NOTICEABLE]
+    if fallen and seen.gain >= 0:
+        less = " and ".join(fallen)
+        how = f"the top 20 stayed as similar in {seen.aspect} and became less so in {less}"
+        kind, text = _following(seen, how)
+        return kind, f"{text} (estimate)"
     if seen.change.rbo is not None and seen.change.rbo >= LITTLE:
         return "little", f"changes little: a few documents swap places{_cost(seen)}"
     text = f"ranks differently, without becoming more similar in {seen.aspect} (estimate)"

@@ -92,6 +92,8 @@ def test_one_judged_aspect_tells_the_cost_of_what_is_estimated() -> None:
         ({"Background": 1.3, "Method": 0.9}, "follows", "and more so in Background"),
         ({"Background": 1.4, "Method": 0.3}, "wrong way", "more similar in Background"),
         ({"Background": 0.1, "Method": -1.44}, "wrong way", "less similar in Method"),
+        ({"Background": -0.8, "Method": 0.1}, "follows", "and became less so in Background"),
+        ({"Background": -0.8, "Method": -0.1}, "different", "without becoming more similar"),
         ({"Background": 0.1, "Method": 0.1}, "different", "without becoming more similar"),
     ],
 )
