@@ -252,8 +252,11 @@ class Judging(LedgerTables):
 
 
 def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[str]:
-    sql = "SELECT event FROM judgment_events WHERE event IN (SELECT unnest(?::VARCHAR[]))"
-    return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
+    values: list[Any] = list(events)
+    one = len(values) == 1  # is found through the index
+    condition = "= ?" if one else "IN (SELECT unnest(?::VARCHAR[]))"
+    sql = f"SELECT event FROM judgment_events WHERE event {condition}"  # noqa: S608
+    return {row[0] for row in connection.execute(sql, values if one else [values]).fetchall()}
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> list[Event]:

@@ -12,7 +12,6 @@ from collections.abc import (
     Container,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
     Set,
 )
@@ -190,7 +189,7 @@ class Queue:
         return cls(project, annotator, pool, told)
 
     @property
-    def said(self) -> Mapping[Item, Judgment]:
+    def said(self) -> dict[Item, Judgment]:
         """What the annotator said, by item; adjudications are not among it."""
         return self.told.own
 

@@ -4,8 +4,7 @@ Streamlit asks who somebody is when a session begins, runs what a click asks for
 and single fragments without it. A gate that is part of the page would come too late there. So a
 login that ended, or whose person is not on the list any more, loses its connection at the next
 message, before anything is done with it; what it connects with next is a session of nobody yet.
-Uploads and Streamlit's own figures are for those only whom the gate let in, and who ask for this
-server by a name that it has.
+Uploads and Streamlit's own figures are for those only whom the gate let in.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import time
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
@@ -69,10 +67,7 @@ def _closed_to(scope: Scope) -> str:
     """Why a request is not answered; "" for one that is."""
     if not any(part in scope["path"] for part in GUARDED):
         return ""
-    request = HTTPConnection(scope)
-    if not is_host_allowed(request.headers.get("host")):
-        return "Unknown host."
-    return "" if _stands(login_name(request.cookies)) else "Log in first."
+    return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."
 
 
 def _without_session(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -1,7 +1,8 @@
-"""Requests of other pages, and what is sent over https alone.
+"""Requests of other pages and by other names, and what is sent over https alone.
 
 Streamlit accepts WebSockets of every page on this machine: it compares the names of hosts, not
-their ports, and asks an outside service for its own public address when a name is foreign.
+their ports, and asks an outside service for its own public address when a name is foreign, or
+only written otherwise. Requests that open no WebSocket it answers by whatever name.
 """
 
 from __future__ import annotations
@@ -9,28 +10,52 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages._login import login
 
+UNKNOWN = (
+    "This server is not known by that name. Whoever runs it can add it to allowedHosts in "
+    ".streamlit/config.toml."
+)
 _PORTS = {"http": 80, "https": 443}
 ONE_YEAR = "max-age=31536000"
 
 
 class SameOrigin:
-    """Refuses WebSockets that another page opened, by name or port of its host."""
+    """Refuses requests by a name that this server does not have, as when another page's name leads
+    here by now (DNS rebinding), and WebSockets that another page opened, by name or port."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
+        if scope["type"] in ("http", "websocket"):
             headers = Headers(scope=scope)
-            if not is_same_origin(headers.get("origin"), headers.get("host", "")):
+            known = is_host_allowed(headers.get("host"))
+            if scope["type"] == "http":
+                if not known:
+                    await PlainTextResponse(UNKNOWN, 403)(scope, receive, send)
+                    return
+            elif known and is_same_origin(headers.get("origin"), headers.get("host", "")):
+                scope = {**scope, "headers": _named_alike(scope["headers"])}
+            else:
                 await receive()  # websocket.connect
                 await send({"type": "websocket.close", "code": 1008})
                 return
         await self._app(scope, receive, send)
+
+
+def _named_alike(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a page's own request, with the server named as in ``Origin``: Streamlit
+    compares letter by letter."""
+    origin = dict(headers).get(b"origin")
+    if origin is None:
+        return headers
+    own = urlsplit(origin.decode("latin-1")).netloc.encode("latin-1")
+    return [(key, own if key == b"host" else value) for key, value in headers]
 
 
 def is_same_origin(origin: str | None, host: str) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
@@ -11,6 +14,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import net_util
+from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
 from pages._login import login
 from pages._login.guard import GuardSessions
@@ -82,15 +87,65 @@ def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(
     assert ("strict-transport-security" in answer.headers) is https
 
 
-def test_figures_of_the_server_are_for_those_who_ask_by_its_name(
+def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(login, "is_wanted", bool)
+    assert client().get("/_stcore/metrics").text == "figures"
+    monkeypatch.setattr(login, "is_wanted", lambda: True)
+    assert client().get("/_stcore/metrics").status_code == 403
+
+
+def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("streamlit.config.get_option", _allowing("localhost"))
     monkeypatch.setattr(login, "is_wanted", bool)
-    assert client().get("/_stcore/metrics").text == "figures"
-    assert client("http://evil.example:8501").get("/_stcore/metrics").status_code == 403
-    monkeypatch.setattr(login, "is_wanted", lambda: True)
-    assert client().get("/_stcore/metrics").status_code == 403
+    for path in ("/", "/_stcore/metrics"):
+        assert client().get(path).status_code == 200
+        answer = client("http://evil.example:8501").get(path)
+        assert answer.status_code == 403
+        assert "allowedHosts" in answer.text
+    host = {"host": "evil.example:8501"}
+    for origin in ({}, {"origin": "http://evil.example:8501"}):
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client().websocket_connect("/_stcore/stream", headers={**host, **origin}),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://localhost:8501", "LOCALHOST:8501"),
+        ("http://localhost.:8501", "LocalHost.:8501"),
+        ("https://localhost", "localhost:443"),
+        ("http://localhost.", "localhost.:80"),
+        ("https://localhost:3000", "localhost:8501"),
+        ("https://evil.example", "localhost:8501"),
+        ("null", "localhost:8501"),
+    ],
+)
+def test_streamlit_asks_no_outside_service_who_it_is(
+    origin: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does where a page's address is not, letter by letter, the one that was asked."""
+    asked = []
+    for name in ("get_external_ip", "get_internal_ip"):
+        monkeypatch.setattr(net_util, name, partial(asked.append, name))
+    endpoint = create_websocket_handler(Mock())
+    app = Starlette(
+        routes=[WebSocketRoute("/_stcore/stream", endpoint)], middleware=[Middleware(SameOrigin)]
+    )
+    own = is_same_origin(origin, host)
+    with suppress(WebSocketDisconnect):
+        headers = {"origin": origin, "host": host}
+        with TestClient(app).websocket_connect("/_stcore/stream", headers=headers):
+            assert own
+            own = False
+    assert not own, "a page of its own is let in"
+    assert not asked
 
 
 def _allowing(host: str) -> Callable[[str], object]:
