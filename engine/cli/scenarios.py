@@ -34,7 +34,7 @@ from engine.types.scenarios import (
 @click.option(
     "--distilled",
     metavar="FOLDER",
-    help="Let a small model write that was trained with: seedlens distill.",
+    help="Let a small model write that was trained with: seedlens distill scenarios.",
 )
 @click.option(
     "--component",

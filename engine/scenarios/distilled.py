@@ -37,7 +37,7 @@ def distilled_recipe(folder: Path) -> Recipe:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInputError(
             f"{folder} holds no distilled model ({error}).",
-            "Train one with: seedlens distill NAME --base MODEL --out FOLDER",
+            "Train one with: seedlens distill scenarios NAME --base MODEL --out FOLDER",
         ) from error
     if instruction != INSTRUCTION:
         raise BadInputError(

@@ -32,7 +32,7 @@ def filled(
     if request.source == "distilled" and not Path(request.folder).expanduser().is_dir():
         raise BadInputError(
             f"There is no folder '{request.folder}' with a distilled model.",
-            "Train one with: seedlens distill NAME --base MODEL --out FOLDER",
+            "Train one with: seedlens distill scenarios NAME --base MODEL --out FOLDER",
         )
     now = store.settings
     settings = ScenarioSettings(
