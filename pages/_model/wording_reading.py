@@ -29,7 +29,7 @@ from pages._common.waiting import renew_when
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
 
-_ON, _TRIALS = "model_reads", "model_readings"
+_ON, _TRIALS, _BACK = "model_reads", "model_readings", "model_readings_taken_back"
 _POLL_SECONDS = 0.4
 _MOST_KEPT = 200
 log = logging.getLogger("seedlens")
@@ -105,12 +105,18 @@ def taken_over(page: str, readings: Sequence[ModelReading]) -> list[tuple[str, .
         page: whose queries they are.
     """
     before: frozenset[Query] = st.session_state.get(f"{page}_read", frozenset())
+    back = _taken_back()
     had, found = set(), []
     for one in readings:
-        wording = replace(one.query, reading=(), system="")
-        new = one.terms if not one.query.reading and wording not in before else ()
-        found.append(one.query.reading or new)
-        if found[-1] or wording in before:
+        wording, reading = replace(one.query, reading=(), system=""), one.query.reading
+        if reading:
+            back.discard(wording)
+        elif wording not in before and wording not in back:
+            reading = one.terms
+        elif one.terms:
+            back.add(wording)
+        found.append(reading)
+        if reading or wording in before:
             had.add(wording)
     st.session_state[f"{page}_read"] = frozenset(had)
     return found
@@ -163,8 +169,9 @@ def reading_switch(
 
 
 def use_again(page: str) -> None:
-    """Let the model's readings be taken over once more."""
+    """Let the model's readings be taken over once more, those too that were taken back."""
     st.session_state.pop(f"{page}_read", None)
+    _taken_back().clear()
 
 
 def _forget_failures(page: str) -> None:
@@ -193,6 +200,12 @@ def _key(lens: Lens, query: Query, info: EndpointInfo) -> _Key:
 def _trials() -> dict[_Key, _Trial]:
     """What was asked in this visit, over reloads."""
     found: dict[_Key, _Trial] = memory().setdefault(_TRIALS, {})
+    return found
+
+
+def _taken_back() -> set[Query]:
+    """Wordings whose reading by the model was taken back in this visit."""
+    found: set[Query] = memory().setdefault(_BACK, set())
     return found
 
 

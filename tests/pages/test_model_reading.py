@@ -46,6 +46,11 @@ def read(page: AppTest) -> AppTest:
     return run_until(page, lambda: param(page, "reading"), what="the model's reading")
 
 
+def worded(page: AppTest, words: str) -> AppTest:
+    page.text_input(key="explore_instruction").set_value(words)
+    return run(page)
+
+
 def chips(page: AppTest) -> dict[str, Any]:
     """What the chips of the reading show."""
     [found] = [
@@ -86,23 +91,23 @@ def test_what_the_model_read_is_taken_back_and_used_again(server: ModelServer) -
     del page.query_params["reading"]  # as the button or the browser's Back do
     assert chips(run(page))["other"]["reading"] == "+method,-result", "offered"
     assert param(run(page), "reading") == "", "and not forced upon who went back"
+    worded(page, OTHER)
+    run_until(page, lambda: param(page, "reading"), what="the model's reading")
+    assert param(worded(page, WORDS), "reading") == "", "it was taken back before"
     page.query_params["reading"] = "+method,-result"
     assert chips(run(page))["model"] == "judge"
     switch(page, on=False)
     assert param(page, "reading") == ""
 
-    page.text_input(key="explore_instruction").set_value(OTHER)
-    run(page)
-    assert server.seen.questions == 1, "switched off, nothing is asked"
+    worded(page, "the same instruments")
+    assert server.seen.questions == 2, "switched off, nothing is asked"
     read(page)
-    assert server.seen.questions == 2
+    assert server.seen.questions == 3
     page.selectbox(key="explore_preset").set_value(page.selectbox(key="explore_preset").options[0])
     run(page)
     assert param(page, "reading") == "+background,-result", "the aspect that was chosen decides"
-    page.text_input(key="explore_instruction").set_value(WORDS)
-    run(page)
-    assert param(page, "reading") == "+background,-result"
-    assert server.seen.questions == 2, "what was asked before is known"
+    assert param(worded(page, WORDS), "reading") == "+background,-result"
+    assert server.seen.questions == 3, "what was asked before is known"
 
 
 def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server: ModelServer) -> None:
