@@ -31,7 +31,8 @@ def widened(values: NDArray[np.float16] | FloatArray) -> FloatArray:
     """
     if values.dtype == np.float32:
         return cast(FloatArray, values)
-    bits = values.view(np.int16).astype(np.int32) << 13
+    bits = values.view(np.int16).astype(np.int32)
+    bits <<= 13
     bits &= ~0x70000000  # copies of the sign, between it and the exponent
     wide = bits.view(np.float32)
     wide *= np.float32(2.0**112)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
 from engine.corpora.contracts import (
+    DEPTH,
     RankedDocuments,
     Request,
     Rows,
@@ -56,7 +57,10 @@ MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
-"""Vectors whose cosines with all documents are kept: a search asks for the same ones four times."""
+"""Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
+NEAREST_READ = 2 * DEPTH
+"""Documents that the vector index is asked for: 20 or 2,000 take the same time, and a search
+asks for the nearest ones of a vector with several limits."""
 NEAREST = 20
 """Documents whose mean tells which of a seed's sentences are close to all that is close to it."""
 EXACT_BELOW = 20_000
@@ -146,6 +150,9 @@ class OpenCorpus:
         self._products: dict[tuple[str, bytes], FloatArray] = {}
         self._memory: dict[str, dict[int, float]] = {}
         self._words = CorpusWords(table, self.row_of, self.titles)
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
+        nearest = partial(_read_nearest, table, self.row_of)
+        self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(nearest)
         self._lock = Lock()
         self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
         needed = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects))
@@ -245,9 +252,9 @@ class OpenCorpus:
             near = near[near != self.row_of.get(own, -1)]
             vectors = self._matrix("vector")[near[:NEAREST]]
         else:
-            found = self.table.nearest("vector", seed.vector, NEAREST + 1)
-            found = [doc_id for doc_id in found if doc_id != own][:NEAREST]
-            vectors = self._vectors_of(found, ["vector"])["vector"]
+            near = self._nearest("vector", seed.vector.tobytes(), NEAREST_READ, ())[: NEAREST + 1]
+            near = near[near != self.row_of.get(own, -1)]
+            vectors = self.vectors(near[:NEAREST], ["vector"])["vector"]
         empty = np.zeros((1, self.spec.dimension), dtype=np.float32)
         return np.asarray((vectors if len(vectors) else empty).mean(axis=0))
 
@@ -323,8 +330,9 @@ class OpenCorpus:
             if self.resident or scope.size <= EXACT_BELOW:
                 nearest.append(self.by_vectors([part], replace(request, depth=each)).rows)
             else:
-                doc_ids = self.table.nearest(part.column, part.vector, each, scope.conditions)
-                rows = self.rows([doc_id for doc_id in doc_ids if doc_id in self.row_of])
+                most = max(each, NEAREST_READ)
+                vector = part.vector.tobytes()
+                rows = self._nearest(part.column, vector, most, scope.conditions)[:each]
                 nearest.append(rows[scope.allowed[rows]])
         return distinct(nearest)
 
@@ -355,11 +363,13 @@ class OpenCorpus:
         return self._vectors_of(self._ids(rows), columns)
 
     def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
-        out = np.zeros((len(rows), len(parts)), dtype=np.float32)
-        vectors = self.vectors(rows, [column for column, _ in parts])
-        for i, (column, vector) in enumerate(parts):
-            out[:, i] = vectors[column] @ vector
-        return out
+        known = [self._every_cosine(VectorPart(*part, 1.0)) for part in parts]
+        new = rows[np.isnan([cosines[rows] for cosines in known]).any(axis=0)]
+        if len(new):
+            vectors = self._vectors_of(self._ids(new), [column for column, _ in parts])
+            for cosines, (column, vector) in zip(known, parts, strict=True):
+                cosines[new] = vectors[column] @ vector
+        return np.stack([cosines[rows] for cosines in known], axis=1)
 
     def tokens(self, rows: Rows) -> list[TokenRows]:
         return self._passages.tokens(self._ids(rows))
@@ -384,12 +394,15 @@ class OpenCorpus:
         return [self.doc_ids[row] for row in rows.tolist()]
 
     def _every_cosine(self, part: VectorPart) -> FloatArray:
-        """Cosines (n,) of all documents; those of the latest searches are kept."""
+        """Cosines (n,) of all documents, those of the latest searches are kept; where vectors
+        are not resident, NaN for a document whose vector was not read for it yet."""
         key = (part.column, part.vector.tobytes())
         with self._lock:
             known = self._products.pop(key, None)
         if known is None:
-            known = self._matrix(part.column) @ part.vector
+            known = np.full(len(self), np.nan, dtype=np.float32)
+            if self.resident:
+                known = self._matrix(part.column) @ part.vector
         with self._lock:
             self._products[key] = known  # the latest used goes last
             while len(self._products) > MOST_PRODUCTS:
@@ -415,3 +428,16 @@ class OpenCorpus:
         read = {c: matrix(rows[c].combine_chunks(), self.spec.dimension) for c in columns}
         whole = matrix(rows["vector"].combine_chunks(), self.spec.dimension)
         return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
+
+
+def _read_nearest(
+    table: DocumentTable,
+    row_of: Mapping[str, int],
+    column: str,
+    vector: bytes,
+    limit: int,
+    conditions: tuple[Condition, ...],
+) -> Rows:
+    """The rows nearest to a float32 vector through the vector index, best first."""
+    doc_ids = table.nearest(column, np.frombuffer(vector, np.float32), limit, conditions)
+    return np.array([row_of[doc_id] for doc_id in doc_ids if doc_id in row_of], dtype=np.intp)

@@ -106,7 +106,7 @@ PASSAGE_COLUMNS = ["vector", "sentence_vectors"]
 def matrix(column: Any, width: int) -> FloatArray:
     """A fixed-size-list column as a float32 matrix (rows, width)."""
     values = column.flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float32).reshape(-1, width)
+    return widened(values).reshape(-1, width)
 
 
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
