@@ -81,9 +81,8 @@ class CorpusWords:
         if self._idf is None:
             self._idf = self._read_idf()
         inside = spans[:, 0] >= 0
-        found = map(self._idf.get, _pieces(text, spans[inside]), repeat(self._idf[_UNSEEN]))
-        out = np.zeros(len(spans), dtype=np.float32)
-        out[inside] = np.fromiter(found, np.float32, int(inside.sum()))
+        found = map(self._idf.get, _pieces(text, spans), repeat(self._idf[_UNSEEN]))
+        out = np.fromiter(found, np.float32, len(spans))
         out[~inside] = out[inside].mean() if inside.any() else 1.0
         marks = [at for at in (0, -1) if len(spans) > 2 and not inside[at]]
         out[marks] = 0.0
