@@ -138,8 +138,8 @@ def _weighted_means(
 ) -> FloatArray:
     """The weighted mean of each run of values; 0 where nothing carries weight."""
     totals = np.add.reduceat(weights, starts)
-    means: FloatArray = np.add.reduceat(weights * values, starts) / np.where(totals > 0, totals, 1)
-    return means
+    sums = np.add.reduceat(weights * values, starts)
+    return np.asarray(sums / np.where(totals > 0, totals, 1.0), dtype=np.float32)
 
 
 def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
