@@ -47,6 +47,7 @@ from engine.cli.terminal import (
     print_results,
     progress,
     stop_requested,
+    write_text_alone,
 )
 from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
@@ -90,6 +91,7 @@ def _fail(message: str) -> NoReturn:
 def main() -> None:
     """Explore a corpus from one document through one aspect of it."""
     keep_files_private()
+    write_text_alone()
 
 
 # -- import ---------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import click
 from tqdm import tqdm
@@ -28,6 +29,33 @@ class Advance(Protocol):
 
 
 Told = TypeVar("Told", bound=Advance)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""All but line ends and tabs: they move the cursor, colour, or turn the order of what follows."""
+
+
+class Terminal:
+    """A terminal that gets nothing but text: what documents and names hold are no commands to it.
+
+    Attributes:
+        stream: takes everything as it is.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(_CONTROLS.sub("\u25ca", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def write_text_alone() -> None:
+    """From now on terminals get text alone; files and pipes get everything as it is."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and stream.isatty() and not isinstance(stream, Terminal):
+            setattr(sys, name, Terminal(stream))
 
 
 def print_json(data: Any) -> None:
@@ -56,7 +84,8 @@ def import_line(report: ImportReport) -> str:
 
 def bar_of(unit: str, doing: str | None = None, total: int | None = None) -> tqdm[Any]:
     """A bar on stderr that counts ``unit``s, quiet when stderr is not a terminal."""
-    return tqdm(total=total, unit=f" {unit}", file=sys.stderr, disable=None, desc=doing)
+    whole = getattr(sys.stderr, "stream", sys.stderr)  # a bar moves the cursor
+    return tqdm(total=total, unit=f" {unit}", file=whole, disable=None, desc=doing)
 
 
 @contextmanager

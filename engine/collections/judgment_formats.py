@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
+from engine.types.limits import COLLECTION_BYTES, MEGABYTE
 from engine.types.spreadsheets import spreadsheet_cell
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
@@ -45,6 +48,28 @@ def text_of(path: Path) -> str:
         raise BadInputError(
             f"{path} cannot be read: {error.strerror or error}.", "Give the path of a file."
         ) from error
+
+
+def content_of(file: Path, most: int = COLLECTION_BYTES) -> bytes:
+    """The bytes of a file of a collection, unpacked; no more are read than are allowed.
+
+    Raises:
+        BadInputError: there are more, or it cannot be read.
+    """
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+            content = opened.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInputError(
+            f"{file.name} cannot be read ({error}).", "Check its permissions, or pack it again."
+        ) from error
+    if len(content) > most:
+        raise BadInputError(
+            f"{file.name} has more than {most // MEGABYTE} MB, which is the most that is read of "
+            "one file of queries or judgments.",
+            "Leave out queries, and judgments of queries that are not asked.",
+        )
+    return content
 
 
 def decoded(content: bytes, file: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,12 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from engine.collections.grade_book import GradeBook, check_grade, read_grades
-from engine.collections.judgment_formats import beir_file, beir_grades, text_of
+from engine.collections.judgment_formats import (
+    beir_file,
+    beir_grades,
+    content_of,
+    decoded,
+    numbered_lines,
+    parse_json,
+)
 from engine.collections.trec import MOST_GRADE, qrels_in
 from engine.errors import BadInputError
 from engine.ingest import detect_format
-from engine.ingest.encodings import text_lines
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.types.limits import COLLECTION_JSON_BYTES
 from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
@@ -136,14 +144,18 @@ def _name(path: Path) -> str:
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in text_lines(path):
-        if line.strip():
-            yield _json_object(line, f"{path.name}, line {number}")
+    content = decoded(content_of(path), path.name)
+    for number, line in numbered_lines(content):
+        yield _json_object(line, f"{path.name}, line {number}")
+
+
+def _json_file(path: Path) -> dict[str, Any]:
+    return _json_object(decoded(content_of(path, COLLECTION_JSON_BYTES), path.name), path.name)
 
 
 def _json_object(text: str, where: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise BadInputError(f"{where}: not valid JSON ({error}).", "Correct it.") from error
     if not isinstance(value, dict):
@@ -160,7 +172,7 @@ def _field(row: Mapping[str, Any], name: str, where: str) -> str:
 
 def _native(path: Path) -> Collection:
     described = path / "collection.json"
-    about = _json_object(described.read_text("utf-8"), described.name) if described.exists() else {}
+    about = _json_file(described) if described.exists() else {}
     first: dict[str, int] = {}
     topics = []
     for number, row in enumerate(_json_lines(path / "topics.jsonl"), start=1):
@@ -205,7 +217,7 @@ def _csfcube(path: Path) -> Collection:
         file = path / f"test-pid2anns-csfcube-{aspect}.json"
         if not file.exists():
             continue
-        for seed, judged in _json_object(file.read_text("utf-8"), file.name).items():
+        for seed, judged in _json_file(file).items():
             query_id = f"{seed}_{aspect}"
             pool = _CsfcubePool(judged, seed, f"{file.name}, seed {seed}")
             qrels[query_id] = pool.grades("relevance_adju")
@@ -265,7 +277,9 @@ def _beir(path: Path) -> Collection:
     split = beir_file(path)
     if split is None:
         raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
-    judgments = read_grades(beir_grades(text_of(split), named=True), split.name)
+    judgments = read_grades(
+        beir_grades(decoded(content_of(split), split.name), named=True), split.name
+    )
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"))
         for q in _json_lines(path / "queries.jsonl")
@@ -277,8 +291,11 @@ def _beir(path: Path) -> Collection:
 
 
 def _impliret(path: Path) -> Collection:
-    with path.open(encoding="utf-8", newline="") as lines:
+    lines = io.StringIO(decoded(content_of(path), path.name), newline="")
+    try:
         rows = list(csv.DictReader(lines))
+    except csv.Error as error:
+        raise BadInputError(f"{path.name} is no CSV ({error}).", "Correct it.") from error
     topics = tuple(
         Topic(
             _field(row, "id", where),

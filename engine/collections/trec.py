@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import math
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +12,9 @@ import ir_measures
 import numpy as np
 
 from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
-from engine.collections.judgment_formats import GradeLine, columns_of, decoded
+from engine.collections.judgment_formats import GradeLine, columns_of, content_of, decoded
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
-from engine.types.limits import JUDGMENTS_BYTES, MEGABYTE
 from engine.types.searches import Ranking
 
 
@@ -145,23 +142,8 @@ def qrels_in(path: Path) -> JudgmentsFile:
     for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
         file = path / name
         if file.is_file():
-            return read_qrels(decoded(_content(file), file.name), file.name, MOST_GRADE)
+            return read_qrels(decoded(content_of(file), file.name), file.name, MOST_GRADE)
     raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
-
-
-def _content(file: Path) -> bytes:
-    """The bytes of a file of judgments, unpacked; no more are read than are allowed."""
-    try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
-            content = opened.read(JUDGMENTS_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInputError(f"{file.name} cannot be read ({error}).", "Pack it again.") from error
-    if len(content) > JUDGMENTS_BYTES:
-        raise BadInputError(
-            f"{file.name} has more than {JUDGMENTS_BYTES // MEGABYTE} MB of judgments.",
-            "Leave out judgments of queries that are not asked.",
-        )
-    return content
 
 
 def trec_grades(text: str) -> Iterator[GradeLine]:

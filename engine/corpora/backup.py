@@ -282,6 +282,8 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         names = [member["path"] for member in members]
         if sorted([*names, MANIFEST]) != sorted(archive.namelist()) or len(set(names)) < len(names):
             raise ValueError("its files are not those of its manifest")
+        if _LEDGER not in names:
+            raise ValueError("it has no ledger")
         for member in members:
             _check_member(archive.getinfo(member["path"]), member)
         _report(Path(), manifest)

@@ -77,8 +77,11 @@ LONGEST_GUIDANCE = 10_000
 """Characters of a build's guidance; it stands in every prompt."""
 LENS_FILE_BYTES = 1_000_000
 """A lens file. What each of its fields may have is in :mod:`engine.lenses.definitions`."""
-JUDGMENTS_BYTES = 64 * MEGABYTE
-"""The judgments of a collection, unpacked: some 2 million. Packed, a thousandth of it is enough."""
+COLLECTION_BYTES = 64 * MEGABYTE
+"""Judgments or queries of a collection, a file of them, unpacked: some 2 million judgments. Packed,
+a thousandth of it is enough."""
+COLLECTION_JSON_BYTES = 8 * MEGABYTE
+"""A file of a collection that is one JSON value, which takes up to 35 times its size in memory."""
 MANIFEST_BYTES = 64 * MEGABYTE
 """The list of files of a backup: some 400,000 of them."""
 

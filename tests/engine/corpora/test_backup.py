@@ -204,6 +204,28 @@ def test_a_member_that_cannot_be_unpacked_is_said_to_be_damaged(tmp_path: Path) 
         verify(file)
 
 
+def test_a_backup_without_a_ledger_is_none(backed_up: Path, tmp_path: Path) -> None:
+    def without_ledger(manifest: dict[str, Any]) -> None:
+        manifest["files"] = [one for one in manifest["files"] if one["path"] != "ledger.duckdb"]
+
+    changed = rewritten(backed_up, without_ledger)
+    with zipfile.ZipFile(changed) as old, zipfile.ZipFile(tmp_path / "none.zip", "w") as new:
+        for name in old.namelist():
+            if name != "ledger.duckdb":
+                new.writestr(name, old.read(name))
+    for act in (verify, lambda file: restore(file, Home(tmp_path / "other"))):
+        with pytest.raises(BadInputError, match="it has no ledger"):
+            act(tmp_path / "none.zip")
+    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+
+
+def test_an_upload_takes_the_place_of_one_that_only_bears_its_name(small_copy: Explorer) -> None:
+    kept = small_copy.library.save_upload("notes.jsonl", b"what somebody sent")
+    kept.write_bytes(b"what somebody else")  # as a backup of theirs may have it
+    assert small_copy.library.save_upload("notes.jsonl", b"what somebody sent") == kept
+    assert kept.read_bytes() == b"what somebody sent"
+
+
 def test_corpora_that_change_meanwhile_are_read_again(
     small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

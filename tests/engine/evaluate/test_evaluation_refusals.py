@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
+from engine.types.limits import COLLECTION_BYTES
 from tests.support import write_jsonl
 
 
@@ -35,19 +37,63 @@ def test_a_path_that_is_no_collection_is_refused(tmp_path: Path, small_source: P
         read_collection(small_source)
 
 
-def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("engine.collections.trec.JUDGMENTS_BYTES", 2**20, raising=False)
+def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "topics.jsonl", [{"query_id": "q", "text": "two lakes"}])
     packed = tmp_path / "qrels.txt.gz"
-    content = gzip.compress(b"q 0 d 1\n" + b"\n" * 2**20)
+    content = gzip.compress(b"q 0 d 1\n" + b"\n" * COLLECTION_BYTES)
     packed.write_bytes(content)
-    with pytest.raises(BadInputError, match="more than 1 MB of judgments"):
+    with pytest.raises(BadInputError, match=r"qrels\.txt\.gz has more than 64 MB"):
         read_collection(tmp_path)
     packed.write_bytes(content[:10] + b"\xff" * 40)  # its header alone is sound
     with pytest.raises(BadInputError, match=r"qrels\.txt\.gz cannot be read"):
         read_collection(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "file"),
+    [
+        ("native", "topics.jsonl"),
+        ("native", "collection.json"),
+        ("csfcube", "test-pid2anns-csfcube-method.json"),
+        ("beir", "queries.jsonl"),
+        ("beir", "qrels/test.tsv"),
+        ("implicit.csv", ""),
+    ],
+)
+def test_every_file_of_a_collection_has_a_limit_and_may_hold_anything(
+    tmp_path: Path, source: str, file: str
+) -> None:
+    texts = {
+        "native/topics.jsonl": '{"query_id": "q", "text": "lakes"}\n',
+        "native/collection.json": '{"name": "n"}',
+        "native/qrels.txt": "q 0 d 1\n",
+        "csfcube/abstracts-csfcube.jsonl": "",
+        "csfcube/test-pid2anns-csfcube-method.json": (
+            '{"s": {"cands": ["d"], "relevance_adju": [1]}}'
+        ),
+        "beir/corpus.jsonl": "",
+        "beir/queries.jsonl": '{"_id": "q", "text": "lakes"}\n',
+        "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n",
+        "implicit.csv": "id,question,pos_document\nq,lakes?,text\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    asked = tmp_path / source
+    path = asked / file
+    sound = path.read_bytes()
+    assert read_collection(asked).topics
+    if "json" in path.suffix:
+        path.write_bytes(b'{"a":' * 20_000)
+        with pytest.raises(BadInputError, match=r"not valid JSON \(.*too deeply"):
+            read_collection(asked)
+    path.write_bytes(sound + b"\xe9\n")
+    with pytest.raises(BadInputError, match="not a text in UTF-8"):
+        read_collection(asked)
+    path.write_bytes(sound)
+    os.truncate(path, COLLECTION_BYTES + 1)
+    with pytest.raises(BadInputError, match="has more than"):
+        read_collection(asked)
 
 
 def test_a_collection_without_queries_is_refused(explorer: Explorer) -> None:
