@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -177,6 +177,26 @@ def test_what_the_index_finds_has_its_exact_score(
     assert len(found) == CANDIDATES
     assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
     assert in_order(found)
+
+
+def test_the_index_is_asked_once_for_what_is_nearest_to_a_vector(
+    table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 0)
+    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
+    request = resolved(corpus, Query("large", seed=SEEDS[0], aspect="method"))
+    asked: list[tuple[str, bytes]] = []
+    nearest = table.nearest
+
+    def counted(column: str, vector: FloatArray, *rest: Any) -> list[str]:
+        asked.append((column, vector.tobytes()))
+        return nearest(column, vector, *rest)
+
+    monkeypatch.setattr(table, "nearest", counted)
+    for focus in (request.focus, None):  # what a page of results ranks
+        AspectSystem().rank(corpus, replace(request, focus=focus))
+    corpus.surroundings(request.seed)
+    assert len(asked) == len(set(asked)) == 2
 
 
 @pytest.mark.parametrize("seed", SEEDS)
