@@ -13,6 +13,7 @@ from engine.annotate.guideline_template import guideline_template
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
+    check_event,
     check_not_seed,
     checked,
     store,
@@ -191,6 +192,7 @@ class Annotation(ProjectStore):
         """
         who = check_annotator(annotator)
         check_own(self.person, who)
+        check_event(event)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
 from engine.types.annotating import Judgment, Origin, Project, Verdict
-from engine.types.limits import LONGEST_NOTE
+from engine.types.limits import LONGEST_EVENT, LONGEST_NOTE
 from engine.types.searches import Query
 from storage.judgment_events import Judging
 from storage.records import new_event
@@ -26,9 +26,10 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
 
     Raises:
         BadInputError: a grade outside the scale, no annotator or one that the project does not
-            have, a note that is too long.
+            have, a note or an event that is too long.
     """
     annotator = check_annotator(judgment.annotator, judgment.origin)
+    check_event(judgment.event)
     _check_verdict(project, judgment)
     check_member(project, annotator, judgment.origin)
     blind = project.blind and bool(project.name)
@@ -50,6 +51,14 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
 def _measured(seconds: float | None) -> float | None:
     # A browser's clock may be set back between two keys; NaN is not within, either.
     return seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else None
+
+
+def check_event(event: str) -> None:
+    """Raise BadInputError when the id of a judgment is too long."""
+    if len(event) > LONGEST_EVENT:
+        raise BadInputError(
+            f"The event has {len(event):,} characters.", f"Use at most {LONGEST_EVENT:,}."
+        )
 
 
 def checked_note(note: str) -> str:

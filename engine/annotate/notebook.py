@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.annotate.annotation import Annotation
+from engine.annotate.judgments import checked_note
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
@@ -201,9 +202,9 @@ class Notebook(ForPerson):
         self._ledger.trails.keep(trail_id, corpus, doc_id, kept=kept)
 
     def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:
-        """Set the reader's note on a kept document."""
+        """Set the reader's note on a kept document; BadInputError when it is too long."""
         self._check_own(trail_id)
-        self._ledger.trails.annotate(trail_id, corpus, doc_id, note.strip())
+        self._ledger.trails.annotate(trail_id, corpus, doc_id, checked_note(note).strip())
 
     def move(self, trail_id: str, corpus: str, doc_id: str, by: int) -> None:
         """Let a kept document change places with the one before it (-1) or after it (1)."""

@@ -79,6 +79,10 @@ class SeedLensGroup(click.Group):
             problem = error.errors()[0]
             name = "_".join(map(str, problem["loc"])).upper()
             _fail(f"SEEDLENS_{name} cannot be '{problem['input']}': {problem['msg']}.")
+        except BrokenPipeError:
+            raise  # whoever reads has read enough
+        except OSError as error:  # a path that no system takes, a disk that is gone
+            _fail(f"{str(error.filename or '')[:200]}: {error.strerror or error}.".lstrip(": "))
 
 
 def _fail(message: str) -> NoReturn:

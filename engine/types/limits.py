@@ -61,6 +61,8 @@ LONGEST_QUESTION = 2_000
 """Characters of a question to a corpus; it stands in every prompt of an answer."""
 LONGEST_NOTE = 10_000
 """Characters of the note on a judgment; all of a project's are held in memory."""
+LONGEST_EVENT = 200
+"""Characters of the id of a judgment, which browsers and files give; ours have 24."""
 LONGEST_GUIDELINES = 50_000
 """Characters of a project's guidelines, all grades together."""
 LONGEST_ANNOTATOR = 64

@@ -139,8 +139,9 @@ def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
     [
         ("nowhere.jsonl", ("nowhere.jsonl", "does not exist")),
         ("", ("unknown layout", "corpus.jsonl")),
+        ("x" * 300, ("File name too long",)),
     ],
-    ids=["nothing there", "a folder of something else"],
+    ids=["nothing there", "a folder of something else", "no name of a file"],
 )
 def test_a_path_without_documents_is_refused(
     path: str, says: tuple[str, ...], tmp_path: Path

@@ -289,3 +289,16 @@ def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explo
     (judgment,) = annotation.judgments(project)
     assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))
     assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
+
+
+def test_ids_of_judgments_and_notes_of_reading_lists_have_limits(small_copy: Explorer) -> None:
+    annotation, project = small_copy.annotation, small_copy.annotation.project("small")
+    long = "e" * 201
+    query = Query("small", seed="bees-network", aspect="method")
+    judgment = Judgment("q", "plain", "Ada", 2, event=long)
+    with pytest.raises(BadInputError, match="The event has 201 characters"):
+        annotation.judge(project, judgment, query)
+    with pytest.raises(BadInputError, match="The event has 201 characters"):
+        annotation.undo(project, "Ada", event=long)
+    with pytest.raises(BadInputError, match="The note has 10,001 characters"):
+        small_copy.notebook.annotate("trail", "small", "plain", "n" * 10_001)
