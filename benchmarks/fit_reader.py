@@ -29,7 +29,6 @@ from sklearn.model_selection import KFold
 
 from benchmarks.fit_roles import training_set as abstracts
 from benchmarks.reader_kinds import (
-    THINGS,
     WRITTEN,
     Kind,
     Row,
@@ -81,7 +80,7 @@ def shipped() -> list[Row]:
     found += [
         (text.format(things), [], lens.key)
         for lens in SHIPPED
-        for things in (*THINGS, lens.things)
+        for things in (lens.things, "articles")
         for text in ("Find similar {}.", "related {}", "more {} like this", "{} like this one")
     ]
     return [{"text": text, "wants": wants, "avoids": [], "lens": key} for text, wants, key in found]

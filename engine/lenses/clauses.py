@@ -30,9 +30,9 @@ _TURN = re.compile(
         |ignor(?:e|es|ing|ed)|disregard\w*|regardless(?:\ of)?|irrespective(?:ly)?(?:\ of)?
         |whatever|whichever|whoever|wherever|except(?:ing)?(?:\ for)?|exclud(?:e|ing)
         |leav(?:e|ing)\ (?:out|aside)|left\ (?:out|aside)|(?:set|put|setting|putting)\ aside
-        |omit\w*|skip\w*|drop|forget(?:\ about)?|apart\ from|aside\ from|other\ than|save\ for
-        |spare\ me|minus(?=\ (?:the|any|all)\b)|(?<=want\ to\ )miss|unrelated(?:\ to)?|irrelevant
-        |unimportant|immaterial|indifferent(?:\ to)?
+        |omit\w*|skip\w*|drop(?=\ the\b)|forget(?:\ about)?|apart\ from|aside\ from|other\ than
+        |save\ for|spare\ me|minus(?=\ (?:the|any|all)\b)|(?<=want\ to\ )miss|unrelated(?:\ to)?
+        |irrelevant|unimportant|immaterial|indifferent(?:\ to)?
         |beside\ the\ point|secondary|optional|aside|avoid|filter\ out|rule\ out
         |(?:an)?other(?=\ (?:\w+\ )?(?:fields?|domains?|topics?|subjects?|areas?|problems?|tasks?
             |applications?|disciplines?|themes?|questions?|approach(?:es)?|methods?)\b)

@@ -18,7 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,12 +81,14 @@ class Reading:
         avoids: (a,) 0 to 1: aspects that were ruled out.
         strength: 0 (asks for no aspect) to 1 (asks for one beyond doubt).
         subject: the clauses that ask for something, the ones that rule out left out.
+        stated: whether it names no aspect, and what it wants follows from what it states.
     """
 
     wants: FloatArray
     avoids: FloatArray
     strength: float
     subject: str
+    stated: bool = False
 
 
 class Options(NamedTuple):
@@ -159,7 +161,8 @@ class LensWords:
             units = [Clause(said, against=False, start=0, end=len(said)) for said in stated]
             of_stated = probabilities(self.features(units), _fitted())
             wanted += list(of_stated.names + of_stated.states)
-        return combine(np.array([nothing, *wanted]), np.array([nothing, *ruled]), subject)
+        found = combine(np.array([nothing, *wanted]), np.array([nothing, *ruled]), subject)
+        return replace(found, stated=not named.any())
 
     def features(self, clauses: Sequence[Clause]) -> FloatArray:
         """(clauses, 2 aspects + 1, features): naming each aspect, stating, and neither."""
