@@ -127,6 +127,10 @@ class RoleClassifier:
         logits[1:] += votes[:-1, 2 * roles :]
         return chain_marginals(logits, self._transitions)
 
+    def evidence(self, texts: Sequence[str]) -> FloatArray:
+        """What the words of each text say for each role (n, roles), wherever it may stand."""
+        return self._votes(texts)[:, : len(self.roles)]
+
     def _votes(self, sentences: Sequence[str]) -> FloatArray:
         """Weighted terms (n, 3 * roles) of each sentence; zero where it has no known term."""
         size, look_up = len(self._vocabulary), self._vocabulary.get

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +14,13 @@ from engine.config import ASSETS
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.lenses.clauses import split_clauses
 from engine.lenses.definitions import RESEARCH, SHIPPED
-from engine.lenses.instructions import LensWords, Reading, split_clauses
+from engine.lenses.glossary import gloss
+from engine.lenses.instructions import LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.encoders import Passage
-from engine.types.lenses import Aspect
+from engine.types.lenses import Lens
 from engine.types.searches import Query
 
 WORDINGS = ASSETS / "wordings"
@@ -37,6 +41,10 @@ def research(lenses: dict[str, LensWords]) -> LensWords:
     return lenses["research"]
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
 def wanted(reading: Reading) -> set[str]:
     return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.wants)}
 
@@ -48,7 +56,7 @@ def avoided(reading: Reading) -> set[str]:
 @pytest.mark.nightly
 def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, LensWords]) -> None:
     recorded = json.loads((WORDINGS / "reader.json").read_text("utf-8"))["accuracy"]["test"]
-    rows = [json.loads(line) for line in (WORDINGS / "test.jsonl").read_text("utf-8").splitlines()]
+    rows = [row for path in WORDINGS.glob("test*.jsonl") for row in read_rows(path)]
     right = {"wants": 0, "avoids": 0, "both": 0}
     for row in rows:
         keys = [a.key for lens in SHIPPED if lens.key == row["lens"] for a in lens.aspects]
@@ -65,22 +73,27 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, L
 
 
 def test_no_wording_is_both_fitted_on_and_measured_on() -> None:
+    fitted = [*WORDINGS.glob("dev*"), WORDINGS / "names.jsonl", WORDINGS / "statements.jsonl"]
     texts = [
-        {json.loads(line)["text"].casefold() for line in path.read_text("utf-8").splitlines()}
-        for path in (WORDINGS / "dev.jsonl", WORDINGS / "test.jsonl")
+        {row["text"].casefold() for path in paths for row in read_rows(path)}
+        for paths in (fitted, WORDINGS.glob("test*.jsonl"))
     ]
     assert not texts[0] & texts[1]
 
 
-@pytest.mark.parametrize("aspect", RESEARCH.aspects, ids=lambda a: a.key)
+@pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
 def test_every_wording_that_ships_is_read_as_its_aspect(
-    aspect: Aspect, research: LensWords
+    lens: Lens, lenses: dict[str, LensWords]
 ) -> None:
-    for words in (aspect.instruction, aspect.definition, *aspect.paraphrases):
-        reading = research.read(words)
-        assert RESEARCH.aspects[int(reading.wants.argmax())].key == aspect.key, words
-        assert reading.strength == 1.0, words
-        assert reading.wants.sum() == pytest.approx(1.0)
+    for aspect in lens.aspects:
+        for words in (aspect.instruction, aspect.definition, *aspect.paraphrases):
+            reading = lenses[lens.key].read(words)
+            assert lens.aspects[int(reading.wants.argmax())].key == aspect.key, words
+            assert reading.strength > 0.9, words
+            assert reading.wants.sum() == pytest.approx(1.0)
+            assert not reading.avoids.any(), words
+    for words in (lens.generic, f"more {lens.things} like this"):
+        assert lenses[lens.key].read(words).strength == 0.0, words
 
 
 @pytest.mark.parametrize(
@@ -93,6 +106,16 @@ def test_every_wording_that_ships_is_read_as_its_aspect(
         ("similar findings, not the topic, the task or the field", {"result"}, {"background"}),
         ("the same findings, ignore method, procedure and data", {"result"}, {"method"}),
         ("papers that do not ignore the method", {"method"}, set()),
+        ("ignore everything except the method", {"method"}, set()),
+        ("I don't care about the results, only the technique", {"method"}, {"result"}),
+        ("same goal, no matter how they did it", {"background"}, {"method"}),
+        ("the topic does not matter, same technique", {"method"}, {"background"}),
+        ("trained without labelled data", {"method"}, set()),
+        ("bigger models are not better", {"result"}, set()),
+        ("crowdsourced judgements instead of experts", {"method"}, set()),
+        ("an unsupervised procedure", {"method"}, set()),
+        ("also runs in linear time", {"result"}, set()),
+        ("方法相同，主题无关", {"method"}, {"background"}),
         ("ähnliche Methode, egal welches Thema", {"method"}, {"background"}),
         ("même méthode, peu importe le sujet", {"method"}, {"background"}),
         ("mismo método, sin importar el tema", {"method"}, {"background"}),
@@ -126,6 +149,39 @@ def test_a_wording_wants_some_aspects_and_rules_others_out(
 def test_words_that_name_no_aspect_ask_for_none(words: str, research: LensWords) -> None:
     reading = research.read(words)
     assert (wanted(reading), avoided(reading), reading.strength) == (set(), set(), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "english"),
+    [
+        ("gleiche Methode, egal welches Thema", "same method, regardless of topic"),
+        ("même méthode, peu importe le sujet", "same method, regardless of the topic"),
+        ("mismo método, sin importar el tema", "same method, regardless of the topic"),
+        ("方法相同，主题无关", "method same, topic does not matter"),
+        ("an unsupervised procedure", "an unsupervised procedure"),
+    ],
+)
+def test_other_languages_are_read_through_a_list_of_words(words: str, english: str) -> None:
+    assert gloss(words) == english
+
+
+@pytest.mark.parametrize(
+    ("words", "against"),
+    [
+        ("the topic is not important, same method", [True, False]),
+        ("do not ignore the method", [False]),
+        ("nothing but the method", [False]),
+        ("anything but the method", [True]),
+        ("not the topic, the field or the task", [True, True, True]),
+        ("less about the topic than about the method", [True, False]),
+    ],
+)
+def test_a_negation_holds_for_what_it_is_said_of(words: str, against: list[bool]) -> None:
+    assert [clause.against for clause in split_clauses(words)] == against
+
+
+def test_a_negated_statement_is_looked_for_with_its_negation(research: LensWords) -> None:
+    assert research.read("trained without labelled data").subject == "trained without labelled data"
 
 
 def test_what_is_ruled_out_is_no_part_of_what_is_looked_for() -> None:

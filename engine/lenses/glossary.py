@@ -1,0 +1,136 @@
+"""Wordings in German, French, Spanish and Chinese, word by word in English.
+
+The embedded model knows English only. What people ask with in the other languages are few words,
+though (names of aspects, negations, "same", "regardless of"), and ``assets/wordings/glossary.txt``
+has them in English: a wording is looked up in it, and what comes out is read as an English one
+would be. Words that it does not have are left as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from engine.config import ASSETS
+
+GLOSSARY = ASSETS / "wordings" / "glossary.txt"
+LANGUAGES = ("de", "fr", "es", "zh")
+"""The columns after the English one."""
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_PUNCTUATION = str.maketrans("’，。；：、？！（）", "',.;:,?!()")
+_LEFT_OUT = "-"
+_WORD = re.compile(r"[^\W\d_]+")
+_STARTS = re.compile(r"[\u3400-\u9fff]|(?<!\w)[^\W\d_]")
+"""Where a word may begin: anywhere in Chinese, which does not separate them."""
+
+
+def fold(text: str) -> str:
+    """Lower-case, without accents, with plain punctuation.
+
+    >>> fold("L’Étude: 方法，")
+    "l'etude: 方法,"
+    """
+    plain = unicodedata.normalize("NFKD", text.translate(_PUNCTUATION).casefold())
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+class _Words:
+    """The words of one language.
+
+    Args:
+        pairs: (form, English); where a form is there twice, the first counts.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        forms = {fold(form): english for form, english in reversed(pairs) if form}
+        by_letter: dict[str, list[str]] = {}
+        for form in sorted(forms, key=lambda form: len(form.rstrip("*")), reverse=True):
+            by_letter.setdefault(form[0], []).append(form)
+        self._forms = by_letter
+        self._english = {form: "" if e == _LEFT_OUT else e for form, e in forms.items()}
+        self._patterns = {
+            letter: re.compile("|".join(map(_pattern, forms)))
+            for letter, forms in by_letter.items()
+        }
+
+    def find(self, folded: str) -> list[tuple[int, int, str]]:
+        """What the text has of them, the longest first where several fit: from, to, English."""
+        found, end = [], 0
+        for start in _STARTS.finditer(folded):
+            letter = start[0]
+            if start.start() < end or letter not in self._patterns:
+                continue
+            match = self._patterns[letter].match(folded, start.start())
+            if match is not None and match.lastindex is not None:
+                end = match.end()
+                form = self._forms[letter][match.lastindex - 1]
+                found.append((match.start(), end, self._english[form]))
+        return found
+
+
+def gloss(text: str) -> str:
+    """A wording in English, as far as the glossary goes; an English one is not changed.
+
+    >>> gloss("gleiche Methode, egal welches Thema")
+    'same method, regardless of topic'
+    >>> gloss("same method, whatever the topic")
+    'same method, whatever the topic'
+    """
+    folded = fold(text)
+    language = find_language(folded)
+    if language == "en":
+        return text
+    english, end = "", 0
+    for start, stop, meaning in _glossary()[language].find(folded):
+        english += f"{folded[end:start]} {meaning} "
+        end = stop
+    english += folded[end:]
+    return re.sub(r"\s+([,.;:?!)]|$)", r"\1", " ".join(english.split())).strip()
+
+
+def find_language(folded: str) -> str:
+    """The language that has most of the words; English unless another has more."""
+    if _HAN.search(folded):
+        return "zh"
+    known = _english()
+    most = sum(word in known for word in _WORD.findall(folded))
+    found = "en"
+    for language in LANGUAGES[:-1]:
+        matches = _glossary()[language].find(folded)
+        count = sum(len(folded[start:stop].split()) for start, stop, _ in matches)
+        if count > most:
+            most, found = count, language
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _english() -> frozenset[str]:
+    """Words that are taken for English: stop words, and those of the files beside them."""
+    lines = [row[0] for row in _rows()]
+    for name in ("stop_words.txt", "names.jsonl", "statements.jsonl"):
+        text = (ASSETS / "wordings" / name).read_text(encoding="utf-8")
+        lines += [line for line in text.splitlines() if not line.startswith("#")]
+    return frozenset(word for line in lines for word in _WORD.findall(fold(line)))
+
+
+@functools.lru_cache(maxsize=1)
+def _rows() -> list[list[str]]:
+    lines = GLOSSARY.read_text(encoding="utf-8").splitlines()
+    return [[part.strip() for part in line.split("|")] for line in lines if line[:1] not in "#"]
+
+
+@functools.lru_cache(maxsize=1)
+def _glossary() -> dict[str, _Words]:
+    return {
+        language: _Words([(form, row[0]) for row in _rows() for form in row[column].split(" / ")])
+        for column, language in enumerate(LANGUAGES, start=1)
+    }
+
+
+def _pattern(form: str) -> str:
+    if _HAN.search(form):
+        return "(" + re.escape(form).replace(r"\ ", r"\s*") + ")"
+    body = re.escape(form).replace(r"\*", r"\w*").replace(r"\ ", r"\s+")
+    return rf"(\b{body}{'' if form.endswith(chr(39)) else chr(92) + 'b'})"
