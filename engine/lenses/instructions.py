@@ -156,7 +156,7 @@ class LensWords:
                 named[i] = named[i] and not same
         wanted = [either[i] for i in np.flatnonzero(named) if not clauses[i].against]
         ruled = [options.ruled()[i] for i in np.flatnonzero(named) if clauses[i].against]
-        stated, subject = statements(text, clauses, named)
+        stated, subject = statements(text, clauses, named.tolist())
         if stated:
             units = [Clause(said, against=False, start=0, end=len(said)) for said in stated]
             of_stated = probabilities(self.features(units), _fitted())

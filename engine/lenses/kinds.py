@@ -59,7 +59,7 @@ class Kinds:
         """(n, a) the same by the words of the role classifier; 0 for other lenses."""
         if self._classifier is None:
             return np.zeros((len(texts), len(self._states)), dtype=np.float32)
-        return _log_shares(self._classifier.evidence(texts))
+        return _log_shares(self._classifier.evidence(texts).astype(np.float32))
 
     def outside(self, vectors: FloatArray) -> FloatArray:
         """(n,) log odds that a text speaks of no aspect."""
