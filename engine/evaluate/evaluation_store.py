@@ -29,7 +29,10 @@ from engine.types.searches import Ranking
 from storage.experiments import Experiments
 from storage.records import EvaluationRow, RunRow
 
-FITTED = ("aspect/weights.json", "roles/classifier.json", "wordings/reader.json")
+FITTED = (
+    *("aspect/weights.json", "roles/classifier.json"),
+    *("wordings/reader.json", "wordings/kinds.npz", "wordings/glossary.txt"),
+)
 """Assets that rankings are made by: how signals are weighed, pasted text sorted, wordings read."""
 _LATER = ("rerank", "depth", "model")
 """Fields of a request that came later: left out without a model, so that what was kept before

@@ -217,7 +217,7 @@ def _goes_on(piece: _Piece, text: str) -> bool:
 def says_something(text: str) -> bool:
     """Whether a text names or states anything, or only asks.
 
-    >>> says_something("I do not care about"), says_something("the topic")
+    >>> says_something("I do care about"), says_something("the topic")
     (False, True)
     """
     return any(word.casefold() not in _FILLING for word in _WORDS.findall(text))
