@@ -15,6 +15,9 @@ MEGABYTE = 2**20
 UPLOAD_BYTES = 200 * MEGABYTE
 """A file that comes in through the browser, which the app holds in memory while it is stored.
 Longer files are imported by their path."""
+MESSAGE_BYTES = 50 * MEGABYTE
+"""A message between a page and the app (``server.maxMessageSize`` of Streamlit), which strangers
+may send too where there is a login. The largest that pages send have some 5 MB."""
 ROW_BYTES = 8 * MEGABYTE
 """One line, record or entry of a file. Read into Python, JSON takes up to 35 times its size; a
 text of a million characters, the most by default, fits in any encoding and escaped."""

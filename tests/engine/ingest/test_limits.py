@@ -218,6 +218,7 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
 ) -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     assert config["server"]["maxUploadSize"] * MEGABYTE == UPLOAD_BYTES
+    assert config["server"]["maxMessageSize"] * MEGABYTE == limits.MESSAGE_BYTES
     monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
         uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
@@ -227,7 +228,7 @@ def test_the_table_of_limits_says_what_holds() -> None:
     page = (ROOT / "docs" / "serving.md").read_text("utf-8")
     table = page.partition("## Limits")[2]
     megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "UNPACKED_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
-    for name in (*megabytes, "REPLY_BYTES"):
+    for name in (*megabytes, "REPLY_BYTES", "MESSAGE_BYTES"):
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
                  "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
