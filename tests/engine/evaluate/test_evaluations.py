@@ -129,7 +129,7 @@ def test_other_weights_rank_anew(
     request = EvaluationRequest("lab", ("bm25",))
     lab.evaluations.evaluate(request)
     for fitted in FITTED:
-        (tmp_path / fitted).parent.mkdir()
+        (tmp_path / fitted).parent.mkdir(exist_ok=True)
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
     monkeypatch.setattr(engine.evaluate.evaluation_store, "ASSETS", tmp_path)
     assert lab.evaluations.missing(request) == ()
