@@ -1,7 +1,8 @@
 """Measure the two thresholds by which a wording counts as asking for no aspect.
 
-- ``NAMED`` (``engine/lenses/instructions.py``): odds from which a clause names an aspect. Measured
-  on ``assets/wordings``: wordings that want or rule out an aspect should be read so, others not.
+- ``CLEAR`` (``engine/lenses/instructions.py``): probability from which a wording speaks of an
+  aspect. Measured on ``test*.jsonl`` of ``assets/wordings``: wordings that want or rule out an
+  aspect should be read so, others not.
 - ``QUOTED`` (``engine/search/interpretation.py``): cosine from which a wording that names none
   speaks of a sentence of the seed. Measured on wordings made from documents: six words in a row
   of a sentence, or four of its telling words in any order. Those of the seed should be found, in
@@ -20,18 +21,19 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.fit_reader import embedder, rows
+from benchmarks.fit_reader import asked, reading
+from benchmarks.reader_data import lenses, rows
 from benchmarks.sources import abstracts, cache
 from engine.config import DEMO, Settings
 from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
 from engine.lenses import instructions
-from engine.lenses.definitions import SHIPPED
-from engine.lenses.instructions import LensWords, stems
+from engine.lenses.instructions import WEIGHTS
 from engine.search.interpretation import Interpreter
+from engine.sentences import stop_words
 from engine.types.corpora import ImportRequest
 
-ODDS = (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0)
+CHANCES = (0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 COSINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 SEEDS, GENERIC = 150, 6
 
@@ -59,7 +61,11 @@ def phrase(sentence: str, rng: random.Random) -> str:
 
 def keywords(sentence: str, rng: random.Random) -> str:
     """Four telling words in any order."""
-    words = [word for word in re.findall(r"[A-Za-z][\w-]{3,}", sentence) if stems(word)]
+    words = [
+        word
+        for word in re.findall(r"[A-Za-z][\w-]{3,}", sentence)
+        if word.lower() not in stop_words()
+    ]
     return " ".join(rng.sample(words, min(4, len(words))))
 
 
@@ -104,33 +110,17 @@ def print_quoted(explorer: Explorer, corpus: str) -> None:
 
 
 def print_named() -> None:
-    """Shares of wordings that are rightly read as naming an aspect, or none, by threshold."""
-    embed = embedder()
-    print("NAMED  set  names one  names none  all aspects right")
-    for odds in ODDS:
-        with mock.patch.object(instructions, "NAMED", odds):
-            lenses = {lens.key: LensWords(lens, embed) for lens in SHIPPED}
-            for name in ("dev", "test"):
-                named, unnamed, right = _read(name, lenses)
-                print(odds, name, *(f"{np.mean(x):.3f}" for x in (named, unnamed, right)))
-
-
-def _read(name: str, lenses: dict[str, LensWords]) -> tuple[list[bool], list[bool], list[bool]]:
-    named, unnamed, right = [], [], []
-    for row in rows(name):
-        lens = next(x for x in SHIPPED if x.key == row["lens"])
-        said = lenses[lens.key].read(row["text"])
-        wants = {lens.aspects[i].key for i in np.flatnonzero(said.wants)}
-        avoids = {lens.aspects[i].key for i in np.flatnonzero(said.avoids)}
-        asked, ruled_out = set(row["wants"]), set(row["avoids"])
-        if ruled_out and not asked:  # only ruling out asks for all the others
-            asked = {a.key for a in lens.aspects} - ruled_out
-        if asked | ruled_out:
-            named.append(bool(wants | avoids))
-        else:
-            unnamed.append(not wants | avoids)
-        right.append((wants, avoids) == (asked, ruled_out))
-    return named, unnamed, right
+    """Shares of wordings rightly read as asking for an aspect, or for none, by threshold."""
+    wordings, known = rows("test"), lenses()
+    print("CLEAR  asks  asks for none  all aspects right")
+    for least in CHANCES:
+        with mock.patch.object(instructions, "CLEAR", least):
+            read = reading(WEIGHTS)
+            found = [(asked(row, known), read(row)) for row in wordings]
+        asks = [any(was) for meant, was in found if any(meant)]
+        none = [not any(was) for meant, was in found if not any(meant)]
+        right = [meant == was for meant, was in found]
+        print(f"{least:.2f}", *(f"{np.mean(x):.3f}" for x in (asks, none, right)))
 
 
 def main() -> None:

@@ -32,6 +32,8 @@ def fold(text: str) -> str:
     >>> fold("L’Étude: 方法，")
     "l'etude: 方法,"
     """
+    if text.isascii():
+        return text.casefold()
     plain = unicodedata.normalize("NFKD", text.translate(_PUNCTUATION).casefold())
     return "".join(c for c in plain if not unicodedata.combining(c))
 
@@ -44,30 +46,36 @@ class _Words:
     """
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
-        forms = {fold(form): english for form, english in reversed(pairs) if form}
-        by_letter: dict[str, list[str]] = {}
-        for form in sorted(forms, key=lambda form: len(form.rstrip("*")), reverse=True):
-            by_letter.setdefault(form[0], []).append(form)
-        self._forms = by_letter
-        self._english = {form: "" if e == _LEFT_OUT else e for form, e in forms.items()}
-        self._patterns = {
-            letter: re.compile("|".join(map(_pattern, forms)))
-            for letter, forms in by_letter.items()
+        self._english = {
+            fold(form): "" if english == _LEFT_OUT else english
+            for form, english in reversed(pairs)
+            if form
         }
+        self._forms: dict[str, list[str]] = {}
+        for form in sorted(self._english, key=lambda form: len(form.rstrip("*")), reverse=True):
+            self._forms.setdefault(form.rstrip("*")[:2], []).append(form)
+        self._patterns: dict[str, re.Pattern[str]] = {}
 
     def find(self, folded: str) -> list[tuple[int, int, str]]:
         """What the text has of them, the longest first where several fit: from, to, English."""
         found, end = [], 0
         for start in _STARTS.finditer(folded):
-            letter = start[0]
-            if start.start() < end or letter not in self._patterns:
-                continue
-            match = self._patterns[letter].match(folded, start.start())
-            if match is not None and match.lastindex is not None:
-                end = match.end()
-                form = self._forms[letter][match.lastindex - 1]
-                found.append((match.start(), end, self._english[form]))
+            at = start.start()
+            for letters in (folded[at : at + 2], folded[at]):  # longer forms go first
+                match = self._match(letters, folded, at) if at >= end else None
+                if match is not None and match.lastindex is not None:
+                    end = match.end()
+                    form = self._forms[letters][match.lastindex - 1]
+                    found.append((at, end, self._english[form]))
         return found
+
+    def _match(self, letters: str, folded: str, at: int) -> re.Match[str] | None:
+        """One of the forms that begin with these letters, compiled when first looked for."""
+        if letters not in self._forms:
+            return None
+        if letters not in self._patterns:
+            self._patterns[letters] = re.compile("|".join(map(_pattern, self._forms[letters])))
+        return self._patterns[letters].match(folded, at)
 
 
 def gloss(text: str) -> str:
@@ -109,7 +117,7 @@ def find_language(folded: str) -> str:
 def _english() -> frozenset[str]:
     """Words that are taken for English: stop words, and those of the files beside them."""
     lines = [row[0] for row in _rows()]
-    for name in ("stop_words.txt", "names.jsonl", "statements.jsonl"):
+    for name in ("stop_words.txt", "names.jsonl", "statements.jsonl", "dev-3.jsonl", "dev-6.jsonl"):
         text = (ASSETS / "wordings" / name).read_text(encoding="utf-8")
         lines += [line for line in text.splitlines() if not line.startswith("#")]
     return frozenset(word for line in lines for word in _WORD.findall(fold(line)))

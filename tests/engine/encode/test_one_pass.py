@@ -17,14 +17,18 @@ from engine.sentences import split_sentences
 from engine.types.encoders import EMBEDDED, Encoding, Passage
 from tests.small_corpus import DOCUMENTS
 
-CLOSE = 0.999
-"""Cosine; bfloat16 stays above it."""
+CLOSE = {"search": 0.999, "indexing": 0.995}
+"""Cosine; bfloat16 stays above the first, 8-bit layers above the second."""
 UNBATCHED = 1e-2
 """Largest difference of a component that bfloat16 may make between batches."""
 
 
 def passage(text: str, title: str = "") -> Passage:
     return Passage(title, text, split_sentences(text))
+
+
+def close(encoder: OnePassEncoder) -> float:
+    return CLOSE["indexing" if "int8" in encoder.backend else "search"]
 
 
 def texts() -> list[str]:
@@ -70,7 +74,7 @@ def test_the_document_vector_is_that_of_sentence_transformers(encoder: OnePassEn
     theirs = model.encode(texts(), normalize_embeddings=True)
     ours = encoder.encode([passage(t) for t in texts()])
     for mine, reference in zip(ours, theirs, strict=True):
-        assert float(mine.vector @ reference) >= CLOSE
+        assert float(mine.vector @ reference) >= close(encoder)
 
 
 def test_a_title_stands_before_the_text_as_a_sentence(encoder: OnePassEncoder) -> None:
@@ -90,7 +94,9 @@ def test_token_vectors_are_those_of_a_pylate_colbert(encoder: OnePassEncoder) ->
     ours = encoder.encode([passage(t) for t in texts()])
     for mine, reference in zip(ours, theirs, strict=True):
         assert mine.tokens.shape == reference.shape
-        assert float((mine.tokens * reference).sum(axis=1).min()) >= CLOSE
+        cosines = (mine.tokens * reference).sum(axis=1)
+        assert float(cosines.mean()) >= close(encoder)
+        assert float(cosines.min()) >= 2 * close(encoder) - 1
 
 
 def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(
@@ -111,7 +117,7 @@ def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(
     for (start, end), vector in zip(spans, encoded.sentences, strict=True):
         inside = (starts >= start) & (starts < end) & ~special
         mean = states[inside].mean(axis=0)
-        assert float(vector @ mean) / float(np.linalg.norm(mean)) >= CLOSE
+        assert float(vector @ mean) / float(np.linalg.norm(mean)) >= close(encoder)
 
 
 def test_every_vector_has_unit_length(encoder: OnePassEncoder) -> None:
@@ -135,9 +141,9 @@ def test_searches_and_indexing_get_the_same_vectors(encoder: OnePassEncoder) -> 
     other = loaders.load_encoder(bulk=True)
     passages = [passage(t, title="Both") for t in texts()[:12]]
     for a, b in zip(encoder.encode(passages), other.encode(passages), strict=True):
-        assert float(a.vector @ b.vector) >= CLOSE
+        assert float(a.vector @ b.vector) >= CLOSE["indexing"]
         for name in ("sentences", "tokens"):
-            assert (getattr(a, name) * getattr(b, name)).sum(axis=1).min() >= CLOSE
+            assert (getattr(a, name) * getattr(b, name)).sum(axis=1).min() >= CLOSE["indexing"]
 
 
 def test_the_same_call_gives_the_same_bits(encoder: OnePassEncoder) -> None:
@@ -187,7 +193,7 @@ def test_the_last_sentence_of_a_long_text_counts(
     changed = encoder.encode([passage(long_text("Bees dance in the dark of the hive."))])[0]
     assert np.abs(changed.vector - long_encoding.vector).max() > 1e-4
     assert float(changed.sentences[-1] @ long_encoding.sentences[-1]) < 0.9
-    assert float(changed.sentences[0] @ long_encoding.sentences[0]) > CLOSE
+    assert float(changed.sentences[0] @ long_encoding.sentences[0]) > close(encoder)
 
 
 # Texts that are hardly texts

@@ -1,0 +1,122 @@
+"""The network that reads wordings: what each word asks for, and what it rules out.
+
+The embedded model, its linear layers changed a little (low-rank, LoRA: Hu et al. 2022), reads the
+wording and, apart, what each aspect of the lens is: name, phrases, definition. Every token of the
+wording is then compared with every aspect twice, as asking for it and as ruling it out. Weights:
+``assets/wordings/reader.npz``, fitted by ``benchmarks/fit_reader.py``; they are the same for all
+aspects, so that they serve any lens.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from engine.encode.loaders import load_embedded
+from engine.numeric import FloatArray
+
+WINDOW = 96
+"""Tokens of a wording, and of an aspect's text, that are read; some 70 words."""
+DIRECTIONS = 128
+"""Numbers of a token, and of an aspect, that are compared for asking, and for ruling out."""
+CHANGES = "changes/"
+"""Begins the names of the low-rank changes in the file: the layer, then ``.down`` or ``.up``."""
+
+
+class Comparison(torch.nn.Module):
+    """Compares tokens (n, t, width) with aspects (a, width)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.of_tokens = torch.nn.Linear(width, 2 * DIRECTIONS)
+        self.of_aspects = torch.nn.Linear(width, 2 * DIRECTIONS)
+        self.of_any = torch.nn.Linear(width, 2)
+        self.sharpness = torch.nn.Parameter(torch.full((2,), 2.3))
+        self.bias = torch.nn.Parameter(torch.tensor([-4.0, -5.0]))
+
+    def forward(self, tokens: torch.Tensor, aspects: torch.Tensor) -> torch.Tensor:
+        """(n, t, a, 2) log-odds against saying nothing, to be added up by log-mean-exp."""
+        of_tokens = self.of_tokens(tokens).unflatten(-1, (2, DIRECTIONS))
+        of_aspects = self.of_aspects(aspects).unflatten(-1, (2, DIRECTIONS))
+        cosines = torch.einsum(
+            "nthd,ahd->ntah",
+            torch.nn.functional.normalize(of_tokens, dim=-1),
+            torch.nn.functional.normalize(of_aspects, dim=-1),
+        )
+        weighed = cosines * self.sharpness.exp() + self.of_any(tokens)[:, :, None]
+        return torch.as_tensor(weighed + self.bias)
+
+
+def mean_state(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(n, width) means over the tokens (n, t, width) that ``mask`` (n, t) has."""
+    return torch.as_tensor((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))
+
+
+class WordingNetwork:
+    """The fitted network, as it reads wordings of one lens after the other."""
+
+    def __init__(self, weights: Path) -> None:
+        model = load_embedded()
+        self._tokenizer, self._network = model.tokenizer, model.network.float().eval()
+        self._comparison = Comparison(model.width).eval()
+        with np.load(weights, allow_pickle=False) as file:
+            fitted = {name: torch.from_numpy(file[name].astype(np.float32)) for name in file}
+        self._comparison.load_state_dict(
+            {name: weight for name, weight in fitted.items() if not name.startswith(CHANGES)}
+        )
+        for name, down in fitted.items():
+            if name.startswith(CHANGES) and name.endswith(".down"):
+                layer = name.removeprefix(CHANGES).removesuffix(".down")
+                change = fitted[f"{CHANGES}{layer}.up"] @ down
+                self._network.get_parameter(f"{layer}.weight").data += change
+
+    def aspects(self, texts: Sequence[str]) -> torch.Tensor:
+        """(a, width): what the aspects that these texts describe are compared by."""
+        batch, states = self._read(texts)
+        return mean_state(states, batch["attention_mask"])
+
+    def scores(self, parts: Sequence[str], aspects: torch.Tensor) -> FloatArray:
+        """What the parts of one wording say of each aspect.
+
+        Args:
+            parts: follow one another without a gap; they are read together.
+            aspects: of :meth:`aspects`.
+
+        Returns:
+            (parts, 2 a) log-odds against saying nothing of it: of asking for each aspect, then
+            of ruling it out. Those of several parts together are the log-sum-exp of theirs.
+        """
+        batch, states = self._read(["".join(parts)], return_offsets_mapping=True)
+        with torch.inference_mode():
+            of_tokens = self._comparison(states, aspects)[0]
+        of_tokens = (of_tokens - np.log(len(of_tokens))).permute(0, 2, 1).flatten(1).numpy()
+        ends = list(accumulate(map(len, parts)))
+        last = batch["offset_mapping"][0, :, 1].numpy()
+        of_part = np.searchsorted(ends[:-1], last)  # the mark at the end has the offset 0
+        of_part[-1] = of_part[-2]
+        scores = np.full((len(parts), of_tokens.shape[1]), -np.inf, dtype=np.float32)
+        np.logaddexp.at(scores, of_part, of_tokens)
+        return np.maximum(scores, np.finfo(np.float32).min)
+
+    def _read(self, texts: Sequence[str], **settings: Any) -> tuple[Any, torch.Tensor]:
+        batch = self._tokenizer(
+            list(texts), padding=True, truncation=True, max_length=WINDOW, return_tensors="pt",
+            **settings,
+        )  # fmt: skip
+        with torch.inference_mode():
+            states = self._network(
+                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+            ).last_hidden_state
+        return batch, states
+
+
+@functools.lru_cache(maxsize=1)
+def wording_network(weights: Path) -> WordingNetwork:
+    """The network, loaded once per process."""
+    return WordingNetwork(weights)
