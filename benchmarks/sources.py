@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -43,54 +41,6 @@ def abstracts() -> Documents:
     path = cache() / "repeated-demo.jsonl"
     _write(path, _repeated(ABSTRACTS))
     return Documents(path, f"the demo corpus repeated with new ids to {ABSTRACTS:,} abstracts")
-
-
-def descriptions(wanted: int) -> Documents:
-    """``wanted`` descriptions of Debian packages, filled up with repeated abstracts."""
-    rows = _packages(wanted)
-    packages = len(rows)
-    rows += _repeated(wanted - packages)
-    path = cache() / f"descriptions-{wanted}.jsonl"
-    _write(path, rows)
-    characters = sum(len(row["text"]) for row in rows) / max(len(rows), 1)
-    words = f"{packages:,} Debian package descriptions"
-    if packages < wanted:
-        words += f" and {wanted - packages:,} abstracts repeated with new ids"
-    return Documents(path, f"{words}; {characters:.0f} characters a text on average")
-
-
-def _packages(most: int) -> list[dict[str, Any]]:
-    """Packages that ``apt-cache`` knows, each name once; none without it."""
-    if shutil.which("apt-cache") is None:
-        return []
-    run = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=False)
-    documents: dict[str, dict[str, Any]] = {}
-    for block in run.stdout.split("\n\n"):
-        name, text = _package(block)
-        if name and text and name not in documents:
-            documents[name] = {"doc_id": name, "title": name, "text": text}
-        if len(documents) == most:
-            break
-    return list(documents.values())
-
-
-def _package(block: str) -> tuple[str, str]:
-    """Name and description: the short line, and the long text where the lists have it."""
-    name, lines, inside = "", list[str](), False
-    for line in block.splitlines():
-        if line[:1] in (" ", "\t"):
-            if inside:
-                lines.append("" if line.strip() == "." else line.strip())
-            continue
-        field, _, value = line.partition(":")
-        inside = field == "Description" or (
-            field.startswith("Description-") and field != "Description-md5"
-        )
-        if field == "Package":
-            name = value.strip()
-        elif inside:
-            lines.append(value.strip())
-    return name, "\n".join(line for line in lines if line)
 
 
 def _repeated(wanted: int) -> list[dict[str, Any]]:

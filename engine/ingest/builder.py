@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from engine.bibliographic import doi_in, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
 from engine.ingest.mapping import DOIS, NAMES, plain_name
@@ -28,6 +29,7 @@ class Builder:
         labels: the sentence roles that the corpus's lens knows.
         repairs: what stands in for a text or an id that is not there.
         id_prefix: begins ids that are numbers of rows.
+        abstracts: DOI, in small letters -> text of a document that has none of its own.
     """
 
     source_format: Format
@@ -36,6 +38,7 @@ class Builder:
     labels: v.Labels
     repairs: Repairs = NO_REPAIRS
     id_prefix: str = "row"
+    abstracts: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, row: Row, number: int, notes: v.Notes) -> SourceDocument:
         """The document of a row; raises BadInputError (RowError where a choice helps) naming it.
@@ -48,13 +51,15 @@ class Builder:
             raise row.problem
         corrected: set[str] = set()
         if self.source_format.delimited and "sentences" not in self.mapping:
-            values = {c: v.without_markup(value, corrected) for c, value in row.values.items()}
+            values = {c: without_markup(value, corrected) for c, value in row.values.items()}
             row = Row(row.where, values)
         used = set(self.mapping.values())
         title = self._title(row, corrected)
         text, spans = self._text(row, used, corrected)
         if not text.strip():
-            text = self._stand_in(row, title, corrected, notes)
+            text = self._found(row, corrected, notes) or self._stand_in(
+                row, title, corrected, notes
+            )
         doc_id = self._doc_id(row, corrected) or self._given_id(row, title, number, notes)
         roles = self._roles(row, spans, used, corrected)
         spans, roles = without_blanks(text, spans, roles)
@@ -104,7 +109,7 @@ class Builder:
     def _doi(self, row: Row) -> str | None:
         columns = [c for c in row.values if plain_name(c).removeprefix("metadata.") in DOIS]
         values = [row.values[c] for c in columns] + [self._value(row, "url")]
-        return next(filter(None, map(v.doi, values)), None)
+        return next(filter(None, map(doi_in, values)), None)
 
     def _url(self, row: Row, corrected: set[str]) -> str | None:
         url = self._optional(row, "url", v.url, corrected)
@@ -117,7 +122,7 @@ class Builder:
 
     def _year(self, row: Row, corrected: set[str]) -> int | None:
         value = self._value(row, "year")
-        year = None if value is None else v.year(value)
+        year = None if value is None else year_in(value)
         if year is None and value not in (None, ""):
             corrected.add("years")
         return year
@@ -144,6 +149,24 @@ class Builder:
             if given and text.strip():
                 spans = locate(row.where, text, given, corrected)
         return text, spans if text.strip() else None
+
+    def missing_doi(self, row: Row) -> str | None:
+        """The DOI of a row without text; None where there is a text, or no DOI."""
+        if row.problem is not None or row.values.get(self.mapping.get("sentences", "")):
+            return None
+        value = self._value(row, "text")
+        return None if value is not None and str(value).strip() else self._doi(row)
+
+    def _found(self, row: Row, corrected: set[str], notes: v.Notes) -> str:
+        """The abstract that was found by the row's DOI, or ""."""
+        doi = self._doi(row)
+        if doi is None:
+            return ""
+        notes.counts["fillable"] += 1
+        text = v.clean(self.abstracts.get(doi.casefold(), ""), corrected)
+        if text.strip():
+            corrected.add("filled")
+        return text
 
     def _stand_in(self, row: Row, title: str, corrected: set[str], notes: v.Notes) -> str:
         """What serves as the text of a row without."""

@@ -94,7 +94,7 @@ def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
     if not documents and not faults:
         raise no_documents(source)
     warnings = (*source.encoding_remarks(), *notes.sentences())
-    return CheckReport(documents, characters, warnings, faults)
+    return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
 
 
 def _refusal(

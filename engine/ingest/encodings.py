@@ -40,6 +40,7 @@ _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 _MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
           codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 _CHUNK = 2**20
+_PIECE = 2**16
 _SAMPLE = 64 * 1024
 _LATIN = frozenset({"cp1250", "cp1254", "cp1257"})
 _CLOSE = 0.08
@@ -193,6 +194,23 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
     try:
         for number, line in enumerate(read(path, encoding), start=1):
             yield number, line.removeprefix("\ufeff") if line and number == 1 else line
+    except OSError as e:
+        raise unreadable(path, e) from e
+
+
+def text_pieces(path: Path, encoding: Encoding = UTF8) -> Iterator[str]:
+    """A text file piece by piece, without regard to lines; a byte order mark is dropped.
+
+    Raises BadInputError as :func:`short_lines` does.
+    """
+    line = 1
+    try:
+        with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
+            while piece := file.read(_PIECE):
+                yield piece.removeprefix("\ufeff") if line == 1 else piece
+                line += piece.count("\n")
+    except UnicodeError as e:
+        raise _other_encoding(path, line, encoding, "or behind it") from e
     except OSError as e:
         raise unreadable(path, e) from e
 

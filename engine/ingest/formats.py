@@ -6,12 +6,24 @@ import os
 from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import beir, bibtex, csfcube, delimited, impliret, jsonl, parquet, ris
+from engine.ingest import (
+    beir,
+    bibtex,
+    csfcube,
+    delimited,
+    impliret,
+    json_list,
+    jsonl,
+    parquet,
+    pdf,
+    ris,
+)
 from engine.ingest.encodings import encoding_of, unreadable
 from engine.ingest.rows import Format, InputFile
 
 _ALL = (
     Format("jsonl", jsonl.rows, peek=1000),
+    Format("json", json_list.rows, title_stands_in=True, peek=1000),
     Format("csv", delimited.rows, delimited=True),
     Format("tsv", delimited.rows, delimited=True),
     Format("parquet", parquet.rows, binary=True),
@@ -19,6 +31,7 @@ _ALL = (
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
     # Published collections hold documents without text, and nobody can correct them.
     Format("beir", beir.rows, title_stands_in=True, peek=1000),
+    Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True),
     Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
     Format(
         "impliret",
@@ -30,15 +43,18 @@ _ALL = (
 )
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)
-_FOLDERS = frozenset({"beir", "csfcube"})
+_FOLDERS = frozenset({"beir", "csfcube", "pdf"})
 _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
     ".bib": "bibtex",
     ".ris": "ris",
+    ".pdf": "pdf",
+    ".zip": "pdf",
 }
 
 
@@ -64,6 +80,8 @@ def detect_format(path: Path | str) -> str:
     name = _SUFFIXES.get(path.suffix.lower())
     if path.suffix.lower() == ".txt":
         name = _text_format(path)
+    if name == "json" and _text_format(path) == "jsonl":
+        name = "jsonl"
     if name is None:
         ending = path.suffix or "a name without ending"
         raise UnknownNameError(
@@ -76,13 +94,13 @@ def detect_format(path: Path | str) -> str:
 
 
 def _text_format(path: Path) -> str | None:
-    """What programs export as "text": Excel's tables, and RIS, BibTeX or JSON Lines."""
+    """What programs export as "text": Excel's tables, and RIS, BibTeX, JSON or JSON Lines."""
     try:
         lines = InputFile(path, encoding_of(path)).lines()
         first = next((line for _, line in lines if line.strip()), "")
     except BadInputError:
         return None
-    for mark, name in (("TY  -", "ris"), ("@", "bibtex"), ("{", "jsonl")):
+    for mark, name in (("TY  -", "ris"), ("@", "bibtex"), ("{", "jsonl"), ("[", "json")):
         if first.lstrip().startswith(mark):
             return name
     return "csv" if any(mark in first for mark in delimited.DELIMITERS) else None
@@ -93,10 +111,12 @@ def _folder_format(path: Path) -> str:
         return "csfcube"
     if (path / beir.CORPUS).is_file():
         return "beir"
+    if pdf.holds_pdfs(path):
+        return "pdf"
     raise UnknownNameError(
         f"{path.name or path} is a folder of unknown layout.",
-        f"Choose a file, or a folder with {beir.CORPUS} (beir) or with {csfcube.ABSTRACTS}"
-        f" and {csfcube.JUDGMENTS} (csfcube).",
+        f"Choose a file, or a folder with PDFs (pdf), with {beir.CORPUS} (beir) or with"
+        f" {csfcube.ABSTRACTS} and {csfcube.JUDGMENTS} (csfcube).",
     )
 
 

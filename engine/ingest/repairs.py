@@ -14,7 +14,7 @@ from engine.ingest.rows import Row, RowError, short
 from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
 from engine.types.limits import ID_CHARS, TITLE_CHARS
-from engine.types.repairs import DUPLICATES, FaultKind, Repairs
+from engine.types.repairs import DUPLICATES, PDF_PARTS, FaultKind, Repairs
 
 Refuse = Callable[[FaultKind, BadInputError], object]
 """Is told of a row that nothing was chosen for; it raises, or the row is left out."""
@@ -35,6 +35,10 @@ def checked(repairs: Repairs) -> Repairs:
         raise BadInputError(
             f"Duplicates cannot be {repairs.duplicates!r}.",
             f"Choose one of {', '.join(filter(None, DUPLICATES))}.",
+        )
+    if repairs.pdf not in PDF_PARTS:
+        raise BadInputError(
+            f"PDFs cannot be read as {repairs.pdf!r}.", f"Choose one of {', '.join(PDF_PARTS)}."
         )
     if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
         raise BadInputError(
@@ -61,7 +65,7 @@ def documents(
             if fault == "broken":
                 notes.found(fault, short(row.where) + error.message.removeprefix(row.where))
             if builder.repairs.skips(fault):
-                notes.add({fault}, row.where)
+                notes.left_out(fault, row.where, error, file=builder.source_format.files)
             else:
                 notes.refused(fault)
                 refuse(fault, error)

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines, text_lines
-from engine.types.repairs import FaultKind
+from engine.types.repairs import FaultKind, PdfParts
 
 
 class RowError(BadInputError):
@@ -28,11 +28,13 @@ class InputFile:
 
     Attributes:
         delimiter: of CSV and TSV, one character.
+        pdf: what becomes a row of a PDF: ``papers`` or ``sections``.
     """
 
     path: Path
     encoding: Encoding = UTF8
     delimiter: str = ","
+    pdf: PdfParts = "papers"
 
     @property
     def name(self) -> str:
@@ -82,6 +84,8 @@ class Format:
         binary: its files are no text.
         delimited: its files have a delimiter.
         peek: rows looked at for column names; JSON objects may leave fields out.
+        files: its rows are files: those that cannot be read are left out and named with their
+            reasons, and refuse no import.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Format:
     binary: bool = False
     delimited: bool = False
     peek: int = 100
+    files: bool = False
 
 
 SHORTEN = "Split it, or leave out the columns that nobody needs."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,6 +73,11 @@ class Source:
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
 
+    def dois_without_text(self) -> tuple[str, ...]:
+        """The DOIs of rows that have no text, each once, in their order."""
+        found = (self._builder.missing_doi(row) for row in self._rows())
+        return tuple(dict.fromkeys(doi for doi in found if doi))
+
     def encoding_remarks(self) -> tuple[str, ...]:
         """A sentence where characters could not be read."""
         n = self.encoding.replaced if self.encoding else 0
@@ -108,6 +114,7 @@ def open_source(
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
         read_as = fitting(named(name), path := existing(source))
+        repairs = replace(repairs, skip_broken=True) if read_as.files else repairs
         file = _input_file(path, read_as, repairs)
         name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
         prefix = path.resolve().stem
@@ -120,7 +127,8 @@ def open_source(
     columns = _columns(rows, read_as.peek)
     resolved = resolve(columns, read_as.preset, chosen)
     fixed = frozenset(chosen) | frozenset(read_as.preset or ())
-    builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix)
+    found = found_abstracts(repairs.abstracts)
+    builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix, found)
     text = file is not None and not read_as.binary
     return Source(
         name=name,
@@ -137,7 +145,7 @@ def open_source(
 
 
 def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
-    file = InputFile(path)
+    file = InputFile(path, pdf=repairs.pdf)
     # The folders are published collections, in UTF-8 if nobody says otherwise.
     if not read_as.binary and (repairs.encoding or path.is_file()):
         try:
@@ -196,6 +204,15 @@ def preview(
         encoding=source.encoding.name if source.encoding else "",
         delimiter=source.delimiter,
     )
+
+
+def found_abstracts(path: str) -> dict[str, str]:
+    """DOI, in small letters -> abstract, of a file of what was looked up; "" for no file."""
+    if not path or not Path(path).is_file():
+        return {}
+    with Path(path).open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return {row["doi"].casefold(): row["text"] for row in rows if row.get("doi") and row["text"]}
 
 
 def no_documents(source: Source) -> BadInputError:

@@ -1,9 +1,8 @@
-"""Single values of a row as SeedLens stores them: clean text, ids, years, people, roles."""
+"""Single values of a row as SeedLens stores them: clean text, ids, people, roles."""
 
 from __future__ import annotations
 
 import ast
-import html
 import json
 import math
 import re
@@ -24,16 +23,11 @@ Scalar = str | int | float | bool
 _TO_SPACE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d)")
-_COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_TAG = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|p|br|scp|jats:[a-z]+)\s*/?>", re.IGNORECASE)
-_ANY_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 
 _NO_ROLE = ("other", "none", "")
 _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", "results": "result"}
@@ -44,6 +38,7 @@ _SENTENCES = {
     "markup": "{n} documents held HTML (&amp;, <i> and the like); it was turned into plain text.",
     "surrogates": "{n} documents held broken characters (lone surrogates); each became U+FFFD.",
     "stand_in": "{n} documents have no text of their own; their title stands in for it.",
+    "filled": "{n} documents had no text; abstracts that were found by their DOIs are it now.",
     "years": "{n} documents have a year that could not be read; they have none now.",
     "links": "{n} documents have a link that is not a web address; it was left out.",
     "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
@@ -70,6 +65,7 @@ class Notes:
         self._places: dict[str, list[str]] = {}
         self._faults: dict[FaultKind, list[int]] = {}
         self._lines: dict[FaultKind, list[str]] = {}
+        self._files: list[str] = []
 
     def add(self, kinds: set[str], where: str = "") -> None:
         """Count one document for every kind in ``kinds`` (keys of the sentences above).
@@ -82,6 +78,20 @@ class Notes:
             places = self._places.setdefault(kind, [])
             if len(places) < _NAMED:
                 places.append(where.rpartition(", ")[2])
+
+    def left_out(self, kind: FaultKind, where: str, error: Exception, *, file: bool) -> None:
+        """Note a row that is left out because of a fault.
+
+        Args:
+            file: the row is a file; the report names each with its reason.
+        """
+        if not file:
+            self.add({kind}, where)
+            return
+        self.counts["files"] += 1
+        if len(self._files) < MOST_PLACES:
+            reason = str(getattr(error, "message", error)).removeprefix(where).lstrip(": ")
+            self._files.append(f"{where.rpartition(', ')[2]}: {reason}")
 
     def found(self, kind: FaultKind, line: str, *, substitute: bool = False) -> None:
         """Note a row with a fault, repaired or not."""
@@ -106,7 +116,10 @@ class Notes:
     def sentences(self) -> tuple[str, ...]:
         """One plain sentence with its number per kind that occurred."""
         told = ((kind, self.counts[kind]) for kind in _SENTENCES)
-        return tuple(self._sentence(kind, n) for kind, n in told if n)
+        more = self.counts["files"] - len(self._files)
+        rest = (f"{more:,} more files were left out.",) if more else ()
+        sentences = (self._sentence(kind, n) for kind, n in told if n)
+        return (*sentences, *(f"Left out: {line}" for line in self._files), *rest)
 
     def _sentence(self, kind: str, n: int) -> str:
         words = _SENTENCES[kind].format(n=n)
@@ -152,25 +165,6 @@ def one_line(text: str, corrected: set[str]) -> str:
     return clean(text, corrected).replace("\n", " ").replace("\t", " ").strip()
 
 
-def without_markup(value: Any, corrected: set[str]) -> Any:
-    """A text without the HTML that exports of databases leave in it; all else as it is.
-
-    Character references become characters, tags that only format are taken out; other tags stay.
-
-    Args:
-        corrected: receives ``markup`` when there was any.
-
-    >>> without_markup("<i>E. coli</i> &amp; K. M&uuml;ller, a < b, AT&T", set())
-    'E. coli & K. Müller, a < b, AT&T'
-    """
-    if not isinstance(value, str) or value.lstrip().startswith(("[", "{")):
-        return value  # a list or object as JSON has quotes of its own
-    plain = _TAG.sub("", _ENTITY.sub(lambda found: html.unescape(found.group()), value))
-    if plain != value:
-        corrected.add("markup")
-    return plain
-
-
 def missing(value: Any) -> bool:
     """None and NaN (how Parquet and pandas write "no value")."""
     return value is None or (isinstance(value, float) and math.isnan(value))
@@ -183,19 +177,6 @@ def doc_id(value: Any, corrected: set[str]) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int | UUID):
         return None
     return one_line(str(value), corrected)
-
-
-def year(value: Any) -> int | None:
-    """The four-digit year in a number, date or text (1000 to 2999); None when there is none."""
-    if isinstance(value, date):
-        return value.year
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value).strip()
-    match = _YEAR.search(text) or _COMPACT_DATE.match(text)
-    return int(match.group(1)) if match else None
 
 
 def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
@@ -257,16 +238,6 @@ def url(value: Any, corrected: set[str]) -> str | None:
         return text
     corrected.add("links")  # javascript: and the like must never reach a page
     return None
-
-
-def doi(value: Any) -> str | None:
-    """The DOI in a text or link, in lower case (DOIs ignore it); None when there is none.
-
-    >>> doi("https://doi.org/10.1000/ABC.7")
-    '10.1000/abc.7'
-    """
-    match = _ANY_DOI.search(value) if isinstance(value, str) else None
-    return match.group().rstrip(".,;)]}").lower() if match else None
 
 
 Labels = Mapping[str, str | None]

@@ -10,10 +10,13 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
+from engine.types.plurals import counted
+from engine.types.sources import CorpusSource
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
+from pages._login import login
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
@@ -45,12 +48,6 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + " …"
 
 
-def source_name(explorer: Explorer, path: str) -> str:
-    """Where documents came from: the path, or the name of the file that was uploaded."""
-    uploaded = explorer.home.uploads.resolve() in Path(path).parents
-    return f"{Path(path).name} (uploaded)" if uploaded else path
-
-
 def _cells(values: tuple[str, ...]) -> str:
     """One corpus; on narrow screens each value has its head beside it, for readers always."""
     cells = "".join(
@@ -79,11 +76,18 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
 def _unfinished(explorer: Explorer, info: CorpusInfo) -> None:
     """What to do about a corpus whose import did not end, or that came without its documents."""
     if info.state == "indexing":
-        source = escape(source_name(explorer, info.source))
+        source = escape(explorer.library.source_name(info.source))
         st.html(
             f'<div class="sl-facts">Import {source} again under the name {escape(info.name)}, '
             "below: what is stored is kept, the rest is indexed.</div>"
         )
+
+
+def _source_line(source: CorpusSource) -> str:
+    """``OpenAlex, "deep sea": 480 documents on 2026-11-23``."""
+    asked = str(source.query).partition(":")[2]
+    many = counted(source.documents, "document")
+    return f"{source.name}, {asked}: {many} on {source.updated_at[:10]}"
 
 
 def _live_row(explorer: Explorer, name: str) -> None:
@@ -120,10 +124,18 @@ def _corpus(
     writing = explorer.scenarios.jobs.latest(name)
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
-        label = escape_label(name)
+        label, why = escape_label(name), "It is being indexed." if busy else None
         if st.button(f"Open {label}", key=f"library_open_{name}", disabled=info.state != "ready"):
             st.switch_page("explore.py", query_params={"corpus": name})
-        why = "It is being indexed." if busy else None
+        if info.state == "ready" and info.sources:
+            st.button(
+                f"Update {label}",
+                key=f"library_update_{name}",
+                disabled=busy,
+                help=why or "Ask the services that it came from again, and add what is new.",
+                on_click=attempt_at,
+                args=("corpora", explorer.library.update, name, login.owner()),
+            )
         if st.button(f"Delete {label}", key=f"library_delete_{name}", disabled=busy, help=why):
             _confirm(explorer, info)
     inside = st.expander(
@@ -177,8 +189,12 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     facts = {
         "Years": years,
         "Sentences by aspect": shares,
-        "Read from": f"{source_name(explorer, info.source)}, read as {info.source_format}",
+        "Read from": f"{explorer.library.source_name(info.source)}, read as {info.source_format}",
     }
+    if info.sources:
+        facts["From services"] = "; ".join(map(_source_line, info.sources))
+        if info.source in {str(source.query) for source in info.sources}:
+            del facts["Read from"]
     lines = "".join(
         f'<dt class="lib-dim">{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in facts.items()
     )

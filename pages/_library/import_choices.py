@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -10,7 +11,7 @@ from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
 from pages._common.outside_text import escape
 from pages._common.shared import note
 
-_BY_TITLE = frozenset({"bibtex", "ris", "beir"})
+_BY_TITLE = frozenset({"bibtex", "ris", "beir", "json"})
 """Formats whose documents often have no text: the title serves unless somebody objects."""
 
 
@@ -88,10 +89,11 @@ _QUESTIONS: dict[FaultKind, _Question] = {
 }
 
 
-def chosen_repairs(encoding: str, delimiter: str, source_format: str, key: str) -> Repairs:
+def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
     """The repairs as they are chosen by now; the questions are drawn after the check.
 
     Args:
+        read_as: how the file is read.
         key: ends the keys of the questions.
     """
     if source_format in _BY_TITLE:
@@ -100,7 +102,7 @@ def chosen_repairs(encoding: str, delimiter: str, source_format: str, key: str) 
     for kind, question in _QUESTIONS.items():
         answer = question.answers.get(st.session_state.get(_key(kind, key)) or "")
         fields |= answer.sets if answer else {}
-    return Repairs(encoding=encoding, delimiter=delimiter, **fields)
+    return replace(read_as, **fields)
 
 
 def ask_about(report: CheckReport, key: str, prefix: str) -> None:

@@ -8,16 +8,18 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportReport, Progress
+from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
-from pages._library.corpus_list import source_name
 
 _PHASES = {
+    "retrieving": "Retrieving from the internet",
     "checking": "Reading and checking every document, then loading the model",
     "indexing": "Indexing",
     "finishing": "Building the search indexes",
+    "mapping": "Laying out the map; it can be searched already",
     "done": "Done",
 }
 _STATES = {"elsewhere": "on another machine"}
@@ -27,7 +29,7 @@ _STATES = {"elsewhere": "on another machine"}
 def progress_line(progress: Progress) -> str:
     """Phase, documents done of total, rate and time left, in one line."""
     parts = [_PHASES[progress.phase]]
-    if progress.phase == "indexing":
+    if progress.phase in ("retrieving", "indexing"):
         parts.append(f"{progress.done:,} of {progress.total:,} documents")
         if progress.rate > 0:
             rate = f"{progress.rate:.0f}" if progress.rate >= 10 else f"{progress.rate:.1f}"
@@ -41,10 +43,11 @@ def report_line(report: ImportReport) -> str:
         f"{report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged, in {report.seconds:.1f} s"
     )
+    read = counted(report.read, "document")
     if report.cancelled:
-        return f"Stopped after {report.read:,} documents: {done}. Resume goes on from there."
+        return f"Stopped after {read}: {done}. Resume goes on from there."
     read_as = f" Read as {report.encoding}." if report.encoding else ""
-    return f"{report.read:,} documents: {done}. The corpus holds {report.documents:,}.{read_as}"
+    return f"{read}: {done}. The corpus holds {report.documents:,}.{read_as}"
 
 
 def jobs_section(explorer: Explorer) -> None:
@@ -59,7 +62,7 @@ def jobs_section(explorer: Explorer) -> None:
 
 def _job(explorer: Explorer, job: ImportJob) -> None:
     jobs = explorer.library.jobs
-    source = escape(source_name(explorer, str(job.request.source)))
+    source = escape(explorer.library.source_name(str(job.request.source)))
     st.html(
         f'<div class="sl-head"><strong>{escape(job.request.name)}</strong>'
         f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
@@ -83,11 +86,12 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
 
 def _registered(job: ImportJob) -> bool:
     """Whether the corpus stands in the list of corpora by now."""
-    return job.progress.phase != "checking"
+    return job.progress.phase not in ("retrieving", "checking")
 
 
 def _report(job: ImportJob) -> str:
     if job.report is None:
         return ""
     lines = (report_line(job.report), *job.report.warnings)
-    return "".join(f'<div style="max-width:75ch">{escape(line)}</div>' for line in lines)
+    said = "".join(f'<div style="max-width:75ch">{escape(line)}</div>' for line in lines)
+    return f"<div>{said}</div>"  # one below the other, also in a row of the card

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, Preview
 from engine.types.lenses import Lens
-from engine.types.repairs import CheckReport, Repairs
+from engine.types.repairs import CheckReport, PdfParts, Repairs
 from pages._common.outside_text import with_marks
 from pages._common.shared import (
     attempt_at,
@@ -23,13 +23,16 @@ from pages._common.shared import (
     remembered,
     show_problem,
 )
+from pages._library.from_datasets import from_datasets
+from pages._library.from_services import from_services
 from pages._library.import_choices import ask_about, chosen_repairs, what_comes_of_it
 from pages._library.import_preview import show_preview
-from pages._library.lens_editor import choose_lens
+from pages._library.naming import ask_name
 from pages._login import login
 
-ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "txt", "parquet", "bib", "ris"]
+ENDINGS = ["jsonl", "ndjson", "json", "csv", "tsv", "txt", "parquet", "bib", "ris", "pdf", "zip"]
 UPLOAD, PLACE = "Upload", "Folder or file on this machine"
+SERVICE, DATASET = "A service on the internet", "A test collection by name"
 FIELDS = {
     "doc_id": "Id",
     "title": "Title",
@@ -38,6 +41,8 @@ FIELDS = {
     "authors": "Authors",
     "url": "Link",
 }
+PDF = "pdf"
+PARTS = {"papers": "Each paper, by its abstract", "sections": "Each abstract and section"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
 
@@ -50,7 +55,20 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
         running: names of corpora that are being indexed.
     """
     show_problem("imports", keep=True)
-    path = _source(explorer)
+    way = st.segmented_control(
+        "Where the documents are",
+        [UPLOAD, PLACE, SERVICE, DATASET],
+        default=UPLOAD,
+        required=True,
+        key="library_way",
+        persist_state="session",
+    )
+    if way in (SERVICE, DATASET):
+        with error_boundary():
+            form = from_services if way == SERVICE else from_datasets
+            form(explorer, documents, running)
+        return
+    path = _upload(explorer) if way == UPLOAD else _place()
     if path is None:
         return
     # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
@@ -65,20 +83,43 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
     if guess is None:
         return
     with error_boundary():
-        mapping = _mapping(guess, _digest(f"{guess.columns}{guess.source_format}"))
-        repairs = chosen_repairs(reading.encoding, reading.delimiter, guess.source_format, key)
+        of_pdf = guess.source_format == PDF
+        mapping = (
+            {} if of_pdf else _mapping(guess, _digest(f"{guess.columns}{guess.source_format}"))
+        )
+        repairs = chosen_repairs(reading.repairs, guess.source_format, key)
         shown = explorer.library.preview(path, reading.source_format, mapping, repairs)
         show_preview(explorer, shown)
         columns = _roles(shown, mapping, key)
         report = _check(explorer, path, reading.source_format, columns, repairs)
-        ask_about(report, key, path.stem)
+        # Files that cannot be read are left out in any case, and named below.
+        ask_about(_without_broken(report) if of_pdf else report, key, path.stem)
         what_comes_of_it(report)
+        if report.fillable:
+            repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
         ready = report.documents > 0 and not report.refused
         _index(explorer, reading, columns, repairs, ready, documents, running)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+
+
+def _fill(documents: int, key: str) -> bool:
+    """Whether abstracts that are missing are to be looked up."""
+    which = "1 document has" if documents == 1 else f"{documents:,} documents have"
+    return st.checkbox(
+        f"Look up missing abstracts: {which} no text, but a DOI",
+        key=f"library_fill_{key}",
+        persist_state="session",
+        help="OpenAlex, and then Crossref, are asked by DOI before the import; they learn which "
+        "papers these are.",
+    )
+
+
+def _without_broken(report: CheckReport) -> CheckReport:
+    faults = tuple(fault for fault in report.faults if fault.kind != "broken")
+    return replace(report, faults=faults)
 
 
 def _check(
@@ -93,7 +134,7 @@ def _check(
     basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
 
     def read() -> CheckReport:
-        with st.spinner("Checking every row"):
+        with st.spinner("Checking all of it"):
             return explorer.library.examine(path, source_format, mapping, repairs)
 
     return remembered("library_check", basis, read)
@@ -102,19 +143,9 @@ def _check(
 # -- the source ----------------------------------------------------------------------------
 
 
-def _source(explorer: Explorer) -> Path | None:
-    way = st.segmented_control(
-        "Where the documents are",
-        [UPLOAD, PLACE],
-        default=UPLOAD,
-        required=True,
-        key="library_way",
-        persist_state="session",
-    )
-    if way == UPLOAD:
-        return _upload(explorer)
+def _place() -> Path | None:
     text = st.text_input(
-        "Path of a file, or of a folder (BEIR, CSFCube)",
+        "Path of a file, or of a folder (PDFs, BEIR, CSFCube)",
         key="library_path",
         persist_state="session",
         placeholder="/home/me/papers.jsonl",
@@ -130,24 +161,36 @@ def _upload(explorer: Explorer) -> Path | None:
     widget = f"library_file_{st.session_state.get('library_uploads', 0)}"
 
     def take() -> None:
-        file = st.session_state[widget]
+        files = [(file.name, file.getvalue()) for file in st.session_state[widget]]
         st.session_state.pop("library_uploaded", None)
-        if file is not None:
-            attempt_at("imports", store, file.name, file.getvalue())
+        if files:
+            attempt_at("imports", store, files)
 
-    def store(name: str, content: bytes) -> None:
-        st.session_state["library_uploaded"] = str(explorer.library.save_upload(name, content))
+    def store(files: Sequence[tuple[str, bytes]]) -> None:
+        library = explorer.library
+        together = len(files) > 1 and _all_pdfs(name for name, _ in files)
+        path = library.save_papers(files) if together else library.save_upload(*files[-1])
+        st.session_state["library_uploaded"] = str(path)
 
-    st.file_uploader(
-        "JSONL, CSV, TSV, Excel's text, Parquet, BibTeX or RIS",
+    chosen = st.file_uploader(
+        "PDFs (or a zip of them), or one file: JSON, JSONL, CSV, TSV, Excel's text, Parquet, "
+        "BibTeX or RIS",
         type=ENDINGS,
+        accept_multiple_files=True,
         key=widget,
         on_change=take,
     )
+    if len(chosen) > 1 and not _all_pdfs(file.name for file in chosen):
+        last = chosen[-1].name
+        note(f"{last} is read, and none of the others.", "Several files go together as PDFs only.")
     stored = st.session_state.get("library_uploaded")
-    if stored and st.session_state.get(widget) is None:
+    if stored and not chosen:
         st.text(f"Uploaded before: {Path(stored).name}")
     return Path(stored) if stored else None
+
+
+def _all_pdfs(names: Iterable[str]) -> bool:
+    return all(name.lower().endswith(".pdf") for name in names)
 
 
 # -- how it is read --------------------------------------------------------------------------
@@ -165,15 +208,15 @@ class _Reading:
         self._library = explorer.library
         self.guess: Preview | None = None
         self.source_format: str = self._chosen("format") or "auto"
-        self.encoding, self.delimiter = self._chosen("encoding"), self._chosen("delimiter")
+        parts: PdfParts = "sections" if self._chosen("pdf") == "sections" else "papers"
+        self.repairs = Repairs(self._chosen("encoding"), self._chosen("delimiter"), pdf=parts)
 
     def _chosen(self, part: str) -> str:
         return st.session_state.get(f"library_{part}_{self.key}") or ""
 
     def look(self) -> None:
         """Read the first rows; raises BadInputError when that is impossible."""
-        repairs = Repairs(encoding=self.encoding, delimiter=self.delimiter)
-        self.guess = self._library.preview(self.path, self.source_format, repairs=repairs)
+        self.guess = self._library.preview(self.path, self.source_format, repairs=self.repairs)
 
     def ask_format(self) -> None:
         """The controls, and what is in use."""
@@ -185,6 +228,8 @@ class _Reading:
                 self._ask("Encoding", "encoding", {"": AUTOMATIC, **library.encodings})
             if guess is not None and guess.delimiter:
                 self._ask("Delimiter", "delimiter", {"": AUTOMATIC, **library.delimiters})
+            if guess is not None and guess.source_format == PDF:
+                self._ask("What becomes a document", "pdf", PARTS)
         if guess is not None:
             encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
             mark = library.delimiters.get(guess.delimiter, guess.delimiter)
@@ -240,34 +285,16 @@ def _index(
     running: set[str],
 ) -> None:
     folder = reading.path.resolve()
-    st.subheader("The corpus", anchor=False)
-    name = st.text_input(
-        "Name of the corpus",
-        value=explorer.library.suggest_name(folder.name if folder.is_dir() else folder.stem),
-        key=f"library_name_{reading.key}",
-        live="300ms",
-        persist_state="session",
-        width=420,
-    )
-    fits = _name_fits(explorer, name, documents, running)
-    lens = _lens(explorer, name, is_there=name in documents) if fits else None
+    suggested = folder.name if folder.is_dir() else folder.stem
+    name, lens = ask_name(explorer, suggested, reading.key, documents, running)
     st.button(
         "Index",
         key="library_index",
         type="primary",
-        disabled=not (fits and ready and lens),
+        disabled=not (ready and lens),
         on_click=attempt_at,
         args=("imports", _start, explorer, reading, name, mapping, lens, repairs),
     )
-
-
-def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:
-    """The lens to import with; a corpus that is there keeps its own."""
-    if is_there:
-        own = explorer.library.lens(name)
-        st.text(f"Its lens: {own.name}.")
-        return own
-    return choose_lens(explorer, "library_new")
 
 
 def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:
@@ -282,27 +309,6 @@ def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str,
         help="Otherwise they are estimated, as for documents without roles.",
     )
     return mapping if use else {**mapping, "roles": NO_COLUMN}
-
-
-def _name_fits(
-    explorer: Explorer, name: str, documents: Mapping[str, int], running: set[str]
-) -> bool:
-    try:
-        explorer.library.check_name(name)
-    except SeedLensError as error:
-        note(error.message, error.remedy, kind="error")
-        return False
-    if name in running:
-        note(f"{name} is being indexed.", "Wait until it is done, or cancel it below.")
-        return False
-    if name in documents:
-        note(
-            f"{name} exists and holds {documents[name]:,} documents: these will be added to it.",
-            "A document whose id is there already takes the place of the old one.",
-        )
-    elif name in explorer.library.deleted():
-        note(f"A corpus called {name} was deleted.", "It cannot be brought back after this.")
-    return True
 
 
 def _start(

@@ -21,6 +21,7 @@ from pages._common.job_words import time_left
 from pages._library import corpus_list
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
+from tests.pdf_conferences import acl, acm
 from tests.support import ended
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
@@ -465,3 +466,33 @@ def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
     (picker,) = page.get("bidi_component")
     found = [row["doc_id"] for row in json.loads(picker.proto.json)["documents"]]
     assert "-network" in found[0], "no title has the words"
+
+
+def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: AppTest) -> None:
+    papers = [acl(1), acm(8)]
+    files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
+    empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
+    page = run(empty)
+    assert "Read as pdf." in shown(page)
+    assert "2 documents will be indexed" in shown(page)
+    assert "Left out: scan.pdf: the file is damaged, or no PDF." in shown(page)
+    assert papers[0].title in shown(page)
+    parts = next(box for box in page.selectbox if box.label == "What becomes a document")
+    page = run(parts.select("sections") and page)
+    assert "12 documents will be indexed" in shown(page)
+    assert not next(b for b in page.button if b.key == "library_index").disabled
+
+
+def test_looking_up_abstracts_is_offered_where_some_are_missing(empty: AppTest) -> None:
+    page = upload(empty, "my.bib", "@article{a, title={One}, doi={10.1000/x}}")
+    tick = next(box for box in page.checkbox if box.label.startswith("Look up missing abstracts"))
+    assert tick.label.endswith("1 document has no text, but a DOI")
+    assert tick.value is False
+    page = upload(page, "full.bib", "@article{a, title={One}, abstract={It.}, doi={10.1000/x}}")
+    assert not [box for box in page.checkbox if box.label.startswith("Look up")]
+
+
+def test_of_several_files_that_are_no_pdfs_the_last_is_read(empty: AppTest) -> None:
+    files = [(name, CSV.encode(), "text/csv") for name in ("first.csv", "second.csv")]
+    empty.file_uploader[0].set_value(files)
+    assert "second.csv is read, and none of the others." in shown(run(empty))

@@ -93,6 +93,7 @@ def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
         (b"TY  - JOUR\nER  - \n", "ris"),
         (b"@article{k, title={A}}\n", "bibtex"),
         (b'{"id": "1"}\n', "jsonl"),
+        (b'\n[{"id": "1"}]\n', "json"),
     ],
 )
 def test_what_programs_export_as_text_is_recognised(

@@ -145,19 +145,19 @@ def test_a_hash_tells_content_apart_but_not_places(jsonl: Callable[..., Path]) -
     assert content_hash(first) == content_hash(same) != content_hash(other)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "bib", "ris"])
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "bib", "ris"])
 def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, suffix: str) -> None:
     text = "word " * 2_000
     record = {
         "jsonl": '{{"id": "{n}", "text": "{text}"}}\n',
+        "json": '{{"id": "{n}", "abstract": "{text}"}},',
         "csv": "{n},{text}\n",
         "bib": "@article{{k{n}, title={{t}}, abstract={{{text}}}}}\n",
         "ris": "TY  - JOUR\nID  - {n}\nTI  - t\nAB  - {text}\nER  - \n",
     }[suffix]
     body = "".join(record.format(n=n, text=text) for n in range(400))
-    source = open_source(
-        write(f"a.{suffix}", ("id,text\n" if suffix == "csv" else "") + body), lens=RESEARCH
-    )
+    head, end = {"csv": ("id,text\n", ""), "json": ("[", "]")}.get(suffix, ("", ""))
+    source = open_source(write(f"a.{suffix}", head + body + end), lens=RESEARCH)
     tracemalloc.start()
     try:
         assert sum(1 for _ in source) == 400

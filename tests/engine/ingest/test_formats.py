@@ -32,6 +32,7 @@ SHARED = Path(__file__).parents[4] / "shared" / "data"
     [
         ("a.jsonl", "jsonl"),
         ("a.ndjson", "jsonl"),
+        ("a.json", "json"),
         ("a.CSV", "csv"),
         ("a.tsv", "tsv"),
         ("a.parquet", "parquet"),
@@ -129,6 +130,74 @@ def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write: Wr
 
 
 # --- bibliographies ------------------------------------------------------------------------
+
+
+CSL = [
+    {
+        "id": "http://zotero.org/users/1/items/ABCD2345",
+        "type": "article-journal",
+        "title": "Crayfish of <i>deep</i> ponds",
+        "abstract": "We count them &amp; weigh them.",
+        "container-title": "Journal of Ponds",
+        "DOI": "10.5555/Ponds.7",
+        "author": [
+            {"family": "Berg", "given": "Jan", "non-dropping-particle": "van der"},
+            {"literal": "The Otter Group"},
+        ],
+        "issued": {"date-parts": [["2019", 3, 4]]},
+    },
+    {"id": 7, "title": "No abstract", "issued": {"literal": "Spring 2001"}},
+]
+
+
+@pytest.mark.parametrize("indent", [None, 2], ids=["in one line", "as Zotero writes it"])
+def test_csl_json_items_become_documents(write: Write, indent: int | None) -> None:
+    path = write("library.json", "\ufeff" + json.dumps(CSL, indent=indent))
+    first, second = open_source(path, lens=RESEARCH)
+    assert (first.doc_id, first.title, first.text, first.year, first.authors, first.url) == (
+        "http://zotero.org/users/1/items/ABCD2345",
+        "Crayfish of deep ponds",
+        "We count them & weigh them.",
+        2019,
+        ("Jan van der Berg", "The Otter Group"),
+        "https://doi.org/10.5555/ponds.7",
+    )
+    assert first.metadata["venue"] == "Journal of Ponds"
+    assert (second.doc_id, second.text, second.year) == ("7", "No abstract", 2001)
+    assert open_source(path, lens=RESEARCH).dois_without_text() == ()
+
+
+def test_any_list_of_json_objects_is_read_however_long_its_line(write: Write) -> None:
+    rows = [{"id": n, "text": f"{n} " * 3_000} for n in range(300)]
+    assert [d.doc_id for d in open_source(write("a.json", json.dumps(rows)), lens=RESEARCH)] == [
+        str(n) for n in range(300)
+    ]
+    lines = write("b.json", '{"id": "1", "text": "a"}\n{"id": "2", "text": "b"}\n')
+    assert [d.doc_id for d in open_source(lines, lens=RESEARCH)] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('"words"', "a.json is no list of JSON objects"),
+        ('[{"id": "1", "text": "a"}, {"id" "2"}, {"id": "3", "text": "c"}]', "row 2: broken JSON"),
+        ('[{"id": "1", "text": "a"}, {"id": "2", "te', "row 2: broken JSON"),
+        ('[{"id": "1", "text": "a"},', "row 2: the file ends before the list does"),
+        ('[{"id": "1", "text": "a"}, 7]', "row 2: expected a JSON object"),
+        ("[" * 100_000, "row 1: JSON that cannot be read"),
+        ("[]", "There are no documents in a.json"),
+    ],
+)
+def test_a_broken_list_names_its_row(write: Write, content: str, says: str) -> None:
+    with pytest.raises(BadInputError) as refused:
+        check(open_source(write("a.json", content), lens=RESEARCH), MAX_CHARS)
+    assert says in str(refused.value)
+
+
+def test_an_object_that_would_fill_the_memory_is_refused(write: Write) -> None:
+    path = write("a.json", '[{"id": "1", "text": "' + "a" * 9_000_000 + '"}]')
+    with pytest.raises(BadInputError, match="row 1: longer than 8 MB"):
+        check(open_source(path, lens=RESEARCH), MAX_CHARS)
 
 
 def test_bibtex_entries_become_documents(write: Write) -> None:

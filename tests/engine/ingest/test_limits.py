@@ -232,7 +232,7 @@ def test_the_table_of_limits_says_what_holds() -> None:
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
                  "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
-                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS"):  # fmt: skip
+                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS"):  # fmt: skip
         assert f"{getattr(limits, name):,}" in table, name
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table

@@ -1,0 +1,232 @@
+"""Importing what services on the internet send: retrieved into the home first, then imported as
+any file is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from engine.config import Settings
+from engine.corpora.folders import store_of
+from engine.corpora.service_notes import note_source, sources_of
+from engine.ingest import open_source
+from engine.ingest.source import found_abstracts
+from engine.lenses.definitions import RESEARCH
+from engine.sources import abstracts
+from engine.sources.contracts import FIELDS
+from engine.sources.datasets import fetch_dataset
+from engine.sources.retrieval import Retrieval, Retrieved, nothing_found, warnings_of
+from engine.sources.services import client_of, service_of
+from engine.types.callbacks import Ask, Tell
+from engine.types.corpora import ImportReport, ImportRequest, Progress
+from engine.types.repairs import Repairs
+from engine.types.sources import CorpusSource, ServiceQuery
+from storage.home import Home, check_corpus_name
+from storage.ledger import Ledger
+from storage.locks import alone
+from storage.removal import Removal, changed_at, delete
+
+MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
+"""Columns of what is retrieved, whatever else a service sends."""
+KEPT = timedelta(days=30)
+"""How long what was retrieved stays that nobody imported."""
+Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
+
+
+@dataclass(frozen=True)
+class ServiceImport:
+    """Retrieves and imports into corpora of one home.
+
+    Attributes:
+        run: imports a file.
+    """
+
+    home: Home
+    ledger: Ledger
+    settings: Settings
+    run: Run
+
+    def import_all(
+        self,
+        request: ImportRequest,
+        queries: Sequence[ServiceQuery],
+        on_progress: Tell,
+        cancelled: Ask,
+    ) -> ImportReport:
+        """Import from each service in turn; stopped and run again, it goes on where it was.
+
+        Args:
+            queries: what services are asked, in place of the request's source; at least one.
+
+        Raises:
+            ServiceError: a service does not send what it should. What came is kept, and what was
+                imported from others stays.
+            BadInputError: a service cannot be asked this, or has nothing.
+        """
+        check_corpus_name(request.name)
+        self.home.create()
+        report = self._import(request, queries[0], on_progress, cancelled)
+        for query in queries[1:]:
+            if not report.cancelled:
+                one = self._import(request, query, on_progress, cancelled)
+                report = _together(report, one)
+        return report
+
+    def import_filled(
+        self, request: ImportRequest, on_progress: Tell, cancelled: Ask
+    ) -> ImportReport:
+        """Import a file; abstracts that its documents lack are looked up by their DOIs first, at
+        OpenAlex and Crossref. Stopped and run again, it goes on where it was.
+
+        Raises:
+            ServiceError: one of them does not send what it should. What came is kept.
+            BadInputError: as every import of a file.
+        """
+        check_corpus_name(request.name)
+        source = open_source(
+            *(request.source, request.source_format, request.mapping),
+            lens=request.lens or RESEARCH,
+            repairs=request.repairs,
+        )
+        # These two signs part the DOIs of a request.
+        dois = tuple(doi for doi in source.dois_without_text() if not {",", "|"} & set(doi))
+        if not dois:
+            return self.run(request, on_progress, cancelled)
+        self.home.create()
+        query = ServiceQuery(abstracts.FIRST.info.key, ids=dois, limit=len(dois))
+        folder = self.home.retrieved / f"{request.name}-{query.digest}"
+        busy = "The same abstracts are being looked up by another process."
+        with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
+            retrieval = Retrieval(folder, abstracts.NAMES, query.limit)
+            state = self._looked_up(retrieval, query, on_progress, cancelled)
+            if state.stopped:
+                return self._stopped(request.name, state.documents)
+            repairs = replace(request.repairs, abstracts=str(retrieval.file))
+            report = self.run(replace(request, repairs=repairs), on_progress, cancelled)
+            found = len(found_abstracts(repairs.abstracts))
+            if not report.cancelled:
+                delete(folder)
+        met = f"{abstracts.NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
+        return replace(report, warnings=(met, *report.warnings))
+
+    def import_dataset(
+        self, request: ImportRequest, name: str, on_progress: Tell, cancelled: Ask
+    ) -> ImportReport:
+        """Import the documents of a data set of ``ir_datasets``. Those without text stand by their
+        title, unless the request says otherwise; the rest of them, and what is too long, is left
+        out and counted.
+
+        Raises:
+            UnknownNameError, BadInputError, CorpusBusyError: as
+                :func:`engine.sources.datasets.fetch_dataset`.
+        """
+        check_corpus_name(request.name)
+        on_progress(Progress("retrieving", 0, 0, 0.0))
+        folder = fetch_dataset(self.home, name, on_progress, cancelled)
+        if folder is None:
+            return self._stopped(request.name)
+        repairs = replace(
+            request.repairs,
+            title_as_text=not request.repairs.skip_empty,
+            skip_empty=True,
+            skip_broken=True,
+        )
+        request = replace(request, source=folder, repairs=repairs)
+        return replace(self.run(request, on_progress, cancelled), encoding="")
+
+    def _import(
+        self, request: ImportRequest, query: ServiceQuery, on_progress: Tell, cancelled: Ask
+    ) -> ImportReport:
+        folder = self.home.retrieved / f"{request.name}-{query.digest}"
+        name = service_of(query.service).info.name
+        busy = f"{name} is being asked the same by another process."
+        with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
+            retrieval = Retrieval(folder, name, query.limit)
+            state = self._retrieved(retrieval, query, on_progress, cancelled)
+            if state.stopped:
+                return self._stopped(request.name, state.documents)
+            if state.documents and (retrieval.has_abstracts() or not query.with_abstract):
+                asked = _request(request, query, retrieval)
+                report = self.run(asked, on_progress, cancelled)
+            elif query.since:
+                report = replace(self._stopped(request.name), cancelled=False)  # nothing is new
+            else:
+                delete(folder)
+                raise nothing_found(state, name, query)
+            if not report.cancelled:
+                self._note(request.name, query, name, state, report.added)
+                delete(folder)
+        met = warnings_of(state, name, query)
+        return replace(report, warnings=(*met, *report.warnings), encoding="")
+
+    def _retrieved(
+        self, retrieval: Retrieval, query: ServiceQuery, on_progress: Tell, cancelled: Ask
+    ) -> Retrieved:
+        on_progress(Progress("retrieving", 0, query.limit, 0.0))
+        service = service_of(query.service)
+        with client_of(query, self.settings, self.home, cancelled) as client:
+            return retrieval.run(partial(service.page, client, query), on_progress, cancelled)
+
+    def _looked_up(
+        self, retrieval: Retrieval, query: ServiceQuery, on_progress: Tell, cancelled: Ask
+    ) -> Retrieved:
+        on_progress(Progress("retrieving", 0, query.limit, 0.0))
+        also = replace(query, service=abstracts.SECOND.info.key)
+        clients = (client_of(one, self.settings, self.home, cancelled) for one in (query, also))
+        with next(clients) as first, next(clients) as second:
+            page = partial(abstracts.abstracts_page, first, second, query)
+            return retrieval.run(page, on_progress, cancelled)
+
+    def _stopped(self, corpus: str, retrieved: int = 0) -> ImportReport:
+        row = self.ledger.listed_corpus(corpus)
+        stored = row.documents if row else 0
+        return ImportReport(corpus, retrieved, 0, 0, 0, stored, 0.0, cancelled=True)
+
+    def _note(
+        self, corpus: str, query: ServiceQuery, name: str, state: Retrieved, added: int
+    ) -> None:
+        row = self.ledger.listed_corpus(corpus)
+        if row is None:
+            return
+        store, whole = store_of(self.home, row), replace(query, since="")
+        documents = state.documents
+        if query.since:
+            known = (one for one in sources_of(store) if one.query.digest == whole.digest)
+            documents = added + next((one.documents for one in known), 0)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        # What a limit cut off has not come, and changes alone would not bring it.
+        version = state.version if state.done and not state.shrank else query.since
+        note_source(store, CorpusSource(whole, name, documents, now, version))
+
+
+def sweep_retrieved(home: Home) -> None:
+    """Remove what was retrieved long ago and never imported."""
+    for folder in home.retrieved.glob("*/"):
+        since, lock = partial(changed_at, folder), folder.with_suffix(".lock")
+        Removal(home).remove(folder, since, KEPT, lock)
+
+
+def _request(request: ImportRequest, query: ServiceQuery, retrieval: Retrieval) -> ImportRequest:
+    """The import of the file of what came."""
+    return replace(
+        request,
+        source=retrieval.file,
+        source_format="jsonl",
+        mapping=MAPPING,
+        repairs=Repairs(skip_empty=True, skip_broken=True, title_as_text=not query.with_abstract),
+        origin=str(query),
+    )
+
+
+def _together(first: ImportReport, second: ImportReport) -> ImportReport:
+    return replace(
+        second,
+        read=first.read + second.read,
+        added=first.added + second.added,
+        updated=first.updated + second.updated,
+        unchanged=first.unchanged + second.unchanged,
+        seconds=first.seconds + second.seconds,
+        warnings=(*first.warnings, *second.warnings),
+    )

@@ -1,0 +1,149 @@
+"""The order in which people read the lines of a page, without running heads and footnotes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from engine.ingest.pdf.lines import Line
+from engine.ingest.pdf.pages import Page, PdfText
+
+GUTTER = 6.0
+"""Points between columns at least; LaTeX has 10 (article) to 24."""
+LEAST_ROWS = 3
+"""Lines on each side of a gutter; wide gaps between words may lie below each other twice."""
+_MARGIN = 0.09
+"""Share of a page's height, above and below, in which running heads and page numbers stand."""
+_NUMBER = re.compile(
+    r"(?:page\s+)?[-–—]?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*[-–—]?(?:\s*(?:of|/)\s*\d+)?\Z", re.I
+)
+_DIGITS = re.compile(r"\d+")
+
+
+def body_size(pages: Iterable[Page]) -> float:
+    """The size, in points, in which most letters are set."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+    return sizes.most_common(1)[0][0]
+
+
+def margins(pdf: PdfText) -> frozenset[Line]:
+    """Running heads, page numbers and the like: what stands at the edge of pages.
+
+    Words there belong to it when they are on several pages (numbers aside), or are only a number.
+    """
+    outer = {line: _key(line) for page in pdf.pages for line in _edge(page)}
+    seen = Counter(outer.values())
+    return frozenset(
+        line for line, key in outer.items() if seen[key] > 1 or _NUMBER.match(line.text)
+    )
+
+
+def _edge(page: Page) -> list[Line]:
+    """Lines in the upper and lower margin."""
+    low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
+    edge = [line for line in page.lines if line.y < low or line.y > high]
+    # A page number below a short page stands higher up, alone.
+    if page.lines:
+        last = min(page.lines, key=lambda line: line.y)
+        if last not in edge and last.y < 0.2 * page.height and _NUMBER.match(last.text):
+            edge.append(last)
+    return edge
+
+
+def _key(line: Line) -> str:
+    return _DIGITS.sub("#", "".join(line.text.split()).casefold())
+
+
+def in_order(lines: Sequence[Line], width: float) -> list[Line]:
+    """Lines column by column; what goes across columns parts what is above from what is below.
+
+    Args:
+        width: of the page, in points.
+    """
+    return _parted(sorted(lines, key=lambda line: (-line.y, line.x0)), width)
+
+
+def _parted(lines: list[Line], width: float) -> list[Line]:
+    """Lines from top to bottom, parted at the columns that reach over most of them."""
+    bands = [(*band, x) for x in _gutters(lines, width) if (band := _longest_band(lines, x))]
+    if not bands:
+        return lines
+    length, first, x = max(bands, key=lambda band: band[0])
+    beside = lines[first : first + length]
+    left = [line for line in beside if line.x0 < x]
+    right = [line for line in beside if line.x0 >= x]
+    return [
+        *_parted(lines[:first], width),
+        *_parted(left, width),
+        *_parted(right, width),
+        *_parted(lines[first + length :], width),
+    ]
+
+
+def _gutters(lines: Sequence[Line], width: float) -> list[float]:
+    """Where columns may begin: left edges that several lines share."""
+    if not lines:
+        return []
+    left = min(line.x0 for line in lines)
+    starts = Counter(round(line.x0 / 3) for line in lines if line.x0 > left + 0.12 * width)
+    return [
+        3 * x - 2.0
+        for x, _ in starts.most_common(8)
+        if starts[x] + starts[x + 1] + starts[x - 1] > 2
+    ]
+
+
+def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
+    """The most lines that follow each other and leave the gutter left of ``x`` free.
+
+    Returns:
+        How many they are and the index of the first; None where there is no text on both sides.
+    """
+    best: tuple[int, int] | None = None
+    first = 0
+    sides: tuple[set[float], set[float]] = (set(), set())
+    for index, line in enumerate([*lines, None]):
+        if line is not None and not line.x0 < x < line.x1 + GUTTER:
+            sides[line.x0 >= x].add(line.y)
+            continue
+        length = index - first
+        if min(map(len, sides)) >= LEAST_ROWS and (best is None or length > best[0]):
+            best = length, first
+        first, sides = index + 1, (set(), set())
+    return best
+
+
+def without_footnotes(ordered: Sequence[Line], body: float, height: float) -> list[Line]:
+    """The lines without those in small print at the foot of a column.
+
+    Args:
+        ordered: of one page, as read.
+        body: size of the text.
+        height: of the page.
+    """
+    small: set[Line] = set()
+    for line in sorted(ordered, key=lambda line: -line.y):
+        if line.size >= 0.93 * body or line.y > 0.36 * height:
+            continue
+        above = [o for o in ordered if 0 < o.y - line.y < 1.5 * line.size and _over(o, line)]
+        # Small text that begins higher up, as an abstract, is none.
+        if not any(o.size < 0.93 * body and o not in small for o in above):
+            small.add(line)
+    # Whatever stands below small print in the same column, down to its foot, is of it.
+    kept = []
+    for line in ordered:
+        if line in small:
+            below = [o for o in ordered if o.y < line.y - 1 and _over(o, line)]
+            if all(o in small for o in below):
+                continue
+        kept.append(line)
+    return kept
+
+
+def _over(a: Line, b: Line) -> bool:
+    """Whether two lines share a part of the width."""
+    return a.x0 < b.x1 and b.x0 < a.x1

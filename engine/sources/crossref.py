@@ -1,0 +1,96 @@
+"""Crossref, asked for abstracts by DOI: https://www.crossref.org/documentation/retrieve-metadata/rest-api/.
+They come as JATS, as publishers deposit them."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from engine.bibliographic import doi_in
+from engine.config import Settings
+from engine.sources.contracts import Page, Row, batch, listed
+from engine.sources.http import Address, Client
+from engine.sources.reading import split_ids, words
+from engine.types.sources import ServiceInfo, ServiceQuery
+
+BATCH = 50
+"""DOIs of one request, each a filter; those of one name are joined by "or"."""
+_OWN_HEADING = re.compile(
+    r"(?<!\s)\s*<jats:title>\s*(?:abstract|summary)\s*+[.:]?\s*+</jats:title>", re.IGNORECASE
+)
+_HEADING = re.compile(r"(?<![\s.:])[\s.:]*</jats:title>", re.IGNORECASE)
+_TWICE = re.compile(
+    r"<jats:tex-math\b(?:[^<]|<(?!/?jats:tex-math\b))*</jats:tex-math>", re.IGNORECASE
+)
+"""A formula as TeX, which stands beside the same as MathML."""
+_BLOCK = re.compile(r"</?jats:(?:p|sec|title|list|list-item|disp-formula)\b[^<>]*>", re.IGNORECASE)
+_INLINE = re.compile(r"</?(?:jats|mml):[a-z-]++[^<>]*>", re.IGNORECASE)
+
+
+class Crossref:
+    """Abstracts of Crossref."""
+
+    info = ServiceInfo("crossref", "Crossref", "DOIs.", "10.5555/12345678", searches=False)
+
+    def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
+        email = settings.contact_email
+        return Address.of(
+            settings,
+            self.info.key,
+            self.info.name,
+            "https://api.crossref.org",
+            seconds=1.0,
+            params={"mailto": email} if email else {},
+            more="" if email else "An address to write to (SEEDLENS_CONTACT_EMAIL) helps. ",
+        )
+
+    def read(self, text: str) -> tuple[str, tuple[str, ...]]:
+        return split_ids(text, doi_in)
+
+    def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        asked, after = batch(query.ids, cursor, BATCH)
+        params = {
+            "filter": ",".join(f"doi:{doi}" for doi in asked),
+            "select": "DOI,title,abstract",
+            "rows": len(asked),
+        }
+        answer, _ = client.json("/works", params, _has_items)
+        rows = [row for row in map(_row, listed(answer["message"]["items"])) if row]
+        there = {row["doi"] for row in rows}
+        return Page(rows, after, len(query.ids), [doi for doi in asked if doi not in there])
+
+
+def _has_items(answer: Any) -> bool:
+    message = answer.get("message") if isinstance(answer, Mapping) else None
+    return isinstance(message, Mapping) and isinstance(message.get("items"), list)
+
+
+def _row(work: Mapping[str, Any]) -> Row | None:
+    doi, titles = doi_in(work.get("DOI")), work.get("title")
+    if not doi:
+        return None
+    return {
+        "doc_id": doi,
+        "title": words(titles[0]) if isinstance(titles, list) and titles else "",
+        "text": abstract_of(work.get("abstract")),
+        "url": f"https://doi.org/{doi}",
+        "doi": doi,
+        "source": "Crossref",
+    }
+
+
+def abstract_of(jats: Any) -> str:
+    """The text of an abstract in JATS, headings of its sections before a colon.
+
+    >>> abstract_of("<jats:title>Abstract</jats:title><jats:p>It is <jats:italic>so</jats:italic>.")
+    'It is so.'
+    >>> abstract_of("<jats:sec><jats:title>Aims</jats:title><jats:p>To see.</jats:p></jats:sec>")
+    'Aims: To see.'
+    """
+    if not isinstance(jats, str):
+        return ""
+    text = _HEADING.sub(":</jats:title>", _OWN_HEADING.sub("", _TWICE.sub("", jats)))
+    # Some publishers escape twice.
+    return words(html.unescape(_INLINE.sub("", _BLOCK.sub(" ", text))))

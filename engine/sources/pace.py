@@ -1,0 +1,60 @@
+"""How often a service is asked, by all processes of a home together."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+MOST = 1200.0
+"""Seconds ahead of now that a request can be due; a clock that was set back is disregarded."""
+
+
+class Pace:
+    """When the next request is due, for all processes that share a file.
+
+    Args:
+        file: whose time of change is when the next request is due; None for this process alone.
+        seconds: between two requests.
+    """
+
+    def __init__(self, file: Path | None, seconds: float) -> None:
+        self._file, self._seconds = file, seconds
+        self._due = 0.0
+
+    def until_due(self) -> float:
+        """Take the next turn; returns the seconds until it."""
+        now = time.time()
+        if self._file is None or not self._seconds:
+            at = max(now, self._due)
+            self._due = at + self._seconds
+            return at - now
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{self._file}.lock", timeout=5):
+                at = max(now, self._stored(now))
+                self._file.touch()
+                os.utime(self._file, (at, at + self._seconds))
+        except OSError:  # also that the lock is not to be had
+            at = max(now, self._due)
+            self._due = at + self._seconds
+        return at - now
+
+    def postpone(self, seconds: float) -> None:
+        """Let no request begin for some time."""
+        self._due = time.time() + seconds
+        if self._file is not None and self._seconds:
+            with suppress(OSError):
+                self._file.touch()
+                os.utime(self._file, (self._due, self._due))
+
+    def _stored(self, now: float) -> float:
+        try:
+            due = self._file.stat().st_mtime if self._file else 0.0
+        except OSError:
+            return 0.0
+        # A clock that was set back must not stop all requests for years.
+        return due if due - now <= MOST else 0.0

@@ -1,0 +1,78 @@
+"""Adding a data set of ir_datasets: choose a name, see what it brings, name the corpus, start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.corpora import ImportJob
+from engine.types.lenses import Lens
+from engine.types.plurals import counted
+from engine.types.sources import DatasetInfo
+from pages._common.outside_text import escape
+from pages._common.shared import attempt_at, forget_problem
+from pages._library.naming import ask_name
+from pages._login import login
+
+_NAME = "library_dataset"
+
+
+def from_datasets(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
+    """The form, as far as it is filled in; arguments as :func:`ask_name`."""
+    names = explorer.library.datasets()
+    chosen = st.selectbox(
+        "Data set",
+        names,
+        index=None,
+        key=_NAME,
+        persist_state="session",
+        placeholder="Type a part of its name, such as beir/scifact",
+        help="Data sets of ir_datasets, which ir-datasets.com describes. Nothing is downloaded "
+        "before you start.",
+        width=720,
+        on_change=forget_problem,
+    )
+    if chosen is None:
+        return
+    info = explorer.library.describe_dataset(chosen)
+    st.html(dataset_card(info))
+    name, lens = ask_name(explorer, info.name, info.name, documents, running)
+    st.button(
+        "Index" if info.is_there else "Download and index",
+        key="library_dataset_start",
+        type="primary",
+        disabled=lens is None,
+        on_click=attempt_at,
+        args=("imports", _start, explorer, info.name, name, lens),
+    )
+
+
+def dataset_card(info: DatasetInfo) -> str:
+    """What a data set brings, in a few lines; all of it escaped."""
+    head = "documents" if info.documents is None else counted(info.documents, "document")
+    lines = ["It has no queries with judgments: it can be explored, and not evaluated on."]
+    if info.judged:
+        queries = "queries" if info.queries is None else counted(info.queries, "query", "queries")
+        judged = "judgments"
+        if info.judgments is not None:
+            judged = counted(info.judgments, "judgment")
+        part = "" if info.judged == info.name else f", those of {info.judged}"
+        lines = [f"{queries} and {judged}{part}: Evaluate has them once it is indexed."]
+    lines.append(
+        "It was downloaded before."
+        if info.is_there
+        else "It is downloaded from its publisher, whose terms hold; some must be applied for."
+    )
+    said = "".join(f"<div>{escape(line[0].upper() + line[1:])}</div>" for line in lines)
+    return (
+        f'<div class="lib-card" role="status"><strong>{escape(info.name)}: {head}</strong>'
+        f"{said}</div>"
+    )
+
+
+def _start(explorer: Explorer, dataset: str, name: str, lens: Lens) -> ImportJob:
+    job = explorer.library.start_dataset(name, dataset, lens, login.owner())
+    st.session_state[_NAME] = None  # an empty form says that this one is under way
+    return job

@@ -1,0 +1,72 @@
+"""What a corpus that is to be made or added to is called, and its lens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.lenses import Lens
+from pages._common.shared import note
+from pages._library.lens_editor import choose_lens
+
+
+def ask_name(
+    explorer: Explorer,
+    suggested: str,
+    key: str,
+    documents: Mapping[str, int],
+    running: set[str],
+) -> tuple[str, Lens | None]:
+    """Ask for the name of a corpus and, where it is new, for its lens.
+
+    Args:
+        key: of the source: what is typed holds for that.
+        documents: corpus name -> documents it holds.
+        running: names of corpora that are being indexed.
+
+    Returns:
+        the name, and the lens to import with; None where nothing can be imported under the name.
+    """
+    st.subheader("The corpus", anchor=False)
+    name = st.text_input(
+        "Name of the corpus",
+        value=explorer.library.suggest_name(suggested),
+        key=f"library_name_{key}",
+        live="300ms",
+        persist_state="session",
+        width=420,
+    )
+    if not _fits(explorer, name, documents, running):
+        return name, None
+    return name, _lens(explorer, name, is_there=name in documents)
+
+
+def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:
+    """The lens to import with; a corpus that is there keeps its own."""
+    if is_there:
+        own = explorer.library.lens(name)
+        st.text(f"Its lens: {own.name}.")
+        return own
+    return choose_lens(explorer, "library_new")
+
+
+def _fits(explorer: Explorer, name: str, documents: Mapping[str, int], running: set[str]) -> bool:
+    try:
+        explorer.library.check_name(name)
+    except SeedLensError as error:
+        note(error.message, error.remedy, kind="error")
+        return False
+    if name in running:
+        note(f"{name} is being indexed.", "Wait until it is done, or cancel it below.")
+        return False
+    if name in documents:
+        note(
+            f"{name} exists and holds {documents[name]:,} documents: these will be added to it.",
+            "A document whose id is there already takes the place of the old one.",
+        )
+    elif name in explorer.library.deleted():
+        note(f"A corpus called {name} was deleted.", "It cannot be brought back after this.")
+    return True

@@ -1,0 +1,410 @@
+"""Corpora that come from services: imported, extended, updated, and what is remembered of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from engine.config import ROOT
+from engine.corpora import backup
+from engine.corpora.service_imports import KEPT, sweep_retrieved
+from engine.errors import BadInputError, NotAllowedError, ServiceError
+from engine.explorer import Explorer
+from engine.jobs.job_files import read_job, write_job
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.people import Person
+from engine.types.repairs import Repairs
+from engine.types.searches import Query
+from engine.types.sources import NamedDataset, ServiceQueries, ServiceQuery
+from storage import removal
+from storage.home import Home
+from storage.ledger import Ledger
+from storage.vectors import DocumentTable
+from tests.service_server import Paper, ServiceServer, serving_papers
+from tests.support import ended, make_explorer, wait_until
+
+GRACE = Person("grace@example.org", "Grace", "lead")
+EVE = Person("eve@example.org", "Eve", "annotator")
+
+
+@pytest.fixture
+def services() -> Iterator[ServiceServer]:
+    """130 papers, which take two pages of OpenAlex."""
+    with serving_papers(130) as server:
+        yield server
+
+
+@pytest.fixture
+def served(services: ServiceServer, home: Path) -> Explorer:
+    """An explorer over an empty home that asks these services."""
+    return make_explorer(home, **services.settings, openalex_key="a-key-of-mine")
+
+
+def asked(served: Explorer, text: str = "openalex:everything", **others: object) -> ServiceQueries:
+    service, _, words = text.partition(":")
+    query = served.library.service_query(service, words)
+    return ServiceQueries((replace(query, **others),))  # type: ignore[arg-type]
+
+
+def bring(
+    served: Explorer, model: Path, queries: ServiceQueries, name: str = "papers"
+) -> ImportReport:
+    request = ImportRequest(queries, name, encoder=str(model))
+    return served.library.import_documents(request)
+
+
+def table(served: Explorer, name: str = "papers") -> pa.Table:
+    """Every row with every column, in the order of the ids."""
+    found = DocumentTable.open(served.home.corpus(name))
+    return pa.Table.from_batches(list(found.columns(found.schema.names))).sort_by("doc_id")
+
+
+def test_a_corpus_of_a_service_is_updated_and_what_did_not_change_keeps_its_vectors(
+    served: Explorer, services: ServiceServer, tiny_model: Path
+) -> None:
+    report = bring(served, tiny_model, asked(served))
+    assert (report.added, report.documents, report.warnings) == (130, 130, ())
+    document = served.document("papers", "W7")
+    assert (document.title, document.text) == (Paper(7).name, Paper(7).text)
+    assert document.url == "https://doi.org/10.5555/paper.7"
+    assert {"source": "OpenAlex", "field": "Computer Science"}.items() <= document.metadata.items()
+    [source] = served.library.corpus("papers").sources
+    assert (source.name, str(source.query), source.documents) == (
+        "OpenAlex", "openalex:everything", 130,
+    )  # fmt: skip
+    assert served.library.corpus("papers").source == "openalex:everything"
+    assert not list(served.home.retrieved.glob("*/")), "what was imported is kept once"
+    before = table(served)
+    filters = served.parse_filters("source=OpenAlex; field=Computer Science; year>=2020")
+    found = served.search(Query("papers", seed="W7", system="dense", filters=filters))
+    assert 0 < found.total < 130
+
+    services.papers = [Paper(6, title="Another title"), *map(Paper, range(7, 141))]
+    report = bring(served, tiny_model, served.library.sources_to_update("papers"))
+    assert (report.added, report.updated, report.unchanged) == (10, 1, 124)
+    assert report.documents == 140, "what the service has no more stays"
+    after = table(served)
+    kept = [id_ for id_ in before["doc_id"].to_pylist() if id_ != "W6"]
+    same = [t.filter(pa.compute.is_in(t["doc_id"], pa.array(kept))) for t in (before, after)]
+    assert same[0].equals(same[1])
+    assert served.document("papers", "W6").title == "Another title"
+    assert served.library.corpus("papers").sources[0].documents == 135
+
+
+def test_a_library_of_zotero_is_asked_for_changes_alone(
+    served: Explorer, services: ServiceServer, tiny_model: Path
+) -> None:
+    def update() -> tuple[int, int, int, list[str | None]]:
+        services.seen.clear()
+        report = bring(served, tiny_model, served.library.sources_to_update("papers"))
+        asked_since = [request.params.get("since") for request in services.seen]
+        return report.added, report.updated, report.documents, asked_since
+
+    assert bring(served, tiny_model, asked(served, "zotero:users/7")).documents == 128
+    services.papers += [Paper(131, version=18)]
+    services.papers[5] = Paper(6, title="Another title", version=19)
+    assert update() == (1, 1, 129, ["17"])
+    assert served.document("papers", Paper(6).key).title == "Another title"
+    [source] = served.library.corpus("papers").sources
+    assert (source.documents, source.version, source.query.since) == (129, "19", "")
+    assert update() == (0, 0, 129, ["19"]), "nothing new is no error"
+    assert bring(served, tiny_model, asked(served, "zotero:users/7")).unchanged == 129
+
+    # What a limit cut off would not come with the changes, nor what is not synchronised yet.
+    bring(served, tiny_model, asked(served, "zotero:users/7", limit=20))
+    assert update() == (0, 0, 129, [None])
+    served.library.delete("papers")
+    bring(served, tiny_model, asked(served, "zotero:local"))
+    assert update() == (0, 0, 129, [None, None])
+
+
+def test_several_services_fill_one_corpus_and_are_all_asked_for_an_update(
+    served: Explorer, services: ServiceServer, tiny_model: Path, tmp_path: Path
+) -> None:
+    bring(served, tiny_model, asked(served, "openalex:W1,W2,W3,W777"))
+    report = bring(served, tiny_model, asked(served, "acl:2024.acl-long"))
+    assert (report.added, report.documents) == (10, 13)
+    names = [(one.name, one.documents) for one in served.library.corpus("papers").sources]
+    assert names == [("OpenAlex", 3), ("ACL Anthology", 10)]
+    report = bring(served, tiny_model, served.library.sources_to_update("papers"))
+    assert (report.read, report.unchanged, report.documents) == (13, 13, 13)
+    assert report.warnings == ("1 id does not exist at OpenAlex: W777.",)
+
+    # What is remembered goes where the corpus goes.
+    known = served.library.corpus("papers").sources
+    served.library.delete("papers")
+    assert served.library.corpora() == []
+    served.library.restore("papers")
+    assert served.library.corpus("papers").sources == known
+    served.library.set_lens("papers", replace(RESEARCH, key="mine", name="Mine"))
+    assert served.library.corpus("papers").sources == known
+    file = tmp_path / "home.zip"
+    backup.back_up(served.home, Ledger(served.home.ledger), file)
+    backup.restore(file, Home(tmp_path / "again"))
+    assert make_explorer(tmp_path / "again").library.corpus("papers").sources == known
+    served.library.add("rows", [{"id": "1", "text": "One."}], encoder=str(tiny_model))
+    with pytest.raises(BadInputError, match="came from no service"):
+        served.library.sources_to_update("rows")
+
+
+def test_documents_without_an_abstract_stand_by_their_title_or_are_left_out(
+    served: Explorer, services: ServiceServer, tiny_model: Path
+) -> None:
+    services.papers = [Paper(1), Paper(2, abstract=False), Paper(3)]
+    report = bring(served, tiny_model, asked(served), "all")
+    assert report.documents == 3
+    assert served.document("all", "W2").text == Paper(2).name
+    report = bring(served, tiny_model, asked(served, with_abstract=True), "some")
+    assert report.documents == 2
+    assert "1 row without text was left out" in " ".join(report.warnings)
+    assert served.library.corpus("some").sources[0].query.with_abstract
+    services.papers = [Paper(2, abstract=False)]
+    with pytest.raises(BadInputError, match="1 document for openalex:everything, and no abstract"):
+        bring(served, tiny_model, asked(served, with_abstract=True), "none")
+
+
+def test_a_service_that_fails_leaves_no_corpus_and_the_same_import_goes_on(
+    served: Explorer, services: ServiceServer, tiny_model: Path
+) -> None:
+    services.behaviour.faults = deque(["ok", "429 retry=5000"])
+    with pytest.raises(ServiceError, match="wants no more requests for 83 minutes"):
+        bring(served, tiny_model, asked(served))
+    assert served.library.corpora() == []
+    services.seen.clear()
+    assert bring(served, tiny_model, asked(served)).documents == 130
+    assert services.seen[0].params["cursor"] == "at-100"
+    with pytest.raises(BadInputError, match="finds nothing for openalex:nothinglikeit"):
+        bring(served, tiny_model, asked(served, "openalex:nothinglikeit"), "nothing")
+    with pytest.raises(BadInputError, match=r"1 id does not exist at arXiv: 1999\.99999"):
+        bring(served, tiny_model, asked(served, "arxiv:1999.99999"), "nothing")
+
+
+def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(
+    served: Explorer, services: ServiceServer, tiny_model: Path
+) -> None:
+    told: list[Progress] = []
+    request = ImportRequest(asked(served), "papers", encoder=str(tiny_model))
+    report = served.library.import_documents(request, told.append, lambda: len(told) >= 2)
+    assert (report.cancelled, report.read, report.documents) == (True, 100, 0)
+    assert [(p.phase, p.done, p.total) for p in told] == [
+        ("retrieving", 0, 1000), ("retrieving", 100, 130),
+    ]  # fmt: skip
+    assert served.library.import_documents(request).documents == 130
+
+
+def test_the_file_of_a_job_holds_what_services_are_asked(home: Path) -> None:
+    (home / "jobs").mkdir(parents=True)
+    queries = ServiceQueries((
+        ServiceQuery("openalex", "deep sea", limit=20, with_abstract=True),
+        ServiceQuery("acl", ids=("2024.acl-long", "P18-1")),
+    ))  # fmt: skip
+    progress = Progress("retrieving", 3, 20, 1.0)
+    job = ImportJob("20260101T000000000000-abcdef", ImportRequest(queries, "c"), "done", progress)
+    file = home / "jobs" / f"{job.id}.json"
+    write_job(file, job)
+    assert read_job(file).request.source == queries
+    assert str(queries) == "openalex:deep sea; acl:2024.acl-long,P18-1"
+    dataset = NamedDataset("beir/scifact")
+    write_job(file, replace(job, request=ImportRequest(dataset, "c")))
+    assert read_job(file).request.source == dataset
+    assert str(dataset) == "ir:beir/scifact"
+
+
+def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
+    served: Explorer, services: ServiceServer
+) -> None:
+    lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
+    assert lead.look_up(asked(served).queries[0]).total == 130
+    seen = len(services.seen)
+    local = asked(served, "zotero:local")
+    for do in (
+        lambda: lead.look_up(local.queries[0]),
+        lambda: lead.start_from_services("c", local),
+        lambda: other.look_up(asked(served).queries[0]),
+        lambda: other.start_from_services("c", asked(served)),
+        lambda: other.update("c"),
+    ):
+        with pytest.raises(NotAllowedError):
+            do()
+    assert len(services.seen) == seen
+    assert served.library.look_up(local.queries[0]).total == 130
+
+
+def test_what_was_retrieved_for_nobody_is_removed_after_a_month(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = home / "retrieved/papers-0123456789abcdef"
+    left.mkdir(parents=True)
+    start = removal.now()
+    for days, there in ((0, True), (31, True), (33, False)):
+        at = start + timedelta(days=days)
+        monkeypatch.setattr(removal, "now", lambda at=at: at)
+        sweep_retrieved(Home(home))
+        assert left.exists() is there, f"{days} of {KEPT.days} days"
+
+
+def test_data_sets_that_would_fill_the_disk_are_for_whoever_runs_seedlens(
+    served: Explorer,
+) -> None:
+    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
+    lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
+    assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
+    for do in (
+        lambda: lead.start_dataset("c", "msmarco-passage"),
+        lambda: other.start_dataset("c", "beir/scifact"),
+        lambda: other.describe_dataset("beir/scifact"),
+        other.datasets,
+    ):
+        with pytest.raises(NotAllowedError):
+            do()
+    assert not served.library.jobs.list()
+
+
+def test_a_data_set_that_is_cancelled_before_it_came_can_be_resumed(served: Explorer) -> None:
+    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
+    told: list[str] = []
+    request = ImportRequest(NamedDataset("beir/scifact"), "c")
+    report = served.library.import_documents(
+        request, lambda progress: told.append(progress.phase), lambda: True
+    )
+    assert (report.cancelled, report.documents, told) == (True, 0, ["retrieving"])
+    assert served.library.corpora() == []
+    with served.library.jobs.here(request, "Ada", lambda _: None, bool):
+        [job] = served.library.jobs.list()
+    assert served.library.source_name(str(job.request.source)) == "ir:beir/scifact"
+
+
+@pytest.mark.nightly
+def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
+    served: Explorer, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in services.environment.items():
+        monkeypatch.setenv(name, value)
+    jobs = served.library.jobs
+    services.behaviour.faults = deque(["ok", "429 retry=5000"])
+    job = served.library.start_from_services("papers", asked(served), owner="Ada")
+    failed = ended(lambda: jobs.job(job.id))
+    assert failed.state == "failed"
+    assert "OpenAlex wants no more requests for 83 minutes" in failed.error
+    resumed = jobs.resume(job.id)
+    done = ended(lambda: jobs.job(resumed.id))
+    assert (done.state, done.report and done.report.documents) == ("done", 130)
+    services.papers.append(Paper(131))
+    again = served.library.update("papers")
+    done = ended(lambda: jobs.job(again.id))
+    assert (done.report and (done.report.added, done.report.unchanged)) == (1, 130)
+
+
+RETRIEVE = """
+import json, sys
+from pathlib import Path
+from functools import partial
+from engine.config import Settings
+from engine.sources.retrieval import Retrieval
+from engine.sources.services import client_of, read_query, service_of
+from storage.home import Home
+home = Path(sys.argv[1])
+query = read_query("zotero", "users/7", 100_000)
+with client_of(query, Settings(), Home(home)) as client:
+    page = partial(service_of("zotero").page, client, query)
+    print(Retrieval(home / "retrieved", "Zotero", query.limit).run(page).documents)
+"""
+
+
+def test_a_retrieval_that_is_killed_twice_has_every_document_once(home: Path) -> None:
+    with serving_papers(6_000) as server:
+        environment = {**os.environ, **server.environment}
+        command = [sys.executable, "-c", RETRIEVE, str(home)]
+
+        def begin() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+
+        for _ in range(2):
+            enough = len(server.seen) + 15
+            with begin() as process:
+                wait_until(lambda n=enough: len(server.seen) >= n, what="pages", pause=0.001)
+                process.kill()
+        with begin() as process:
+            said, _ = process.communicate(timeout=60)
+        pages = len(server.seen)
+    # Every fiftieth is an attachment.
+    assert int(said) == 5_880
+    lines = (home / "retrieved/documents.jsonl").read_text("utf-8").splitlines()
+    papers = [Paper(n).key for n in range(1, 6_001) if n % 50]
+    assert [json.loads(line)["doc_id"] for line in lines] == papers
+    assert pages <= 60 + 2 * 2, "a kill costs the page at hand"
+
+
+BIB = """
+@article{known, title={A title of its own}, doi={10.5555/PAPER.7}, year={2020}}
+@article{full, title={With an abstract}, abstract={It is here.}, doi={10.5555/paper.8}}
+@article{unknown, title={Nobody knows it}, doi={10.5555/paper.777}}
+@article{other, title={With an abstract at Crossref}, doi={10.5555/paper.9}}
+@article{without, title={No DOI}}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    file = tmp_path / "library.bib"
+    file.write_text(BIB)
+    return file
+
+
+def filling(file: Path, model: Path) -> ImportRequest:
+    return ImportRequest(file, "papers", encoder=str(model), repairs=Repairs(fill_abstracts=True))
+
+
+def test_missing_abstracts_are_looked_up_by_doi(
+    served: Explorer, services: ServiceServer, tiny_model: Path, library: Path
+) -> None:
+    services.papers[8] = Paper(9, abstract=False, at_crossref=True)
+    assert served.library.examine(library).fillable == 3
+    report = served.library.import_documents(filling(library, tiny_model))
+    assert report.documents == 5
+    said = "OpenAlex and Crossref have 2 of the 3 abstracts that were missing."
+    assert said in report.warnings
+    names = ("known", "full", "unknown", "other")
+    texts = {name: served.document("papers", name).text for name in names}
+    assert texts == {
+        "known": Paper(7).text,
+        "full": "It is here.",
+        "unknown": "Nobody knows it",  # its title, as without looking it up
+        "other": f"Aims: {Paper(9).text} It holds for n < 3.",
+    }
+    assert served.document("papers", "known").title == "A title of its own"
+    asked_for = [request.params["filter"] for request in services.seen]
+    assert asked_for == [
+        "doi:10.5555/paper.7|10.5555/paper.777|10.5555/paper.9",
+        "doi:10.5555/paper.777,doi:10.5555/paper.9",
+    ]
+    assert not list(served.home.retrieved.glob("*/"))
+
+
+def test_nothing_is_imported_where_the_service_refuses_to_look_up(
+    served: Explorer, services: ServiceServer, tiny_model: Path, library: Path
+) -> None:
+    services.behaviour.key = "another-key-than-mine"
+    with pytest.raises(ServiceError):
+        served.library.import_documents(filling(library, tiny_model))
+    assert not served.library.corpora()
+
+
+def test_no_service_is_asked_where_no_abstract_is_missing(
+    served: Explorer, services: ServiceServer, tiny_model: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "full.bib"
+    file.write_text("@article{full, title={T}, abstract={It is here.}, doi={10.5555/paper.8}}")
+    assert served.library.import_documents(filling(file, tiny_model)).documents == 1
+    assert not services.seen

@@ -1,0 +1,188 @@
+"""Data sets of ir_datasets, here two small ones of its own classes that lie in local files."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from engine.collections.readers import read_collection
+from engine.errors import BadInputError, UnknownNameError
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
+from engine.sources.datasets import (
+    dataset_names,
+    describe_dataset,
+    fetch_dataset,
+    folder_of,
+    name_of,
+)
+from engine.types.corpora import ImportRequest
+from engine.types.repairs import Repairs
+from engine.types.sources import DatasetInfo, NamedDataset
+from storage.home import Home
+from tests.support import make_explorer
+
+ir_datasets = pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
+from ir_datasets.datasets.base import Dataset  # noqa: E402
+from ir_datasets.formats import TrecQrels, TrecQueries, TsvDocs, TsvQueries  # noqa: E402
+from ir_datasets.util import LocalDownload  # noqa: E402
+
+TOPICS = """<top>
+<num> Number: 301
+<title> crayfish in ponds
+<desc> Description: What eats crayfish?
+<narr> Narrative: Relevant documents name an animal that
+eats crayfish. Others are not relevant.
+</top>
+"""
+
+
+class Article(NamedTuple):
+    """A document with a title, as cord19 has them."""
+
+    doc_id: str
+    title: str
+    abstract: str
+    date: str
+
+    def default_text(self) -> str:
+        return f"{self.title} {self.abstract}"
+
+
+def registered(name: str, *parts: Any) -> None:
+    ir_datasets.registry._registered.pop(name, None)
+    ir_datasets.registry.register(name, Dataset(*parts))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("ir")
+
+    def file(name: str, text: str) -> LocalDownload:
+        (folder / name).write_text(text)
+        return LocalDownload(folder / name)
+
+    rows = (
+        "d1\tCrayfish\tOtters eat them.\t2011-05-01",
+        "d2\tPonds\tDeep.\t",
+        "d3\tNo text\t\t1999",
+        "d 4\tA blank in its id\t\t",
+    )
+    of_docs = {"namespace": "small", "lang": "en", "skip_first_line": False}
+    docs = TsvDocs(file("docs.tsv", "\n".join(rows)), Article, **of_docs)
+    queries = TsvQueries(file("queries.tsv", "q1\twho eats crayfish\nq2\tnobody judged this\n"))
+    qrels = TrecQrels(file("qrels.txt", "q1 0 d1 5\nq1 0 d2 -2\n"), {})
+    registered("small", docs, queries)
+    registered("small/test", docs, queries, qrels)
+    registered("small/trec", docs, TrecQueries(file("topics.txt", TOPICS)),
+               TrecQrels(file("qrels-trec.txt", "301 0 d1 1\n"), {}))  # fmt: skip
+    yield
+    for name in ("small", "small/test", "small/trec"):
+        ir_datasets.registry._registered.pop(name, None)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def test_documents_queries_and_judgments_become_a_collection(home: Home) -> None:
+    folder = fetch_dataset(home, "small")
+    first, second, third, fourth = open_source(folder, lens=RESEARCH)
+    assert (first.doc_id, first.title, first.text, first.year) == (
+        *("d1", "Crayfish", "Otters eat them."), 2011,
+    )  # fmt: skip
+    assert second.year is None
+    assert third.text == "No text"  # the title stands in
+    assert fourth.doc_id == "d_4"  # TREC's files part ids by white space
+    collection = read_collection(folder)
+    assert collection.documents == folder
+    assert [(t.query_id, t.text) for t in collection.topics] == [("q1", "who eats crayfish")]
+    assert collection.qrels == {"q1": {"d1": 3, "d2": 0}}  # grades go from 0 to 3
+    assert fetch_dataset(home, "small") == folder
+    assert describe_dataset(home, "small").is_there
+    assert name_of(folder) == "small"
+    assert name_of(folder.parent) == ""
+
+
+def test_documents_without_text_stand_by_their_title_unless_they_are_to_be_left_out(
+    home: Home, tiny_model: Path
+) -> None:
+    library = make_explorer(home.root).library
+    request = ImportRequest(NamedDataset("small"), "small", encoder=str(tiny_model))
+    assert library.import_documents(request).documents == 4
+    left_out = replace(request, name="three", repairs=Repairs(skip_empty=True))
+    assert library.import_documents(left_out).documents == 2  # d3, and d_4 as well
+
+
+def test_the_narrative_of_a_topic_is_its_wording(home: Home) -> None:
+    (topic,) = read_collection(fetch_dataset(home, "small/trec")).topics
+    assert topic.text == "crayfish in ponds"
+    assert topic.instruction is not None
+    assert topic.instruction.startswith("Relevant documents name an animal that eats crayfish.")
+
+
+def test_an_unknown_name_is_answered_with_those_like_it(home: Home) -> None:
+    with pytest.raises(UnknownNameError, match="no data set 'beir/scifakt'") as refused:
+        fetch_dataset(home, "beir/scifakt")
+    assert "beir/scifact" in refused.value.remedy
+
+
+def test_what_a_data_set_brings_is_known_before_it_is_downloaded(home: Home) -> None:
+    assert describe_dataset(home, "beir/scifact") == DatasetInfo(
+        "beir/scifact", 5183, "beir/scifact/test", 300, 339, is_there=False
+    )
+    assert describe_dataset(home, "cord19").judged == ""
+    assert describe_dataset(home, "small") == DatasetInfo(
+        "small", None, "small/test", None, None, is_there=False
+    )
+    assert {"beir/scifact", "bright/biology", "small"} < set(dataset_names(home))
+    assert not list(home.root.glob("uploads/*/")), "nothing is downloaded"
+
+
+def test_a_download_that_is_cancelled_leaves_nothing_and_begins_anew(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, entered, released = ir_datasets.load("small"), threading.Event(), threading.Event()
+
+    def hang() -> Iterator[Any]:
+        entered.set()
+        released.wait(30)
+        return iter(())
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dataset, "docs_iter", hang, raising=False)
+        assert fetch_dataset(home, "small", stopped=entered.is_set) is None
+        assert not folder_of(home, "small").exists()
+        released.set()
+    assert fetch_dataset(home, "small") == folder_of(home, "small")
+
+
+@pytest.mark.parametrize("fault", [OSError("no route to host"), RuntimeError("all failed")])
+def test_what_cannot_be_downloaded_is_one_message_and_leaves_nothing(
+    home: Home, fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = ir_datasets.load("small")
+
+    def fail() -> Any:
+        raise fault
+
+    monkeypatch.setattr(dataset, "docs_iter", fail, raising=False)
+    with pytest.raises(BadInputError, match=f"cannot be downloaded or read: {fault}"):
+        fetch_dataset(home, "small")
+    assert not folder_of(home, "small").exists()
+
+
+def test_without_the_library_it_is_said_how_to_install_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(BadInputError, match="not installed") as refused:
+        fetch_dataset(home, "small")
+    assert "seedlens[datasets]" in refused.value.remedy

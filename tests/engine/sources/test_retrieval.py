@@ -1,0 +1,314 @@
+"""Services that are down, slow, too busy or wrong: a clear message, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from engine.config import Settings
+from engine.errors import BadInputError, ServiceError
+from engine.sources import http, retrieval
+from engine.sources.retrieval import warnings_of
+from engine.sources.services import service_of
+from tests.engine.sources.asking_services import KEY, Retrieve, query_of
+from tests.service_server import Paper, ServiceServer
+
+ALL = "openalex:everything"
+
+
+def ids(home: Path, name: str = "retrieved") -> list[str]:
+    """Of all documents that are committed, in their order."""
+    state = json.loads((home / name / "state.json").read_text("utf-8"))
+    content = (home / name / "documents.jsonl").read_bytes()[: state["bytes"]]
+    return [json.loads(line)["doc_id"] for line in content.splitlines()]
+
+
+WORKS = [f"W{n}" for n in range(1, 251)]
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "429 retry=0", "403", "500", "503", "html", "broken", "odd", "hang up"]
+)
+def test_what_passes_is_waited_out(
+    retrieve: Retrieve, services: ServiceServer, home: Path, fault: str
+) -> None:
+    services.behaviour.faults = deque(["ok", fault, fault, "ok", fault])
+    assert retrieve(ALL).documents == 250
+    assert ids(home) == WORKS
+    assert len(services.seen) == 4 + 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("429", "OpenAlex gets too many requests"),
+        ("500", "OpenAlex has a problem of its own (status 500)"),
+        ("html", "OpenAlex answered with a web page, not data"),
+        ("broken", "OpenAlex answered with something that is no JSON"),
+        ("odd", "in a form that SeedLens does not know"),
+        ("hang up", "OpenAlex cannot be reached, or broke off its answer"),
+        ("huge", "OpenAlex sent more than 64 MB for one page"),
+        ("400", "OpenAlex does not accept the request (status 400): fault 400"),
+        ("302", "OpenAlex does not accept the request (status 302)"),
+        ("429 retry=86400", "OpenAlex wants no more requests for 24.0 hours"),
+        ("429 retry=Wed, 21 Oct 2099 07:28:00 GMT", "OpenAlex wants no more requests for"),
+    ],
+)
+def test_what_does_not_pass_is_said_and_the_same_query_goes_on_after_the_last_page(
+    retrieve: Retrieve, services: ServiceServer, home: Path, fault: str, said: str
+) -> None:
+    services.behaviour.faults = deque(["ok", "ok", *[fault] * 20])
+    with pytest.raises(ServiceError) as caught:
+        retrieve(ALL)
+    assert said in caught.value.message
+    assert len(services.seen) <= 2 + http.ATTEMPTS
+    assert ids(home) == WORKS[:200]
+    services.behaviour.faults.clear()
+    services.seen.clear()
+    assert retrieve(ALL).documents == 250
+    assert ids(home) == WORKS
+    assert services.seen[0].params["cursor"] == "at-200", "what is there is not asked for again"
+
+
+def test_without_a_key_a_limit_that_is_reached_says_that_a_key_helps(
+    retrieve: Retrieve, services: ServiceServer
+) -> None:
+    for asked, setting in ((ALL, "OPENALEX"), ("s2:x", "SEMANTIC_SCHOLAR")):
+        services.behaviour.faults = deque(["429 retry=5000"])
+        with pytest.raises(ServiceError) as caught:
+            retrieve(asked, openalex_key=Settings().openalex_key)
+        assert f"SEEDLENS_{setting}_KEY" in caught.value.remedy
+    services.behaviour.faults = deque(["429 retry=5000"])
+    with pytest.raises(ServiceError) as caught:
+        retrieve(ALL)
+    assert "KEY" not in caught.value.remedy
+
+
+def test_a_proxy_of_the_environment_is_used_for_the_internet_alone(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    proxies = []
+    for asked, with_settings in (
+        (ALL, Settings()),
+        (ALL, settings),
+        ("zotero:local", Settings()),
+    ):
+        query = query_of(asked)
+        address = service_of(query.service).address(query, with_settings)
+        proxies.append(http._proxy_of(address))
+    assert proxies == ["http://proxy.example:3128", None, None]
+
+
+def test_a_service_that_is_silent_or_gone_is_given_up(
+    retrieve: Retrieve, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ATTEMPTS", 2)
+    services.behaviour.faults = deque(["silent", "silent"])
+    with pytest.raises(ServiceError, match="did not answer in time"):
+        retrieve(ALL, service_timeout_seconds=0.05)
+    gone = {"openalex": "http://127.0.0.1:9"}
+    with pytest.raises(ServiceError, match="cannot be reached") as caught:
+        retrieve(ALL, service_addresses=gone)
+    assert "Check the connection" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("asked", "paging", "documents"),
+    [
+        (ALL, "same", 100),
+        (ALL, "endless", 250),
+        ("s2:everything", "same", 250),
+        ("arxiv:everything", "same", 200),
+        ("zotero:users/7", "same", 98),
+    ],
+)
+def test_a_service_that_pages_in_circles_is_left_with_what_it_sent(
+    retrieve: Retrieve,
+    services: ServiceServer,
+    home: Path,
+    asked: str,
+    paging: str,
+    documents: int,
+) -> None:
+    services.behaviour.paging = paging
+    if asked.startswith(("arxiv", "zotero")):
+        # Their offsets end by themselves.
+        done = retrieve(asked)
+        assert done.documents == documents
+        assert "Ask it again" in warnings_of(done, "It", query_of(asked))[0]
+        return
+    with pytest.raises(ServiceError, match="the same page again and again") as caught:
+        retrieve(asked)
+    assert f"With a limit of {documents:,} it imports what came" in caught.value.remedy
+    assert len(ids(home)) == len(set(ids(home))) == documents
+    assert len(services.seen) <= 10
+    assert retrieve(asked, documents).documents == documents, "as the message says"
+
+
+def test_documents_that_come_on_two_pages_are_kept_once(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    services.behaviour.paging = "overlap"
+    done = retrieve(ALL)
+    assert ids(home) == WORKS
+    assert (done.documents, done.repeated) == (250, 2)
+    assert warnings_of(done, "OpenAlex", query_of(ALL)) == ()
+
+
+def test_a_list_that_changes_while_it_is_read_is_told(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    services.papers = [Paper(n) for n in range(1, 451)]
+    services.behaviour.paging = "shrinking"
+    done = retrieve("zotero:users/7")
+    assert len(set(ids(home))) == done.documents
+    [said] = warnings_of(done, "Zotero", query_of("zotero:users/7"))
+    assert "Ask it again" in said
+
+
+def test_a_limit_holds_and_a_larger_one_goes_on(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    done = retrieve(ALL, 120)
+    assert (done.documents, done.stopped) == (120, False)
+    assert ids(home) == WORKS[:120]
+    assert warnings_of(done, "OpenAlex", query_of(ALL, 120)) == (
+        "OpenAlex has 250 documents; the limit of 120 leaves the rest out.",
+    )
+    asked = len(services.seen)
+    retrieve(ALL, 120)
+    assert len(services.seen) == asked, "there are enough"
+    assert retrieve(ALL, 230).documents == 230
+    assert ids(home) == WORKS[:230]
+    assert retrieve(ALL, 40).documents == 40
+    assert ids(home) == WORKS[:40]
+
+
+def test_a_run_that_is_stopped_goes_on_also_while_it_waits(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    done = retrieve(ALL, stopped=lambda: len(services.seen) >= 2)
+    assert (done.stopped, done.done) == (True, False)
+    services.behaviour.faults = deque(["429 retry=100"])
+    began = time.monotonic()
+    asked = len(services.seen)
+    done = retrieve(ALL, stopped=lambda: len(services.seen) > asked, service_pace=1.0)
+    assert done.stopped
+    assert time.monotonic() - began < 20, "it does not wait to its end"
+    assert retrieve(ALL).documents == 250
+    assert ids(home) == WORKS
+
+
+def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
+    retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill between the two: what stands behind the committed length does not count."""
+    real, writes = retrieval.write_whole, []
+
+    def fails(*args: object, **options: object) -> None:
+        writes.append(1)
+        if len(writes) == 2:
+            raise OSError(28, "No space left on device")
+        real(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(retrieval, "write_whole", fails)
+    with pytest.raises(Exception, match="cannot be stored: No space left"):
+        retrieve(ALL)
+    assert len((home / "retrieved/documents.jsonl").read_text().splitlines()) == 200
+    assert ids(home) == WORKS[:100]
+    with (home / "retrieved/documents.jsonl").open("a") as out:
+        out.write('{"doc_id": "W20')  # and half a line of another
+    assert retrieve(ALL).documents == 250
+    lines = (home / "retrieved/documents.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["doc_id"] for line in lines] == WORKS
+
+
+@pytest.mark.parametrize("damage", ["state", "documents", "old", "no state"])
+def test_what_cannot_be_gone_on_with_begins_anew(
+    retrieve: Retrieve, services: ServiceServer, home: Path, damage: str
+) -> None:
+    retrieve(ALL, stopped=lambda: len(services.seen) >= 2)
+    state = home / "retrieved/state.json"
+    if damage == "state":
+        state.write_text("{}")
+    elif damage == "old":
+        stored = json.loads(state.read_text())
+        state.write_text(json.dumps(stored | {"updated_at": "2020-01-01T00:00:00+00:00"}))
+    elif damage == "no state":
+        state.unlink()
+    else:
+        (home / "retrieved/documents.jsonl").unlink()
+    assert retrieve(ALL).documents == 250
+    assert ids(home) == WORKS
+
+
+def test_a_cursor_that_expired_begins_anew(
+    retrieve: Retrieve, services: ServiceServer, home: Path
+) -> None:
+    retrieve(ALL, stopped=lambda: len(services.seen) >= 3)
+    assert len(ids(home)) == 200
+    services.behaviour.refused_cursors = {"at-200"}
+    services.papers = services.papers[:150]
+    assert retrieve(ALL).documents == 150
+    assert ids(home) == WORKS[:150]
+
+
+def test_nothing_is_found(retrieve: Retrieve) -> None:
+    done = retrieve("s2:nothinglikeit")
+    assert (done.documents, done.done) == (0, True)
+    error = retrieval.nothing_found(done, "Semantic Scholar", query_of("s2:nothinglikeit"))
+    assert isinstance(error, BadInputError)
+    assert "finds nothing for s2:nothinglikeit" in error.message
+
+
+def test_no_key_is_in_a_log_an_error_or_a_file(
+    retrieve: Retrieve, services: ServiceServer, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    services.behaviour.faults = deque(["ok", "500", "hang up", "ok", "401"])
+    with pytest.raises(ServiceError) as caught:
+        retrieve(ALL)
+    assert services.seen[0].params["api_key"] == KEY, "the service does get it"
+    chain: list[BaseException | None] = [caught.value]
+    while chain[-1] is not None:
+        chain.append(chain[-1].__cause__ or chain[-1].__context__)
+    shown = [caplog.text, *map(repr, chain), *(repr(vars(e)) for e in chain if e)]
+    shown += [p.read_text("utf-8") for p in home.rglob("*") if p.is_file()]
+    assert caplog.text
+    assert not [text for text in shown if KEY in text]
+
+
+def test_requests_are_as_far_apart_as_the_service_asks(
+    retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also between clients, and Zotero's header postpones the next one."""
+    slept: list[float] = []
+    monkeypatch.setattr(http.Client, "_sleep", lambda self, seconds: slept.append(seconds))
+    for name in ("a", "b"):
+        retrieve("arxiv:keeper", name=name, service_pace=1.0)
+    assert slept[0] == pytest.approx(0, abs=0.5)
+    assert 2.0 < slept[1] <= 3.0
+    slept.clear()
+    services.behaviour.backoff = 30
+    retrieve("zotero:users/7", name="c", service_pace=1.0)
+    assert max(slept) == pytest.approx(30, abs=2)
+
+
+def test_half_a_letter_in_a_cursor_is_an_answer_that_cannot_be_used(
+    retrieve: Retrieve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.sources import openalex
+
+    monkeypatch.setattr(openalex, "_next", lambda *_: "\ud800")
+    monkeypatch.setattr(http, "ATTEMPTS", 1)
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        retrieve(ALL)

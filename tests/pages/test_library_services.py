@@ -1,0 +1,188 @@
+"""Adding documents from a service, and updating a corpus that came from one, on Library."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types.corpora import ImportJob, ImportRequest, Progress
+from engine.types.sources import NamedDataset, ServiceQueries
+from pages._library.from_services import found_card
+from pages._library.import_jobs import progress_line
+from tests.pages.import_page import shown
+from tests.pages.visits import Serve, click, run, visit
+from tests.service_server import Paper, ServiceServer, serving_papers
+from tests.support import make_explorer
+
+HOSTILE = "<img src=x onerror=alert(1)> [a](http://x)"
+
+
+@pytest.fixture
+def services() -> Iterator[ServiceServer]:
+    with serving_papers([Paper(1, title=HOSTILE), *map(Paper, range(2, 1201))]) as server:
+        yield server
+
+
+@pytest.fixture
+def served(services: ServiceServer, home: Path, serve: Serve) -> Explorer:
+    """An explorer over an empty home that asks these services; the pages open it."""
+    return serve(make_explorer(home, **services.settings))
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
+    """What would be imported; no process begins."""
+    requests: list[ImportRequest] = []
+
+    def start(self: object, request: ImportRequest, owner: str = "") -> ImportJob:
+        requests.append(request)
+        return ImportJob("x", request, "running", Progress("checking", 0, 0, 0.0))
+
+    monkeypatch.setattr("engine.jobs.processes.ImportJobs.start", start)
+    return requests
+
+
+def form(service: str = "openalex", text: str = "") -> AppTest:
+    """The page with the form of a service, filled in."""
+    page = visit("library")
+    page.get_by_key("library_way").set_value("A service on the internet")
+    run(page)
+    page.get_by_key("library_service").set_value(service)
+    run(page)
+    if text:
+        page.text_area(key=f"library_service_text_{service}").set_value(text)
+        run(page)
+    return page
+
+
+def test_what_a_service_has_is_shown_before_it_is_retrieved(
+    served: Explorer, services: ServiceServer, started: list[ImportRequest]
+) -> None:
+    page = form()
+    assert "OpenAlex ids and DOIs" in shown(page)
+    page = click(page, "library_service_look")
+    assert "Nothing is asked for. Give search words" in shown(page).replace("</strong>", "")
+    page.text_area(key="library_service_text_openalex").set_value("everything")
+    assert services.seen == [], "typing asks nothing"
+    page = click(page, "library_service_look")  # one click, also right after typing
+    said = shown(page)
+    assert "OpenAlex has 1,200 documents for this." in said
+    assert Paper(5).name in said
+    assert Paper(6).name not in said
+    assert "The first 1,000 are retrieved." in said
+    assert "<img" not in said
+    assert "&lt;img src=x" in said
+    name = next(t for t in page.text_input if str(t.key).startswith("library_name_"))
+    assert name.value == "openalex-everything"
+    name.set_value("sea")
+    page.number_input(key="library_service_limit").set_value(50)
+    page.checkbox(key="library_service_abstract").set_value(True)
+    page = run(page)
+    assert "The first 50 are retrieved." in shown(page)
+    assert len(services.seen) == 1, "only the button asks"
+    page = click(page, "library_service_start")
+    [request] = started
+    assert isinstance(request.source, ServiceQueries)
+    [query] = request.source.queries
+    assert (request.name, query.words, query.limit) == ("sea", "everything", 50)
+    assert query.with_abstract
+    assert page.text_area(key="library_service_text_openalex").value == "", "it is under way"
+
+
+def test_a_service_that_does_not_answer_is_asked_once_for_each_click(
+    served: Explorer, services: ServiceServer, started: list[ImportRequest]
+) -> None:
+    services.behaviour.faults = deque(["429 retry=7200"])
+    page = click(form(text="everything"), "library_service_look")
+    assert "OpenAlex wants no more requests for 2.0 hours" in shown(page)
+    assert "library_service_start" not in {b.key for b in page.button}
+    page = run(run(page))
+    assert len(services.seen) == 1
+    page = click(page, "library_service_look")
+    assert "OpenAlex has 1,200 documents" in shown(page)
+
+
+def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
+    served: Explorer, started: list[ImportRequest]
+) -> None:
+    page = click(form("acl", "2024.acl-long, 2031.nope-<b>"), "library_service_look")
+    assert "&#x27;2031.nope-&lt;b&gt;&#x27; is no id" in shown(page)
+    page.text_area(key="library_service_text_acl").set_value("2024.acl-long, P18-1999")
+    page = click(run(page), "library_service_look")
+    assert "2 ids." in shown(page)
+    page = click(page, "library_service_start")
+    assert started[0].source.queries[0].limit == 100_000
+    page = form("s2", "10.5555/paper.1 10.5555/paper.777777")
+    assert "do not exist: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
+    page = click(form("s2", "nothinglikeit"), "library_service_look")
+    assert "Semantic Scholar has nothing for this." in shown(page)
+    assert "library_service_start" not in {b.key for b in page.button}
+
+
+def test_a_corpus_of_a_service_can_be_updated_and_says_where_it_is_from(
+    served: Explorer, serve: Serve, started: list[ImportRequest], tiny_model: Path
+) -> None:
+    query = served.library.service_query("acl", "2024.acl-long")
+    request = ImportRequest(ServiceQueries((query,)), "papers", encoder=str(tiny_model))
+    served.library.import_documents(request)
+    page = visit("library")
+    assert page.button(key="library_update_papers").label == "Update papers"
+    page.session_state["library_inside_papers"] = True
+    page = run(page)
+    assert "ACL Anthology, 2024.acl-long: 10 documents on 20" in shown(page)
+    assert "documents.jsonl" not in shown(page)
+    click(page, "library_update_papers")
+    assert (started[0].name, started[0].source.queries) == ("papers", (query,))
+
+
+def test_a_corpus_of_a_file_has_no_update(small: Explorer, serve: Serve) -> None:
+    serve(small)
+    assert "library_update_small" not in {b.key for b in visit("library").button}
+
+
+def test_progress_and_what_is_found_are_said_in_a_line(
+    served: Explorer, services: ServiceServer
+) -> None:
+    said = progress_line(Progress("retrieving", 300, 1200, 10.0, 30.0))
+    assert said == (
+        "Retrieving from the internet · 300 of 1,200 documents · 30 documents/s · about 30 s left"
+    )
+    services.papers = [Paper(n, abstract=n > 1) for n in range(1, 4)]
+    found = served.library.look_up(served.library.service_query("openalex", "everything"))
+    assert "1 of the first 3 have no abstract" in found_card(found, found.query, "OpenAlex")
+
+
+def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_started(
+    served: Explorer, services: ServiceServer, started: list[ImportRequest]
+) -> None:
+    pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
+    page = visit("library")
+    page.get_by_key("library_way").set_value("A test collection by name")
+    page = run(page)
+    assert "library_dataset_start" not in {b.key for b in page.button}
+    page.selectbox(key="library_dataset").set_value("beir/scifact")
+    said = shown(run(page))
+    assert "beir/scifact: 5,183 documents" in said
+    assert "300 queries and 339 judgments, those of beir/scifact/test: Evaluate has them" in said
+    assert page.button(key="library_dataset_start").label == "Download and index"
+    assert not list(served.home.root.glob("uploads/*/"))
+    page = click(page, "library_dataset_start")
+    assert [(r.name, r.source) for r in started] == [("beir-scifact", NamedDataset("beir/scifact"))]
+    assert page.selectbox(key="library_dataset").value is None, "it is under way"
+    page.selectbox(key="library_dataset").set_value("cord19")
+    assert "It has no queries with judgments" in shown(run(page))
+
+
+def test_without_ir_datasets_the_form_says_how_to_install_it(
+    served: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    page = visit("library")
+    page.get_by_key("library_way").set_value("A test collection by name")
+    assert "pip install &#x27;seedlens[datasets]&#x27;" in shown(run(page))
