@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -94,6 +95,8 @@ class Gazetteer:
     regions: dict[str, str]
 
 
+BY_STATE = frozenset({"US", "GB"})
+"""Countries whose regions GeoNames names by their ISO 3166-2 codes."""
 _ALTERNATE_FROM = 500_000
 """People from which on a city is also known by its names in other languages, as "Köln"."""
 _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
@@ -131,9 +134,9 @@ def gazetteer() -> Gazetteer:
 
 def _add_cities(names: dict[str, list[Place]]) -> None:
     alternates: dict[str, Place] = {}
-    for city in _load("cities15000").values():
+    for city in city_rows():
         country, part, name = city["countrycode"], city["admin1code"], city["name"]
-        region = f"{country}-{part}" if country in {"US", "GB"} and part.isalpha() else ""
+        region = f"{country}-{part}" if country in BY_STATE and part.isalpha() else ""
         people, others = city["population"], city["alternatenames"]
         place = Place(name, country, region, people, people * (1 + len(others)), "city")
         plain = _without_marks(name)
@@ -146,6 +149,11 @@ def _add_cities(names: dict[str, list[Place]]) -> None:
             }
     for name, place in alternates.items():
         names.setdefault(name, [place])
+
+
+def city_rows() -> Iterable[Mapping[str, Any]]:
+    """The cities of 15,000 people and more as GeoNames has them."""
+    return _load("cities15000").values()
 
 
 def _load(name: str) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,150 @@
+// What part of the map is seen, and how pointers, wheel and keys change it.
+const MOST_ZOOM = 200
+const MARGIN = 26 // pixels about the points when all are seen
+const CLICK_PIXELS = 5 // a press that moves less is a click
+const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
+
+class Camera {
+  constructor() {
+    this.size = [1, 1]
+    this.fit()
+  }
+
+  fit() {
+    Object.assign(this, { x: 0.5, y: 0.5, zoom: 1 })
+  }
+
+  // Pixels for the whole of each direction.
+  get scale() {
+    const [wide, high] = this.size.map((pixels) => Math.max(40, pixels - 2 * MARGIN))
+    return [this.zoom * Math.min(wide, WIDEST * high), this.zoom * Math.min(high, WIDEST * wide)]
+  }
+
+  toScreen = ([x, y]) => {
+    const [sx, sy] = this.scale
+    return [(x - this.x) * sx + this.size[0] / 2, (this.y - y) * sy + this.size[1] / 2]
+  }
+
+  toPlace = ([px, py]) => {
+    const [sx, sy] = this.scale
+    return [this.x + (px - this.size[0] / 2) / sx, this.y - (py - this.size[1] / 2) / sy]
+  }
+
+  // Scale and offset of places to what WebGL draws, from -1 to 1, on a canvas of so many pixels.
+  matrix([wide, high]) {
+    const [sx, sy] = [(2 * this.scale[0]) / wide, (2 * this.scale[1]) / high]
+    return [sx, sy, -this.x * sx, -this.y * sy]
+  }
+
+  // How a picture that was drawn at another time lies now: pixels to shift it by, and its size.
+  since({ x, y, zoom }) {
+    const [sx, sy] = this.scale
+    return { shift: [(x - this.x) * sx, (this.y - y) * sy], size: this.zoom / zoom }
+  }
+
+  pan(dx, dy) {
+    const [sx, sy] = this.scale
+    this.x = Math.max(0, Math.min(1, this.x - dx / sx))
+    this.y = Math.max(0, Math.min(1, this.y + dy / sy))
+  }
+
+  // Zooms so that what is at a pixel stays there.
+  zoomAt(factor, pixel = this.size.map((side) => side / 2)) {
+    const before = this.toPlace(pixel)
+    this.zoom = Math.max(0.6, Math.min(MOST_ZOOM, this.zoom * factor))
+    const now = this.toPlace(pixel)
+    this.x = Math.max(0, Math.min(1, this.x + before[0] - now[0]))
+    this.y = Math.max(0, Math.min(1, this.y + before[1] - now[1]))
+  }
+
+  // Shows places of a box with some room about it.
+  show([left, bottom, right, top]) {
+    Object.assign(this, { x: (left + right) / 2, y: (bottom + top) / 2, zoom: 1 })
+    const [sx, sy] = this.scale
+    const zoom = Math.min(this.size[0] / (sx * Math.max(right - left, 0.01)), this.size[1] / (sy * Math.max(top - bottom, 0.01)))
+    this.zoom = Math.max(1, Math.min(30, 0.7 * zoom))
+  }
+}
+
+const pixelOf = (event, stage) => {
+  const box = stage.getBoundingClientRect()
+  return [event.clientX - box.left, event.clientY - box.top]
+}
+
+// Pointers on the stage: one pans or draws an outline, two zoom.
+// Args: on: mode() -> "pan", "rectangle" or "lasso"; moved(); hover(pixel, event); leave();
+//   click(pixel, event); outline(pixels, done, event).
+const listenToPointers = (stage, camera, on) => {
+  const down = new Map()
+  let [start, path, far] = [null, [], false]
+
+  const pinch = (event) => {
+    const [a, b] = [...down.values()]
+    const before = [Math.hypot(a[0] - b[0], a[1] - b[1]), (a[0] + b[0]) / 2, (a[1] + b[1]) / 2]
+    down.set(event.pointerId, pixelOf(event, stage))
+    const [c, d] = [...down.values()]
+    const now = [Math.hypot(c[0] - d[0], c[1] - d[1]), (c[0] + d[0]) / 2, (c[1] + d[1]) / 2]
+    camera.pan(now[1] - before[1], now[2] - before[2])
+    camera.zoomAt(now[0] / Math.max(1, before[0]), [now[1], now[2]])
+    on.moved()
+  }
+
+  stage.onpointerdown = (event) => {
+    if (event.button > 0) return
+    down.set(event.pointerId, pixelOf(event, stage))
+    if (down.size === 1) [start, path, far] = [pixelOf(event, stage), [pixelOf(event, stage)], false]
+    else [far, path] = [true, []]
+    on.outline([], false, event)
+  }
+  stage.onpointermove = (event) => {
+    const pixel = pixelOf(event, stage)
+    if (!down.has(event.pointerId)) return event.pointerType === "touch" || on.hover(pixel, event)
+    if (down.size > 1) return pinch(event)
+    const last = down.get(event.pointerId)
+    far ||= Math.hypot(pixel[0] - start[0], pixel[1] - start[1]) >= CLICK_PIXELS
+    if (!far) return
+    // Only what moves is captured: a click on a name stays the name's.
+    if (!stage.hasPointerCapture(event.pointerId)) stage.setPointerCapture(event.pointerId)
+    down.set(event.pointerId, pixel)
+    if (on.mode() === "pan") {
+      camera.pan(pixel[0] - last[0], pixel[1] - last[1])
+      on.moved()
+    } else if (path.length) {
+      if (on.mode() === "lasso") path.push(pixel)
+      else path = rectangle(start, pixel)
+      on.outline(path, false, event)
+    }
+  }
+  const up = (event) => {
+    if (!down.delete(event.pointerId)) return
+    const ended = event.type === "pointerup" && !down.size
+    if (ended && !far && !event.target.closest("button")) on.click(pixelOf(event, stage), event)
+    else if (ended && far && path.length > 2 && on.mode() !== "pan") on.outline(path, true, event)
+    if (!down.size) on.outline([], false, event)
+  }
+  stage.onpointerup = up
+  stage.onpointercancel = up
+  stage.onpointerleave = () => on.leave()
+  stage.onwheel = (event) => {
+    event.preventDefault()
+    const lines = event.deltaMode === 1 ? 16 : 1
+    camera.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 0.01 : 0.002)), pixelOf(event, stage))
+    on.moved()
+  }
+}
+
+const rectangle = ([ax, ay], [bx, by]) => [[ax, ay], [bx, ay], [bx, by], [ax, by]]
+
+const STEP = 60 // pixels that an arrow pans by
+
+// What a key does to the camera; null where it does nothing.
+const cameraKey = (key, camera) => ({
+  ArrowLeft: () => camera.pan(STEP, 0),
+  ArrowRight: () => camera.pan(-STEP, 0),
+  ArrowUp: () => camera.pan(0, STEP),
+  ArrowDown: () => camera.pan(0, -STEP),
+  "+": () => camera.zoomAt(1.4),
+  "=": () => camera.zoomAt(1.4),
+  "-": () => camera.zoomAt(1 / 1.4),
+  0: () => camera.fit(),
+})[key] ?? null

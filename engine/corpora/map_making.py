@@ -1,0 +1,222 @@
+"""Making the map of a stored corpus: a layout of whole documents, and one for each aspect."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.corpora.aspect_space import without_context
+from engine.corpora.folders import store_of
+from engine.corpora.schema import aspect_column, matrix
+from engine.errors import SeedLensError
+from engine.layout.clusters import find_clusters, name_clusters
+from engine.layout.positions import CancelledLayoutError, find_positions, place
+from engine.lenses.definitions import lens_from_json
+from engine.numeric import FloatArray
+from engine.types.callbacks import Ask, Tell
+from engine.types.corpora import Progress
+from engine.types.encoders import EncoderSpec
+from engine.types.lenses import Lens
+from engine.types.maps import WHOLE_DOCUMENT, MapReport
+from storage.errors import StorageError
+from storage.home import Home
+from storage.maps import StoredLayout, StoredMap, read_map, write_map
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+log = logging.getLogger("seedlens")
+MOST_READ = 10_000
+"""Documents, spread over the corpus, whose words name clusters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapMaker:
+    """Makes the map of one version of a corpus.
+
+    Attributes:
+        dimension: of its vectors.
+        rebuild: lay everything out anew; False: documents that have a position keep it, unless
+            most have none.
+    """
+
+    corpus: str
+    table: DocumentTable
+    lens: Lens
+    dimension: int
+    tell: Tell
+    cancelled: Ask
+    rebuild: bool = False
+
+    def make(self) -> MapReport:
+        """Make the map and keep it, unless the kept one is of these documents already.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        started = time.perf_counter()
+        doc_ids, hashes = self._documents()
+        names = (WHOLE_DOCUMENT, *(aspect.key for aspect in self.lens.aspects))
+        old = None if self.rebuild else self._old(names)
+        kept = self._rows_kept(old, doc_ids, hashes)
+        new = int((kept < 0).sum())
+        if new > len(doc_ids) / 2:  # too few to place the others among
+            old, kept = None, self._rows_kept(None, doc_ids, hashes)
+        made: tuple[str, ...] = ()
+        stopped, sampled = "", old.sampled if old else None
+        if not old or new or len(old.doc_ids) != len(doc_ids):
+            try:
+                layouts, sampled = self._layouts(names, old, kept, started)
+                write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
+                made = names
+            except CancelledLayoutError:
+                stopped = "cancelled"
+        seconds = time.perf_counter() - started
+        placed = new if old and made else 0
+        return MapReport(self.corpus, len(doc_ids), made, placed, sampled, seconds, stopped)
+
+    def _old(self, names: Sequence[str]) -> StoredMap | None:
+        """The kept map, where documents can be added to it."""
+        try:
+            old = read_map(self.table.path)
+        except StorageError:
+            return None  # a damaged one is made anew
+        usable = old is not None and [*old.layouts] == [*names] and len(old.doc_ids) > 0
+        return old if usable else None
+
+    def _documents(self) -> tuple[list[str], list[str]]:
+        columns = ["doc_id", "content_hash"]
+        batches = [batch.to_pydict() for batch in self.table.columns(columns)]
+        ids, hashes = ([value for b in batches for value in b[name]] for name in columns)
+        return ids, hashes
+
+    @staticmethod
+    def _rows_kept(
+        old: StoredMap | None, doc_ids: Sequence[str], hashes: Sequence[str]
+    ) -> NDArray[np.intp]:
+        """The row (n,) in the kept map of each document that is in it unchanged; -1 for others."""
+        pairs = () if old is None else zip(old.doc_ids, old.hashes, strict=True)
+        known = {pair: row for row, pair in enumerate(pairs)}
+        rows = [known.get(pair, -1) for pair in zip(doc_ids, hashes, strict=True)]
+        return np.array(rows, dtype=np.intp)
+
+    def _layouts(
+        self, names: Sequence[str], old: StoredMap | None, kept: NDArray[np.intp], started: float
+    ) -> tuple[dict[str, StoredLayout], int | None]:
+        whole = self._vectors("vector")
+        texts = self._texts(len(kept)) if old is None else {}
+        layouts: dict[str, StoredLayout] = {}
+        sampled = None if old is None else old.sampled
+        start: FloatArray | None = None
+        for at, name in enumerate(names):
+            self.tell(Progress("mapping", at, len(names), time.perf_counter() - started))
+            vectors = whole
+            if name != WHOLE_DOCUMENT:
+                vectors = without_context(self._vectors(aspect_column(name)), whole)
+            if old is not None:
+                layouts[name] = self._extended(old.layouts[name], vectors, kept)
+                continue
+            positions, computed = find_positions(vectors, start, self.cancelled)
+            labels = np.stack(find_clusters(positions))
+            coarse, fine = (name_clusters(level, texts[name]) for level in labels)
+            layouts[name] = StoredLayout(positions, labels, (coarse, fine))
+            if name == WHOLE_DOCUMENT:
+                start, sampled = positions, computed
+        return layouts, sampled
+
+    def _extended(
+        self, old: StoredLayout, vectors: FloatArray, kept: NDArray[np.intp]
+    ) -> StoredLayout:
+        """A layout with new documents among their nearest neighbours, where nothing moves."""
+        count = len(kept)
+        positions = np.full((count, 2), np.nan, dtype=np.float32)
+        labels = np.full((2, count), -1, dtype=np.int32)
+        known = np.flatnonzero(kept >= 0)
+        positions[known], labels[:, known] = old.positions[kept[known]], old.labels[:, kept[known]]
+        laid = np.flatnonzero(~np.isnan(positions[:, 0]))
+        has_vector = np.linalg.norm(vectors, axis=1) > 1e-6
+        new = np.flatnonzero((kept < 0) & has_vector)
+        if len(new) and len(laid):
+            positions[new] = place(vectors[new], vectors[laid], positions[laid], self.cancelled)
+            near = ((positions[new][:, None] - _centres(old)[None]) ** 2).sum(axis=2)
+            labels[1, new] = near.argmin(axis=1)
+            labels[0, new] = _coarse_of(old)[labels[1, new]]
+        return StoredLayout(positions, labels, old.names)
+
+    def _vectors(self, column: str) -> FloatArray:
+        batches = self.table.columns([column])
+        parts = [matrix(batch[column], self.dimension) for batch in batches]
+        empty = np.zeros((0, self.dimension), dtype=np.float32)
+        return np.concatenate([empty, *parts])
+
+    def _texts(self, count: int) -> dict[str, list[str]]:
+        """The words that clusters are named by: of each layout, a text per document; "" for most
+        where there are more than :data:`MOST_READ`."""
+        keys = [aspect.key for aspect in self.lens.aspects]
+        names = (WHOLE_DOCUMENT, *keys)
+        texts = {name: [""] * count for name in names}
+        every = -(-count // MOST_READ)
+        columns = ["title", "text", "sentence_starts", "sentence_ends", "roles"]
+        begin = 0
+        for batch in self.table.columns(columns):
+            at = np.arange(-begin % every, batch.num_rows, every)
+            for row, stored in zip((at + begin).tolist(), batch.take(at).to_pylist(), strict=True):
+                found = (f"{stored['title']} {stored['text']}", *_by_role(stored, len(keys)))
+                for name, text in zip(names, found, strict=True):
+                    texts[name][row] = text
+            begin += batch.num_rows
+        return texts
+
+
+def map_imported(home: Home, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
+    """Make the map of a corpus that was just imported; what goes wrong is returned as a sentence
+    ("" for nothing), since the corpus can be searched all the same."""
+    try:
+        table, lens = DocumentTable.open(store_of(home, row)), lens_from_json(row.lens)
+        dimension = EncoderSpec.from_json(row.encoder).dimension
+        MapMaker(row.name, table, lens, dimension, tell, cancelled).make()
+    except Exception as error:
+        log.warning("The map of '%s' could not be made.", row.name, exc_info=True)
+        reason = error.message if isinstance(error, SeedLensError) else type(error).__name__
+        return f"The map could not be made ({reason}). The documents can be searched all the same."
+    return ""
+
+
+def _by_role(row: dict[str, Any], aspects: int) -> list[str]:
+    """The sentences of a stored document that serve each aspect best, joined."""
+    roles = np.array(row["roles"] or [], dtype=np.float32).reshape(-1, aspects)
+    joined: list[list[str]] = [[] for _ in range(aspects)]
+    for start, end, of_one in zip(row["sentence_starts"], row["sentence_ends"], roles, strict=True):
+        if of_one.max() > 0:
+            joined[int(of_one.argmax())].append(row["text"][start:end])
+    return [" ".join(sentences) for sentences in joined]
+
+
+def _centres(layout: StoredLayout) -> NDArray[np.float64]:
+    """The mean position (c, 2) of each fine cluster, far away where nothing is left of one."""
+    return cluster_centres(layout.positions, layout.labels[1], len(layout.names[1]), 1e9)[0]
+
+
+def cluster_centres(
+    positions: FloatArray, labels: NDArray[np.int32], count: int, empty: float = np.nan
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Mean position (c, 2) and size (c,) of clusters; ``empty`` for one without documents."""
+    there = labels >= 0
+    sizes = np.bincount(labels[there], minlength=count)
+    sums = [np.bincount(labels[there], positions[there, axis], count) for axis in (0, 1)]
+    centres = np.full((count, 2), empty)
+    centres[sizes > 0] = (np.stack(sums, axis=1)[sizes > 0]) / sizes[sizes > 0, None]
+    return centres, sizes
+
+
+def _coarse_of(layout: StoredLayout) -> NDArray[np.int32]:
+    """The coarse cluster (c,) that each fine one is part of."""
+    coarse = np.zeros(len(layout.names[1]), dtype=np.int32)
+    there = layout.labels[1] >= 0
+    coarse[layout.labels[1][there]] = layout.labels[0][there]
+    return coarse

@@ -1,0 +1,1 @@
+"""Vectors in the plane: positions, clusters of them, and names for these."""

@@ -1,0 +1,1 @@
+"""Maps of corpora, as pages and commands see them."""

@@ -1,0 +1,265 @@
+"""What pages and the command line call as ``explorer.maps``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from engine.annotate.annotation import Annotation
+from engine.corpora.library import Library
+from engine.corpora.map_making import MapMaker, cluster_centres
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError, UnknownNameError
+from engine.jobs.runner import JobRunner
+from engine.maps.values import values_of
+from engine.permissions import check_sees, leads_only
+from engine.search.searcher import Searcher
+from engine.types.annotating import Project
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.corpora import Progress
+from engine.types.maps import (
+    WHOLE_DOCUMENT,
+    ClusterLevel,
+    CorpusMap,
+    Layout,
+    MapOverlay,
+    MapReport,
+    MapValues,
+    OverlayKind,
+)
+from engine.types.people import ForPerson
+from engine.types.searches import PAGE_SIZE, Query
+from storage.maps import StoredLayout, map_stamp, read_map
+
+
+class Maps(ForPerson):
+    """The maps of one home. Safe to share between threads.
+
+    Attributes:
+        jobs: maps being made, by corpus: ``Job[Progress, MapReport]``.
+    """
+
+    def __init__(
+        self, library: Library, annotation: Annotation, searcher: Callable[[str], Searcher]
+    ) -> None:
+        self._library, self._annotation, self._searcher = library, annotation, searcher
+        self.jobs = JobRunner()
+        self._seen: dict[str, tuple[object, CorpusMap]] = {}
+
+    # -- looking ---------------------------------------------------------------------------
+
+    def view(self, corpus: str) -> CorpusMap | None:
+        """The map that is kept of a corpus; None where none was made: :meth:`start` makes it.
+
+        The same object while nothing changes.
+
+        Raises:
+            UnknownNameError: there is no such corpus.
+            StorageError: the map is damaged; it says how to make it anew.
+        """
+        opened = self._library.open(corpus)
+        path = opened.table.path
+        stamp = (opened.identity, map_stamp(path))
+        seen = self._seen.get(corpus)
+        if seen is not None and seen[0] == stamp:
+            return seen[1]
+        kept = read_map(path)
+        if kept is None:
+            return None
+        row_of = {doc_id: row for row, doc_id in enumerate(kept.doc_ids)}
+        rows = np.array([row_of.get(doc_id, -1) for doc_id in opened.doc_ids], dtype=np.intp)
+        names = (WHOLE_DOCUMENT, *opened.aspects)
+        found = CorpusMap(
+            corpus=corpus,
+            doc_ids=tuple(opened.doc_ids),
+            titles=tuple(opened.titles),
+            layouts={n: _layout(n, kept.layouts[n], rows) for n in names if n in kept.layouts},
+            sampled=kept.sampled,
+            missing=int((rows < 0).sum()),
+        )
+        self._seen[corpus] = (stamp, found)
+        return found
+
+    def values(
+        self,
+        corpus: str,
+        by: str,
+        *,
+        layout: str = WHOLE_DOCUMENT,
+        level: int = 0,
+        query: Query | None = None,
+        project: Project | None = None,
+    ) -> MapValues:
+        """One value per document; row i is document i of the corpus.
+
+        Args:
+            by: one of
+
+                - "year", or another field of the documents;
+                - "cluster": of ``layout`` at ``level`` (0 coarse, 1 fine), whose labels the codes
+                  are;
+                - "likeness": cosine, -1 to 1, with the seed of ``query`` (a stored one) in its
+                  aspect, NaN for a document that no sentence serves it of; without an aspect as
+                  whole documents;
+                - "grade": the highest in ``project`` that stands for a document under any query;
+                  for annotators, of their own.
+
+        Raises:
+            UnknownNameError: no such corpus, field, seed or layout.
+            BadInputError: what is asked by was not given, or the corpus has no map for clusters.
+        """
+        opened = self._library.open(corpus)
+        if by == "cluster":
+            return self._clusters(corpus, layout, level)
+        if by == "likeness":
+            return MapValues(by, numbers=self._likeness(opened, query))
+        if by == "grade":
+            return MapValues(by, numbers=self._grades(opened, project))
+        return values_of(opened, by)
+
+    def overlay(
+        self,
+        corpus: str,
+        kind: OverlayKind,
+        *,
+        project: Project | None = None,
+        query: Query | None = None,
+    ) -> MapOverlay:
+        """Documents to be laid over a map; see :class:`engine.types.maps.MapOverlay`.
+
+        Args:
+            project: needed but for "results".  query: needed for "results".
+
+        Raises:
+            BadInputError: what is needed was not given.
+            UnknownNameError: no such corpus, or seed of the query.
+        """
+        opened = self._library.open(corpus)
+        doc_ids = self._overlaid(opened, kind, project, query)
+        rows = [opened.row_of[doc_id] for doc_id in doc_ids if doc_id in opened.row_of]
+        titles = tuple(opened.titles[row] for row in rows)
+        return MapOverlay(kind, np.array(rows, dtype=np.int32), titles)
+
+    # -- making ----------------------------------------------------------------------------
+
+    @leads_only
+    def build(
+        self,
+        corpus: str,
+        tell: Tell = tell_nobody,
+        ended: Ask = never,
+        *,
+        rebuild: bool = False,
+    ) -> MapReport:
+        """Make the map of a corpus now, or place its new documents in it.
+
+        Args:
+            ended: asked between steps: True means that it is not wanted any more.
+            rebuild: lay all documents out anew.
+
+        Raises:
+            UnknownNameError, CorpusMissingError: there is no such corpus, or it is empty.
+            StorageError: the map cannot be written.
+        """
+        opened = self._library.open(corpus)
+        return MapMaker(
+            corpus, opened.table, opened.lens, opened.spec.dimension, tell, ended, rebuild
+        ).make()
+
+    @leads_only
+    def start(self, corpus: str, *, rebuild: bool = False, owner: str = "") -> str:
+        """:meth:`build` in the background; returns the id of the job, which :attr:`jobs` keeps.
+
+        What is being made already is not begun again: it is that job's id.
+        """
+        self._library.corpus(corpus)
+        work = partial(self.build, corpus, rebuild=rebuild)
+        return self.jobs.start(
+            corpus, work, Progress("mapping", 0, 0, 0.0), request=corpus, owner=owner
+        )
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _clusters(self, corpus: str, layout: str, level: int) -> MapValues:
+        found = self.view(corpus)
+        if found is None:
+            raise BadInputError(
+                f"The corpus '{corpus}' has no map yet.", f"Make it: seedlens map {corpus}"
+            )
+        if layout not in found.layouts:
+            raise UnknownNameError(
+                f"The map has no layout '{layout}'.", f"It has {', '.join(found.layouts)}."
+            )
+        clusters = found.layouts[layout].levels[level]
+        return MapValues("cluster", codes=clusters.labels, names=clusters.names)
+
+    def _likeness(self, opened: OpenCorpus, query: Query | None) -> np.ndarray:
+        if query is None or query.seed is None:
+            raise BadInputError("Likeness needs a seed.", "Name a document of the corpus.")
+        if query.seed not in opened.row_of:
+            opened.document(query.seed)  # says so
+        column = f"aspect_{query.aspect}" if query.aspect else "vector"
+        if query.aspect and query.aspect not in opened.aspects:
+            raise UnknownNameError(f"There is no aspect '{query.aspect}' in '{opened.name}'.")
+        rows = np.arange(len(opened), dtype=np.intp)
+        own = opened.vectors(opened.rows([query.seed]), [column])[column][0]
+        cosines = opened.cosines(rows, [(column, own)])[:, 0].astype(np.float32)
+        cosines[cosines == 0.0] = np.nan  # of a zero vector: nothing serves the aspect
+        return cosines
+
+    def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
+        grades = np.full(len(opened), np.nan, dtype=np.float32)
+        for doc_id, grade in self._judged(project).items():
+            if doc_id in opened.row_of and grade is not None:
+                grades[opened.row_of[doc_id]] = grade
+        return grades
+
+    def _judged(self, project: Project | None) -> dict[str, int | None]:
+        """Highest grade by document; for annotators, of their own judgments."""
+        who = None if self.person.is_lead else self.person.name
+        check_sees(self.person, who)
+        highest: dict[str, int | None] = {}
+        for one in self._annotation.judgments(_given(project), annotator=who):
+            if one.relevance is not None:
+                highest[one.doc_id] = max(one.relevance, highest.get(one.doc_id) or 0)
+        return highest
+
+    def _overlaid(
+        self, opened: OpenCorpus, kind: OverlayKind, project: Project | None, query: Query | None
+    ) -> list[str]:
+        if kind == "results":
+            if query is None:
+                raise BadInputError("Results need a query.", "Say what is searched for.")
+            query = replace(query, corpus=opened.name)
+            stage = self._searcher(opened.name).first_stage(query)
+            return stage.ranking.doc_ids[:PAGE_SIZE]
+        if kind == "judged":
+            return [*self._judged(project)]
+        pooled = {item.doc_id for item in self._annotation.pool(_given(project))}
+        if kind == "pool":
+            return [doc_id for doc_id in opened.doc_ids if doc_id in pooled]
+        return [doc_id for doc_id in opened.doc_ids if doc_id not in pooled]
+
+
+def _given(project: Project | None) -> Project:
+    if project is None:
+        raise BadInputError("This needs a project.", "Choose one.")
+    return project
+
+
+def _layout(name: str, kept: StoredLayout, rows: np.ndarray) -> Layout:
+    """A kept layout over the rows of the corpus as it is now; -1 for what it does not have."""
+    positions = np.where((rows >= 0)[:, None], kept.positions[rows], np.nan).astype(np.float32)
+    labels = np.where(rows >= 0, kept.labels[:, rows], -1).astype(np.int32)
+    coarse, fine = (
+        _level(positions, of_one, names) for of_one, names in zip(labels, kept.names, strict=True)
+    )
+    return Layout(name, positions, (coarse, fine))
+
+
+def _level(positions: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) -> ClusterLevel:
+    centres, sizes = cluster_centres(positions, labels, len(names))
+    return ClusterLevel(labels, names, centres.astype(np.float32), sizes.astype(np.int32))

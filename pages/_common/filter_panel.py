@@ -1,0 +1,332 @@
+"""Which documents are looked at: facets with counts that set filters, and what is set.
+
+The same on every page that has a filter; the page keeps the filters in its URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import groupby
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import BadInputError, SeedLensError
+from engine.explorer import Explorer
+from engine.types.corpora import FieldValues
+from engine.types.facets import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets
+from engine.types.searches import Filter
+from pages._common.components import component, dark, listen
+from pages._common.outside_text import escape
+from pages._common.shared import attempt, escape_label, note
+from pages._common.url_state import UrlState
+
+MOST_OFFERED = 200
+"""Values of a field that are offered; of a field with more, the others can be typed."""
+MOST_UNFOLDED = 3
+"""Fields that are unfolded before anybody asks for more."""
+CELL = 2
+"""Degrees: the side of the squares that :attr:`Facets.land` is made of."""
+Filters = Sequence[Filter]
+Change = Callable[[Callable[[Filters], Filters]], None]
+"""Changes the filters that a page has now."""
+_PANEL = component("facets")
+
+
+def filter_panel(
+    explorer: Explorer,
+    corpus: str,
+    filters: Filters,
+    change: Change,
+    *,
+    key: str,
+    unread: Sequence[tuple[str, Callable[[], None]]] = (),
+) -> None:
+    """Facets of a corpus, folded until something is set or somebody unfolds them.
+
+    Nothing is counted while they are folded.
+
+    Args:
+        key: of its widgets; different on each page.
+        unread: what is set and is no filter, with what removes it.
+    """
+    opened, count = f"{key}_unfolded", len(filters) + len(unread)
+
+    def fold() -> None:
+        st.session_state[opened] = st.session_state[f"{key}_filters"]
+
+    # Streamlit forgets with the label whether it was open.
+    st.session_state[f"{key}_filters"] = st.session_state.get(opened, bool(count))
+    box = st.expander(
+        f"Filters ({count} set)" if count else "Filters", key=f"{key}_filters", on_change=fold
+    )
+    with box:
+        for text, remove in unread:
+            _unread(text, remove, key)
+        if filters:
+            _chips(filters, change, key)
+        if box.open:
+            _facets(explorer, corpus, filters, change, key)
+
+
+def where_panel(explorer: Explorer, corpus: str, state: type[UrlState], *, key: str) -> None:
+    """:func:`filter_panel` for a page whose state has its filters in a field ``where``."""
+
+    def where() -> str:
+        return str(getattr(state.read(), "where", ""))
+
+    def write(filters: Filters) -> None:
+        said: dict[str, Any] = {"where": "; ".join(map(str, filters))}
+        state.change(lambda now: replace(now, **said))
+
+    filters: Filters = ()
+    unread: list[tuple[str, Callable[[], None]]] = []
+    try:
+        filters = explorer.parse_filters(where())
+    except BadInputError:
+        unread.append((where(), partial(write, ())))
+    filter_panel(
+        explorer, corpus, filters, lambda changed: write(changed(explorer.parse_filters(where()))),
+        key=key, unread=unread,
+    )  # fmt: skip
+
+
+def _unread(text: str, remove: Callable[[], None], key: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f"<strong>{escape(text)}</strong> cannot be read")
+        st.button(
+            f"Remove {escape_label(text)}", key=f"{key}_filter_remove_{text}", on_click=attempt,
+            args=(remove,), type="tertiary",
+        )  # fmt: skip
+
+
+def _chips(filters: Filters, change: Change, key: str) -> None:
+    """What is set, each with a button that removes it."""
+    with st.container(horizontal=True, gap="small", key=f"{key}_filter_chips"):
+        for one in dict.fromkeys(filters):
+            st.button(
+                f"× {escape_label(one.words)}", key=f"{key}_filter_remove_{one.words}",
+                on_click=attempt, args=(partial(change, partial(without, [one])),),
+                help=f"Remove the filter {escape_label(one.words)}",
+            )  # fmt: skip
+        if len(filters) > 1:
+            st.button(
+                "Clear all filters", key=f"{key}_filter_clear", type="tertiary", on_click=attempt,
+                args=(partial(change, lambda _: ()),),
+            )  # fmt: skip
+
+
+def _facets(explorer: Explorer, corpus: str, filters: Filters, change: Change, key: str) -> None:
+    try:
+        facets = explorer.facets(corpus, filters)
+    except SeedLensError as error:
+        note(f"{error.message} The counts leave the filters aside.", error.remedy)
+        facets = explorer.facets(corpus)
+    stored = explorer.library.open(corpus).fields
+    names = [name for name in by_use(stored) if name in facets.fields]
+
+    def receive(event: Mapping[str, Any]) -> None:
+        change(lambda now: chosen(now, event, stored))
+
+    _PANEL(
+        key=f"{key}_facets",
+        data={
+            "dark": dark(),
+            "documents": facets.documents,
+            "total": facets.total,
+            "sections": sections(facets, filters, {name: stored[name] for name in names}),
+        },
+        on_change_change=listen(f"{key}_facets", "change", receive),
+    )
+
+
+def without(which: Filters, now: Filters) -> Filters:
+    """The filters of now but for some."""
+    return [f for f in now if f not in which]
+
+
+# -- what is shown ----------------------------------------------------------------------------
+
+
+def sections(
+    facets: Facets, filters: Filters, stored: Mapping[str, FieldValues]
+) -> list[dict[str, Any]]:
+    """The facets as the component shows them, in its order; those without any value left out.
+
+    Args:
+        stored: the fields in the order in which they are shown, as the whole corpus has them.
+    """
+    found = [
+        _range(YEAR, "Year", facets.years, filters, facets.undated, "without a year"),
+        _aspects(facets, filters),
+        *(
+            _field(name, facets.fields[name], stored[name], filters, unfolded=i < MOST_UNFOLDED)
+            for i, name in enumerate(stored)
+        ),
+        _range(DATE, "Dates in the text", facets.dates, filters, 0, ""),
+        _places(facets, filters),
+        _amounts(facets, filters),
+    ]
+    return [section for section in found if section is not None]
+
+
+def _range(
+    field: str, title: str, counts: Mapping[int, int], filters: Filters, lacking: int, words: str
+) -> dict[str, Any] | None:
+    own = [f for f in filters if f.field == field]
+    if not counts and not own:
+        return None
+    bounds = {f.op: f.value for f in reversed(own)}
+    return {
+        "kind": "range", "field": field, "title": title, "set": bool(own),
+        "open": field == YEAR or bool(own), "bars": [[year, n] for year, n in counts.items()],
+        "low": bounds.get(">=", bounds.get("=", "")), "high": bounds.get("<=", bounds.get("=", "")),
+        "note": f"{lacking:,} {words}" if lacking else "",
+    }  # fmt: skip
+
+
+def _aspects(facets: Facets, filters: Filters) -> dict[str, Any] | None:
+    if not facets.aspects or not facets.total:
+        return None
+    wanted = {value for f in filters if f.field == ASPECT for value in f.values}
+    return {
+        "kind": "values", "field": ASPECT, "title": "Aspects", "set": bool(wanted), "open": True,
+        "of": facets.aspects_of, "every": True,
+        "values": [
+            {"value": a.key, "name": a.name, "count": n, "on": a.key in wanted, "role": role}
+            for role, (a, n) in enumerate(facets.aspects)
+        ],
+    }  # fmt: skip
+
+
+def _field(
+    name: str, counted: FieldValues, stored: FieldValues, filters: Filters, *, unfolded: bool
+) -> dict[str, Any]:
+    wanted = values_set(filters, name)
+    typed = len(stored.counts) > MOST_OFFERED
+    offered = [v for v, count in counted.counts.items() if count > 1 or not typed]
+    return {
+        "kind": "values", "field": name, "title": name, "set": bool(wanted),
+        "open": unfolded or bool(wanted), "typed": typed, "distinct": len(stored.counts),
+        "of": max(counted.counts.values(), default=0),
+        "note": f"{counted.without:,} without" if counted.without else "",
+        "values": [
+            {"value": v, "name": v, "count": counted.counts.get(v, 0), "on": v in wanted}
+            for v in dict.fromkeys([*wanted, *offered[:MOST_OFFERED]])
+        ],
+    }  # fmt: skip
+
+
+def _places(facets: Facets, filters: Filters) -> dict[str, Any] | None:
+    wanted = values_set(filters, PLACE)
+    if not facets.places:
+        return None
+    return {
+        "kind": "values", "field": PLACE, "title": "Places in the text", "set": bool(wanted),
+        "open": bool(wanted), "of": facets.places[0].documents, "land": _land_path(facets.land),
+        "values": [
+            {"value": p.code, "name": p.name, "count": p.documents, "on": p.code in wanted,
+             "at": p.at}
+            for p in facets.places[:MOST_OFFERED]
+        ],
+    }  # fmt: skip
+
+
+def _amounts(facets: Facets, filters: Filters) -> dict[str, Any] | None:
+    if not facets.amounts:
+        return None
+    units = []
+    for amount in facets.amounts:
+        own = {f.op: f.value for f in filters if f.field == f"{AMOUNT}{amount.unit}"}
+        units.append({
+            "field": f"{AMOUNT}{amount.unit}", "unit": amount.unit, "count": amount.documents,
+            "quantiles": amount.quantiles, "low": own.get(">=", own.get("=", "")),
+            "high": own.get("<=", own.get("=", "")), "set": bool(own),
+        })  # fmt: skip
+    is_set = any(unit["set"] for unit in units)
+    return {
+        "kind": "amounts", "field": AMOUNT, "title": "Amounts in the text", "set": is_set,
+        "open": is_set, "units": sorted(units, key=lambda unit: not unit["set"]),
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _land_path(land: tuple[tuple[int, int], ...]) -> str:
+    """Squares as an SVG path; x is the longitude + 180, y is 90 - latitude."""
+    parts = []
+    # Squares that lie side by side in a row share a key.
+    rows = groupby(enumerate(land), key=lambda pair: (pair[1][0], pair[1][1] - CELL * pair[0]))
+    for (south, _), run in rows:
+        squares = [corner for _, corner in run]
+        width = CELL * len(squares)
+        parts.append(f"M{squares[0][1] + 180} {90 - south - CELL}h{width}v{CELL}h-{width}z")
+    return "".join(parts)
+
+
+def by_use(fields: Mapping[str, FieldValues]) -> list[str]:
+    """Fields, those first that divide the corpus best: few values, which many documents have."""
+
+    def key(name: str) -> tuple[int, int, int]:
+        values = fields[name]
+        count, most = len(values.counts), max(values.counts.values())
+        divides = 1 < count <= MOST_OFFERED and most > 1
+        return (0 if divides else 1 if most > 1 and count > 1 else 2, values.without, count)
+
+    return sorted((name for name in fields if name != YEAR), key=key)
+
+
+# -- what a choice sets -----------------------------------------------------------------------
+
+
+def values_set(filters: Filters, field: str) -> tuple[str, ...]:
+    """The values of the first filter that has some for a field."""
+    return next((f.values for f in filters if f.field == field and f.op == "="), ())
+
+
+def chosen(
+    now: Filters, event: Mapping[str, Any], fields: Mapping[str, FieldValues]
+) -> Sequence[Filter]:
+    """The filters of now with what was chosen in one facet.
+
+    Args:
+        event: ``{"field", "values"}`` or, of a range, ``{"field", "low", "high"}``; "" for no
+            bound.
+        fields: of the corpus, as stored.
+    """
+    field = str(event["field"])
+    if "values" not in event:
+        low, high = str(event["low"]).strip(), str(event["high"]).strip()
+        new = [Filter.any_of(field, [low], ">=")] if low else []
+        new += [Filter.any_of(field, [high], "<=")] if high else []
+        return _replaced(now, field, new)
+    values = [str(value) for value in event["values"]]
+    if field == ASPECT:  # of several, documents have every one
+        return _replaced(now, field, [Filter.any_of(field, [value]) for value in values])
+    counts = fields[field].counts if field in fields else {}
+    return with_values(now, field, [as_stored(value, counts) for value in values])
+
+
+def _replaced(now: Filters, field: str, new: Filters) -> list[Filter]:
+    """Filters with new ones for a field, in the place of the first one it has."""
+    at = next((i for i, f in enumerate(now) if f.field == field), len(now))
+    return [*now[:at], *new, *(f for f in now[at:] if f.field != field)]
+
+
+def with_values(now: Filters, name: str, values: Sequence[str]) -> list[Filter]:
+    """Filters with these values for a field, in the place of the first one it has."""
+    former = next((f for f in now if f.field == name and f.op == "="), None)
+    new = [Filter.any_of(name, values)] if values else []
+    if former is None:
+        return [*now, *new]
+    at = list(now).index(former)
+    return [*now[:at], *new, *now[at + 1 :]]
+
+
+def as_stored(value: str, counts: Mapping[str, int]) -> str:
+    """A typed value as the corpus writes it, small and capital letters aside."""
+    if value in counts:
+        return value
+    folded = value.strip().casefold()
+    return next((known for known in counts if known.casefold() == folded), value.strip())

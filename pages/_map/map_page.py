@@ -1,0 +1,221 @@
+"""What the Map page shows around the map: its state, its controls, and the job that computes it."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.maps import CorpusMap, MapJob
+from engine.types.plurals import counted
+from pages._common import workspace
+from pages._common.filter_panel import where_panel
+from pages._common.job_card import JobCard
+from pages._common.outside_text import escape
+from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.url_state import corpus_to_open
+from pages._library.import_jobs import progress_line
+from pages._login import login
+from pages._map import map_layers
+from pages._map.map_url import CLUSTER, MARKS, WHOLE, MapView, selected
+from pages._map.map_view import Shown
+
+WHOLE_LABEL = "Whole text"
+FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
+"""What computing a map takes on two cores: so long, and so long for each document."""
+
+
+def open_view(explorer: Explorer, names: list[str]) -> MapView:
+    """The view of the address; one that cannot be opened is explained and replaced."""
+    try:
+        view = MapView.read()
+        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
+    except SeedLensError as error:
+        show_error(error)
+        view = MapView(corpus=corpus_to_open(explorer, "", names))
+    if not view.seed and not view.text_id:
+        view = replace(view, seed=explorer.starting_point(view.corpus)[0])
+    view.write()
+    return view
+
+
+def corpus_box(view: MapView, names: list[str]) -> None:
+    """Which corpus to show; one that was shown before comes back as it was left."""
+
+    def change() -> None:
+        workspace.pages().found(MapView, st.session_state["map_corpus"]).write()
+
+    st.session_state["map_corpus"] = view.corpus
+    st.selectbox("Corpus", names, key="map_corpus", on_change=attempt, args=(change,), width=160)
+
+
+def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
+    """The view with a layout and a colour that this map has; says what it lacks."""
+    if view.layout not in drawn.layouts:
+        note(f"This map has no layout '{view.layout}'.", "It shows whole documents.")
+        view = replace(view, layout=WHOLE)
+    if view.colour not in _colours(explorer, view, drawn):
+        note(f"Nothing here can be coloured by '{view.colour}'.", "Clusters are shown.")
+        view = replace(view, colour=CLUSTER)
+    return _marked_by(explorer, view)
+
+
+def _marked_by(explorer: Explorer, view: MapView) -> MapView:
+    """The view with a project, query and system that there are; says what is not there."""
+    annotation = explorer.annotation
+    if view.project not in ("", *(p.name for p in annotation.projects(view.corpus))):
+        note(f"There is no project '{view.project}'.", "What is judged on Explore is marked.")
+        view = replace(view, project="", query="")
+    if view.query not in ("", *annotation.queries(annotation.project(view.corpus, view.project))):
+        note(f"The project has no query '{view.query}'.", "The seed's results are marked.")
+        view = replace(view, query="")
+    if view.system not in explorer.systems_of(view.corpus):
+        note(f"There is no system '{view.system}' here.", f"It is '{MapView().system}' instead.")
+        view = replace(view, system=MapView().system)
+    return view
+
+
+def _colours(explorer: Explorer, view: MapView, drawn: CorpusMap) -> dict[str, str]:
+    return map_layers.choices(explorer, view, explorer.library.lens(view.corpus), drawn)
+
+
+def selection(view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
+    """What is selected, in the order of the corpus; documents that the map lacks are left out."""
+    wanted = set(selected(view))
+    return tuple(d for d in drawn.doc_ids if d in wanted) if wanted else ()
+
+
+def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> None:
+    """Corpus, layout, colour and marks, in a row."""
+    lens = explorer.library.lens(view.corpus)
+    labels = {WHOLE: WHOLE_LABEL} | {a.key: a.name for a in lens.aspects}
+    layouts = list(drawn.layouts)
+    colours = _colours(explorer, view, drawn)
+    st.session_state.update(
+        map_layout=view.layout, map_colour=view.colour, map_marks=list(view.marks)
+    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
+        corpus_box(view, names)
+        st.segmented_control(
+            "Documents lie by", layouts, required=True, width="content",
+            format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
+            help="Near each other: alike as a whole, or in one aspect only.",
+            **MapView.sets("layout", "map_layout"),
+        )  # fmt: skip
+        st.selectbox(
+            "Colour", list(colours), format_func=lambda key: escape_label(colours[key]),
+            width=255, **MapView.sets("colour", "map_colour"),
+        )  # fmt: skip
+        st.multiselect(
+            "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Nothing but the seed",
+            width=300, **MapView.sets("marks", "map_marks", tuple),
+        )  # fmt: skip
+        if view.marks:
+            with st.popover("Which pool and system", width="content"):
+                _whose(explorer, view)
+    where_panel(explorer, view.corpus, MapView, key="map")
+
+
+def _whose(explorer: Explorer, view: MapView) -> None:
+    """Whose pool, judgments and top 20 are marked."""
+    projects = ["", *(p.name for p in explorer.annotation.projects(view.corpus) if p.name)]
+    st.session_state.update(map_project=view.project, map_system=view.system)
+    st.selectbox(
+        "Project", projects, format_func=lambda name: escape_label(name) or "Judged on Explore",
+        **MapView.sets("project", "map_project", query=""),
+    )  # fmt: skip
+    queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
+    if queries:
+        titles = dict(zip(queries, explorer.notebook.seed_titles([*queries.values()]), strict=True))
+        names = {"": "The seed, by what the map shows"} | {
+            one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
+            for one, query in queries.items()
+        }
+        st.session_state["map_query"] = view.query
+        st.selectbox(
+            "Results of", list(names), format_func=lambda one: escape_label(names[one]),
+            **MapView.sets("query", "map_query"),
+        )  # fmt: skip
+    st.selectbox(
+        "System", list(explorer.systems_of(view.corpus)), **MapView.sets("system", "map_system")
+    )
+
+
+def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:
+    """What the map shows of a view: its layout, colours and marks."""
+    lens = explorer.library.lens(view.corpus)
+    layout = drawn.layouts[view.layout]
+    label = next((a.name for a in lens.aspects if a.key == view.layout), "a place")
+    identity = explorer.library.open(view.corpus).identity
+    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes()):x}"
+    words = _colours(explorer, view, drawn)[view.colour]
+    return Shown(
+        layout, f"{identity} {stamp}", f"{identity} titles", label,
+        map_layers.colour(explorer, view, words), map_layers.marks(explorer, view),
+        map_layers.within(explorer, view),
+    )  # fmt: skip
+
+
+def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
+    """How to read the map, and what it does not show yet."""
+    within = map_layers.within(explorer, view)
+    if within is not None:
+        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')}"
+        st.caption(f"{passing} pass the filters; the others are faint.")
+    sampled = "" if drawn.sampled is None else (
+        f" Computed for {drawn.sampled:,} of them; the others lie among their nearest neighbours."
+    )  # fmt: skip
+    st.caption(
+        f"{counted(len(drawn.doc_ids), 'document')}; near each other means alike. "
+        f"Distances between clusters, and the axes, mean little.{sampled}"
+    )
+    if drawn.missing:
+        came = counted(drawn.missing, "document is", "documents are")
+        note(f"{came} newer than the map.", "They can be placed without moving the others.")
+        _start_button(explorer, drawn.corpus, "Place them on the map")
+
+
+def job_card(explorer: Explorer, corpus: str) -> None:
+    """The map that is being computed, or how that ended."""
+    jobs = explorer.maps.jobs
+    JobCard(
+        lambda: jobs.latest(corpus), key="map", label="Computing the map",
+        line=lambda job: escape(progress_line(job.progress)), cancel=jobs.cancel,
+        dismiss=jobs.dismiss, ended=_ended, what_stays="A map that was there before stays.",
+    ).show(jobs.latest(corpus))  # fmt: skip
+
+
+def _ended(job: MapJob) -> str:
+    return "" if job.report is None else f"The map is computed, in {job.report.seconds:.0f} s."
+
+
+def nothing_drawn(explorer: Explorer, corpus: str) -> None:
+    """The offer to compute the map of a corpus, with what it takes."""
+    job = explorer.maps.jobs.latest(corpus)
+    if job is not None and job.running:
+        return
+    documents = explorer.library.corpus(corpus).documents
+    note(
+        f"{corpus} has no map yet.",
+        f"Computing it for {counted(documents, 'document')} takes about {_minutes(documents)}; "
+        "searching goes on meanwhile.",
+    )
+    _start_button(explorer, corpus, "Compute the map")
+
+
+def _minutes(documents: int) -> str:
+    seconds = FIRST_SECONDS + documents * SECONDS_EACH
+    return "half a minute" if seconds < 45 else counted(math.ceil(seconds / 60), "minute")
+
+
+def _start_button(explorer: Explorer, corpus: str, label: str) -> None:
+    if not login.acting().is_lead:
+        st.caption("Leads can do that.")
+        return
+    start = partial(explorer.maps.start, corpus, owner=login.owner())
+    st.button(label, "map_compute", type="primary", on_click=attempt, args=(start,))

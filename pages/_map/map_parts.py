@@ -1,0 +1,102 @@
+"""Parts of a map as messages to the browser: places, values and titles of all its documents.
+
+Each is a message of its own, in bytes: it goes to the browser once, as long as it stays the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.types.maps import Layout
+
+ABSENT = 65535
+"""The place of a document that a layout does not have, and the label of one in no cluster."""
+LONGEST_TITLE = 160
+"""Characters of a title that a map shows."""
+MOST_COLOURS = 254
+"""The highest value of a colour; 255 stands for none."""
+
+
+def layout_part(key: str, corpus: str, layout: Layout, label: str) -> bytes:
+    """Places and clusters of a layout: 6 to 8 bytes a document.
+
+    Args:
+        key: names this part to the browser.
+        label: of what the documents must have to be on it, for a sentence.
+    """
+    placed = ~np.isnan(layout.positions).any(axis=1)
+    places = np.full(layout.positions.shape, ABSENT, np.uint16)
+    places[placed] = np.round(layout.positions[placed].clip(0, 1) * (ABSENT - 1))
+    coarse, fine = layout.levels
+    about = {
+        "key": key, "corpus": corpus, "name": layout.name, "label": label,
+        "absent": int((~placed).sum()), "coarse": list(coarse.names), "fine": list(fine.names),
+    }  # fmt: skip
+    return packed(
+        about,
+        {"positions": places, "coarse": _labels(coarse.labels), "fine": _labels(fine.labels)},
+    )
+
+
+def _labels(labels: NDArray[np.integer]) -> NDArray[np.uint16]:
+    return np.where(labels < 0, ABSENT, labels).astype(np.uint16)
+
+
+def colour_part(key: str, values: NDArray[np.uint8]) -> bytes:
+    """A value per document, 0 to 254, or 255 for none."""
+    return packed({"key": key}, {"values": values})
+
+
+def titles_part(key: str, titles: Sequence[str]) -> bytes:
+    """Titles, each on a line; compressed, some 30 bytes a document."""
+    lines = (" ".join(title.split())[:LONGEST_TITLE] for title in titles)
+    text = zlib.compress("\n".join(lines).encode("utf-8", "replace"), 6)
+    return packed({"key": key}, {"titles": text})
+
+
+def packed(about: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic] | bytes]) -> bytes:
+    """A part as ``unpacked`` (assets/components/map_store.js) reads it, little-endian.
+
+    Args:
+        about: what its head says, as JSON.
+        arrays: of uint8 or uint16; bytes are compressed lines of text.
+    """
+    parts = {name: a if isinstance(a, bytes) else a.tobytes() for name, a in arrays.items()}
+    kinds = {name: "text" if isinstance(a, bytes) else f"u{8 * a.itemsize}"
+             for name, a in arrays.items()}  # fmt: skip
+    rows = [{"name": n, "type": kinds[n], "bytes": len(p)} for n, p in parts.items()]
+    head = json.dumps({"about": about, "arrays": rows}, ensure_ascii=False).encode()
+    start = struct.pack("<I", len(head)) + head
+    return b"".join(_filled(part) for part in (start, *parts.values()))
+
+
+def _filled(part: bytes) -> bytes:
+    return part + bytes(-len(part) % 4)
+
+
+def rows_from_bits(text: str, size: int) -> list[int]:
+    """Rows that the browser's ``toBits`` wrote; those beyond ``size`` are left out.
+
+    >>> rows_from_bits("BQ==", 8)
+    [0, 2]
+    """
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(text), np.uint8), bitorder="little")
+    return [int(row) for row in np.flatnonzero(bits[:size])]
+
+
+def bits_from_rows(rows: Sequence[int], size: int) -> str:
+    """What :func:`rows_from_bits` reads; a bit a document, so that all of them are short too.
+
+    >>> bits_from_rows([0, 2], 8)
+    'BQ=='
+    """
+    bits = np.zeros(size, np.uint8)
+    bits[list(rows)] = 1
+    return base64.b64encode(np.packbits(bits, bitorder="little").tobytes()).decode()

@@ -1,0 +1,206 @@
+"""What is selected on the map: its table, and what can be made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest, Project
+from engine.types.documents import Document
+from engine.types.links import paper_link
+from engine.types.plurals import counted
+from engine.types.searches import Query, Ranking
+from engine.types.trails import EXPORT_FORMATS
+from pages._annotate.annotate_url import NEW, annotator, is_lead
+from pages._common.document_view import title_of
+from pages._common.figure_file import to_csv
+from pages._common.outside_text import escape
+from pages._common.shared import attempt, download, escape_label, note
+from pages._explore.explore_url import View
+from pages._login import login
+from pages._map.map_url import WHOLE, MapView
+
+PAGES = Path(__file__).resolve().parents[1]
+MOST_ROWS = 50
+"""Rows of the table; the export has all."""
+MOST_KEPT = 200
+"""Documents that go to a reading list at once: more are no list to read."""
+MOST_POOLED = 1000
+"""Documents that go into a pool at once."""
+SAID = "map_said"
+"""What the last action on a selection came to; shown once."""
+RUN = "map selection"
+"""Names the source of what goes into a pool from here."""
+
+
+def selection_panel(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    """The selection as a table, and below it what can be made of it."""
+    said = st.session_state.pop(SAID, "")
+    if not doc_ids:
+        st.html(
+            '<h2>Selection</h2><p class="map-hint">Nothing is selected. Click a point or the name '
+            "of a cluster, draw around points with Rectangle or Lasso (with Shift, more are "
+            "added), or find titles.</p>"
+        )
+        return
+    documents = explorer.library.open(view.corpus).documents(doc_ids[:MOST_ROWS])
+    st.html(f"<h2>{counted(len(doc_ids), 'document')} selected</h2>")
+    if said:
+        st.html(f'<div class="sl-note" role="status">{escape(said)}</div>')
+    with st.container(key="map_table"):
+        st.html(_table(view, documents))
+    if len(doc_ids) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS} of {len(doc_ids):,}; an export has all.")
+    _actions(explorer, view, doc_ids)
+
+
+def _table(view: MapView, documents: Sequence[Document]) -> str:
+    """Titles that lead to Explore, with years and links to the papers, in HTML."""
+    papers = [paper_link(document) for document in documents]
+    rows = []
+    for document, link in zip(documents, papers, strict=True):
+        title = title_of(document)
+        search = explore_view(view, document.doc_id).link()
+        paper = f"<td>{_paper(title, link) if link else ''}</td>" if any(papers) else ""
+        rows.append(
+            f'<tr><td><a href="./{escape(search)}" target="_self">{escape(title)}</a></td>'
+            f"<td>{document.year or ''}</td>{paper}</tr>"
+        )
+    last = '<th scope="col">Link</th>' if any(papers) else ""
+    return (
+        '<table class="map-rows"><thead><tr><th scope="col">Document, as a seed on Explore</th>'
+        f'<th scope="col">Year</th>{last}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+
+
+def _paper(title: str, link: str) -> str:
+    label = escape(f"Open “{title}”, in a new tab")
+    return (
+        f'<a href="{escape(link)}" target="_blank" rel="noopener noreferrer" '
+        f'aria-label="{label}">paper</a>'
+    )
+
+
+def explore_view(view: MapView, doc_id: str) -> View:
+    """Explore with a document as its seed, in the aspect that the map shows."""
+    aspect = "" if view.layout == WHOLE else view.layout
+    return View(corpus=view.corpus, seed=doc_id, aspect=aspect)
+
+
+def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    with st.container(horizontal=True, gap="small", key="map_actions"):
+        if len(doc_ids) == 1:
+            if st.button("Use as seed on Explore", "map_explore", type="primary"):
+                place = explore_view(view, doc_ids[0]).to_params()
+                st.switch_page(str(PAGES / "explore.py"), query_params=place)
+            seed = partial(MapView.change, lambda now: replace(now, seed=doc_ids[0], text_id=""))
+            st.button("Mark as the seed here", "map_seed", on_click=attempt, args=(seed,),
+                      help="Colours and marks can then be about it.")  # fmt: skip
+        many = len(doc_ids) > MOST_KEPT
+        keep = partial(_keep, explorer, view, tuple(doc_ids))
+        st.button(
+            "Add to reading list", "map_keep", on_click=attempt, args=(keep,), disabled=many,
+            help=f"At most {MOST_KEPT} at once." if many else "The list is on Explore.",
+        )  # fmt: skip
+        _opened("Judge", "map_judge", lambda: _pool(explorer, view, doc_ids))
+        _opened("Export", "map_export", lambda: _export(explorer, view, doc_ids))
+
+
+def _opened(label: str, key: str, draw: Callable[[], None]) -> None:
+    popover = st.popover(label, key=key, on_change="rerun", width="content")
+    if popover.open:
+        with popover:
+            draw()
+
+
+def _keep(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    trail = explorer.notebook.own_trail(view.trail, login.owner())
+    for doc_id in doc_ids:
+        explorer.notebook.keep(trail, view.corpus, doc_id)
+    MapView.change(lambda now: replace(now, trail=trail))
+    st.session_state[SAID] = (
+        f"{counted(len(doc_ids), 'document is', 'documents are')} in the reading list on Explore."
+    )
+
+
+# -- a pool ------------------------------------------------------------------------------
+
+
+def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    """Put the selection into the pool of a project, for one of its queries."""
+    who = annotator(explorer)
+    projects = {p.name: p for p in explorer.annotation.projects(view.corpus)
+                if p.name and is_lead(p, who)}  # fmt: skip
+    if not projects:
+        note("There is no project of yours to judge in.", "Make one on Annotate.")
+        if st.button("Open Annotate", "map_annotate"):
+            place = {"corpus": view.corpus, "part": NEW}
+            st.switch_page(str(PAGES / "annotate.py"), query_params=place)
+        return
+    name = st.selectbox("Project", list(projects), key="map_pool_project")
+    queries = explorer.annotation.queries(projects[name])
+    if not queries:
+        note("The project has no query yet.", "Add one on Annotate, under Pool.")
+        return
+    titles = dict(zip(queries, explorer.notebook.seed_titles(list(queries.values())), strict=True))
+    query = st.selectbox(
+        "For the query", list(queries), key="map_pool_query",
+        format_func=lambda one: escape_label(_query_name(titles[one], queries[one])),
+    )  # fmt: skip
+    add = partial(_fill, explorer, projects[name], query, doc_ids)
+    st.button(
+        f"Add {counted(len(doc_ids), 'document')} to the pool", "map_pool_add", type="primary",
+        on_click=attempt, args=(add,),
+    )  # fmt: skip
+
+
+def _query_name(title: str, query: Query) -> str:
+    return " · ".join(filter(None, (" ".join(title.split())[:60], query.aspect)))
+
+
+def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence[str]) -> None:
+    if len(doc_ids) > MOST_POOLED:
+        raise BadInputError(
+            f"{len(doc_ids):,} documents are too many for a pool.",
+            f"Select at most {MOST_POOLED:,}.",
+        )
+    seed = explorer.annotation.queries(project)[query_id].seed
+    ids = tuple(doc_id for doc_id in doc_ids if doc_id != seed)
+    ranking = Ranking(query_id, ids, tuple(1.0 for _ in ids))
+    request = PoolRequest((), max(1, len(ids)), runs={RUN: [ranking]})
+    explorer.annotation.fill_pool(project, request, [query_id])
+    st.session_state[SAID] = (
+        f"{counted(len(ids), 'document is', 'documents are')} in the pool of “{project.name}”; "
+        "what was there or judged stays as it is."
+    )
+
+
+# -- files -------------------------------------------------------------------------------
+
+
+def _export(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    labels = {"csv": "CSV: ids, titles, years, links"}
+    labels |= {k: form.label for k, form in EXPORT_FORMATS.items() if not k.endswith("-html")}
+    kind = st.selectbox("Format", list(labels), key="map_format", format_func=labels.__getitem__)
+    if kind == "csv":
+        download("Download CSV", "selection.csv", lambda: _csv(explorer, view, doc_ids),
+                 key="map_download_csv", mime="text/csv")  # fmt: skip
+        return
+    form = EXPORT_FORMATS[kind]
+    download(
+        f"Download {form.label}", f"selection.{form.suffix}", key=f"map_download_{kind}",
+        make=lambda: explorer.notebook.export_documents(view.corpus, doc_ids, kind), mime=form.mime,
+    )  # fmt: skip
+
+
+def _csv(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> str:
+    documents = explorer.library.open(view.corpus).documents(doc_ids)
+    rows = [(d.doc_id, title_of(d), d.year or "", "; ".join(d.authors), d.url or "")
+            for d in documents]  # fmt: skip
+    return to_csv(("doc_id", "title", "year", "authors", "url"), rows)

@@ -1,0 +1,32 @@
+"""Map: all documents in the plane, by what they are as a whole or in one aspect."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._common.shared import error_boundary, show_problem
+from pages._explore.first_visit import open_page
+from pages._map import map_page
+from pages._map.map_view import map_view
+from pages._map.selection import selection_panel
+
+with error_boundary():
+    explorer, names = open_page("map_page.css")
+    with st.container():
+        show_problem()
+    view = map_page.open_view(explorer, names)
+    drawn = explorer.maps.view(view.corpus)
+    map_page.job_card(explorer, view.corpus)
+    if drawn is None:
+        map_page.corpus_box(view, names)
+        map_page.nothing_drawn(explorer, view.corpus)
+    else:
+        view = map_page.within(explorer, view, drawn)
+        chosen = map_page.selection(view, drawn)
+        map_page.controls(explorer, view, names, drawn)
+        left, right = st.columns([8, 4], gap="medium")
+        with left, st.container(key="map_left"), error_boundary():
+            map_view(drawn, map_page.shown(explorer, view, drawn), chosen)
+            map_page.about(explorer, view, drawn)
+        with right, st.container(key="map_right"), error_boundary():
+            selection_panel(explorer, view, chosen)

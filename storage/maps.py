@@ -1,0 +1,141 @@
+"""The map of a corpus: one file in the corpus's own folder, so that it is deleted with it.
+
+A Parquet file of a row per document; what clusters are called stands in its metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from storage.errors import StorageError
+from storage.files import write_whole
+
+FILE = "map.parquet"
+FORMAT = 1
+_ABOUT = b"seedlens"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredLayout:
+    """One layout.
+
+    Attributes:
+        positions: (n, 2) float32, NaN for a document without one.
+        labels: (2, n) int32, clusters of the coarse and the fine level, -1 for none.
+        names: of the clusters of both levels.
+    """
+
+    positions: NDArray[np.float32]
+    labels: NDArray[np.int32]
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredMap:
+    """What is kept.
+
+    Attributes:
+        doc_ids, hashes: (n,) the documents, and of what content each was.
+        layouts: by name, in order.
+        sampled: as :class:`engine.types.maps.CorpusMap`.
+    """
+
+    doc_ids: Sequence[str]
+    hashes: Sequence[str]
+    layouts: Mapping[str, StoredLayout]
+    sampled: int | None
+
+
+def write_map(folder: Path, kept: StoredMap) -> None:
+    """Replace the map at once: a reader finds the old one or the new one.
+
+    Raises:
+        StorageError: it cannot be written; what was there stays.
+    """
+    columns: dict[str, pa.Array] = {
+        "doc_id": pa.array(kept.doc_ids, pa.string()),
+        "content_hash": pa.array(kept.hashes, pa.string()),
+    }
+    for at, layout in enumerate(kept.layouts.values()):
+        columns |= {
+            f"x{at}": pa.array(layout.positions[:, 0]), f"y{at}": pa.array(layout.positions[:, 1]),
+            f"coarse{at}": pa.array(layout.labels[0]), f"fine{at}": pa.array(layout.labels[1]),
+        }  # fmt: skip
+    about = {
+        "format": FORMAT,
+        "sampled": kept.sampled,
+        "layouts": [[name, *layout.names] for name, layout in kept.layouts.items()],
+    }
+    table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    try:
+        write_whole(folder / FILE, sink.getvalue().to_pybytes())
+    except OSError as error:
+        raise StorageError(
+            f"{folder / FILE} cannot be written: {error.strerror or error}.",
+            "Check the disk and the permissions of the home.",
+        ) from error
+
+
+def map_stamp(folder: Path) -> Hashable:
+    """Changes when the map of the corpus in a folder is replaced."""
+    try:
+        stored = (folder / FILE).stat()
+    except OSError:
+        return None
+    return stored.st_ino, stored.st_mtime_ns
+
+
+def read_map(folder: Path) -> StoredMap | None:
+    """The map of the corpus in a folder; None without one, or where another version made it.
+
+    Raises:
+        StorageError: it is damaged.
+    """
+    try:
+        table = pq.read_table(pa.BufferReader((folder / FILE).read_bytes()))
+        about = json.loads((table.schema.metadata or {})[_ABOUT])
+        if about["format"] != FORMAT:
+            return None
+        layouts = {
+            name: StoredLayout(
+                _columns(table, f"x{at}", f"y{at}").T.astype(np.float32),
+                _columns(table, f"coarse{at}", f"fine{at}").astype(np.int32),
+                (tuple(map(str, coarse)), tuple(map(str, fine))),
+            )
+            for at, (name, coarse, fine) in enumerate(about["layouts"])
+        }
+        _check_labels(layouts)
+        doc_ids, hashes = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
+        sampled = about["sampled"]
+        return StoredMap(doc_ids, hashes, layouts, None if sampled is None else int(sampled))
+    except FileNotFoundError:
+        return None
+    except (
+        OSError, ValueError, TypeError, KeyError, RecursionError, pa.ArrowException
+    ) as error:  # fmt: skip
+        raise StorageError(
+            f"{folder / FILE} cannot be read: {str(error).splitlines()[0]}.",
+            "Make the map anew: seedlens map CORPUS --rebuild",
+        ) from error
+
+
+def _check_labels(layouts: Mapping[str, StoredLayout]) -> None:
+    """A map may be of somebody's backup; a label beyond the names would be an index."""
+    for layout in layouts.values():
+        for labels, names in zip(layout.labels, layout.names, strict=True):
+            if labels.max(initial=-1) >= len(names):
+                raise ValueError("a document is in a cluster that has no name")
+
+
+def _columns(table: pa.Table, *names: str) -> NDArray[np.float64]:
+    return np.stack([table[name].to_numpy() for name in names])

@@ -1,0 +1,30 @@
+"""``seedlens map``: made, written to a file, and refused plainly."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+from tests.cli.command_line import run_inside
+
+
+def test_a_map_is_made_once_and_written(small_home: Path, home: Path, tmp_path: Path) -> None:
+    shutil.copytree(small_home, home)
+    first = run_inside(home, "map", "small", "--output", tmp_path / "map.csv")
+    assert first.code == 0
+    assert "40 documents, 4 layouts made" in first.stdout
+    with (tmp_path / "map.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    whole = [row for row in rows if row["layout"] == "document"]
+    assert len(whole) == 40
+    assert all(0 <= float(row["x"]) <= 1 and row["coarse"] and row["fine"] for row in rows)
+    again = run_inside(home, "map", "small", "--output", tmp_path / "map.json")
+    assert "the map is up to date" in again.stdout
+    written = json.loads((tmp_path / "map.json").read_text(encoding="utf-8"))
+    assert written["corpus"] == "small"
+    assert len(written["documents"]) == len(rows)
+    refused = run_inside(home, "map", "small", "--output", tmp_path / "map.png")
+    assert refused.code == 2
+    assert "Use .json or .csv" in refused.stderr

@@ -1,0 +1,339 @@
+"""The map of a corpus: made, kept, extended, looked at, coloured and laid over."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.corpora import map_making
+from engine.corpora.folders import store_of
+from engine.errors import BadInputError, NotAllowedError, StorageError, UnknownNameError
+from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest
+from engine.types.corpora import ImportRequest, Progress
+from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
+from engine.types.people import Person
+from engine.types.searches import Query
+from storage.maps import FILE, read_map, write_map
+from tests.small_corpus import DOCUMENTS
+from tests.support import made_once, make_explorer, wait_until, write_jsonl
+
+SEED = "bees-network"
+ADA = Person("ada@example.org", "Ada", "annotator")
+
+
+@pytest.fixture(scope="module")
+def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
+    """A home whose corpus ``small`` has a map. For reading only."""
+
+    def make(home: Path) -> None:
+        shutil.copytree(small_home, home)
+        make_explorer(home).maps.build("small")
+
+    return made_once("mapped", tmp_path_factory, make)
+
+
+@pytest.fixture(scope="module")
+def mapped(mapped_home: Path) -> Explorer:
+    return make_explorer(mapped_home)
+
+
+@pytest.fixture
+def mapped_copy(mapped_home: Path, home: Path) -> Explorer:
+    shutil.copytree(mapped_home, home)
+    return make_explorer(home)
+
+
+def seen(explorer: Explorer) -> CorpusMap:
+    found = explorer.maps.view("small")
+    assert found is not None
+    return found
+
+
+def file_of(explorer: Explorer, name: str = "small") -> Path:
+    row = explorer.ledger.corpus(name)
+    assert row is not None
+    return store_of(explorer.home, row) / FILE
+
+
+# -- what is kept --------------------------------------------------------------------------
+
+
+def test_a_corpus_without_a_map_says_so(small: Explorer) -> None:
+    assert small.maps.view("small") is None
+    with pytest.raises(BadInputError, match="seedlens map small"):
+        small.maps.values("small", "cluster")
+    with pytest.raises(UnknownNameError):
+        small.maps.view("nothing")
+
+
+def test_there_is_a_layout_of_whole_documents_and_one_for_each_aspect(mapped: Explorer) -> None:
+    found, opened = seen(mapped), mapped.library.open("small")
+    assert [*found.layouts] == [WHOLE_DOCUMENT, *opened.aspects]
+    assert (found.doc_ids, found.titles) == (tuple(opened.doc_ids), tuple(opened.titles))
+    assert (found.sampled, found.missing) == (None, 0)
+    for name, layout in found.layouts.items():
+        has_position = ~np.isnan(layout.positions[:, 0])
+        column = "vector" if name == WHOLE_DOCUMENT else f"aspect_{name}"
+        rows = np.arange(len(opened), dtype=np.intp)
+        vectors = opened.vectors(rows, [column])[column]
+        assert np.array_equal(has_position, np.linalg.norm(vectors, axis=1) > 0)
+        for level in layout.levels:
+            assert np.array_equal(level.labels >= 0, has_position)
+            assert len(level.names) == len(level.centres) == len(level.sizes)
+            assert len(set(level.names)) == len(level.names)
+            assert level.sizes.sum() == has_position.sum()
+    assert not np.isnan(found.layouts[WHOLE_DOCUMENT].positions).any()
+    assert np.isnan(found.layouts["method"].positions).any(), "one has no method"
+
+
+def test_a_map_is_the_same_object_until_it_is_made_anew(mapped_copy: Explorer) -> None:
+    first = seen(mapped_copy)
+    assert seen(mapped_copy) is first
+    assert mapped_copy.maps.build("small").layouts == (), "nothing is new"
+    assert seen(mapped_copy) is first
+    assert len(mapped_copy.maps.build("small", rebuild=True).layouts) == len(first.layouts)
+    again = seen(mapped_copy)
+    assert again is not first
+    for name, layout in again.layouts.items():
+        kept = first.layouts[name]
+        assert np.array_equal(layout.positions, kept.positions, equal_nan=True), "the same seed"
+        assert [level.names for level in layout.levels] == [level.names for level in kept.levels]
+
+
+def test_new_documents_are_placed_and_the_others_stay(mapped_copy: Explorer) -> None:
+    before = seen(mapped_copy)
+    texts = {one["doc_id"]: one for one in DOCUMENTS}
+    new = [{**texts[SEED], "doc_id": "new"}, {"doc_id": "insects", "text": "Bees are insects."}]
+    mapped_copy.library.add("small", new)
+    between = seen(mapped_copy)
+    assert between.missing == 2
+    assert np.isnan(between.layouts[WHOLE_DOCUMENT].positions).any()
+    report = mapped_copy.maps.build("small")
+    after = seen(mapped_copy)
+    assert (report.placed, after.missing) == (2, 0)
+    row_of = {doc_id: row for row, doc_id in enumerate(after.doc_ids)}
+    old = [row_of[doc_id] for doc_id in before.doc_ids]
+    for name, layout in after.layouts.items():
+        kept = before.layouts[name]
+        assert np.array_equal(layout.positions[old], kept.positions, equal_nan=True)
+        for now, then in zip(layout.levels, kept.levels, strict=True):
+            assert np.array_equal(now.labels[old], then.labels)
+            assert now.labels[row_of["new"]] == now.labels[row_of[SEED]], "its twin's"
+        twins = layout.positions[[row_of["new"], row_of[SEED]]]
+        assert np.abs(np.diff(twins, axis=0)).max() < 0.02
+
+
+def test_a_document_whose_text_changed_is_placed_anew(mapped_copy: Explorer) -> None:
+    before = seen(mapped_copy)
+    other = next(one for one in DOCUMENTS if one["doc_id"] == "bridges-survey")
+    mapped_copy.library.add("small", [{**other, "doc_id": SEED}])
+    assert mapped_copy.maps.build("small").placed == 1
+    after = seen(mapped_copy)
+    here, there = (after.doc_ids.index(doc_id) for doc_id in (SEED, "bridges-survey"))
+    positions = after.layouts[WHOLE_DOCUMENT].positions
+    assert np.abs(positions[here] - positions[there]).max() < 0.02
+    assert not np.allclose(
+        positions[here], before.layouts[WHOLE_DOCUMENT].positions[before.doc_ids.index(SEED)]
+    )
+
+
+def test_a_damaged_map_is_named_and_made_anew(mapped_copy: Explorer) -> None:
+    file_of(mapped_copy).write_bytes(b"PAR1 and no more")
+    with pytest.raises(StorageError, match="cannot be read") as refused:
+        mapped_copy.maps.view("small")
+    assert "seedlens map" in refused.value.remedy
+    assert mapped_copy.maps.build("small").layouts
+    assert seen(mapped_copy).missing == 0
+
+
+def test_a_map_with_clusters_beyond_its_names_is_damaged(mapped_copy: Explorer) -> None:
+    """It may be of somebody's backup: a label is an index, and counting makes room up to it."""
+    folder = file_of(mapped_copy).parent
+    kept = read_map(folder)
+    assert kept is not None
+    kept.layouts[WHOLE_DOCUMENT].labels[0, 0] = 2**31 - 1
+    write_map(folder, kept)
+    with pytest.raises(StorageError, match="cluster that has no name"):
+        mapped_copy.maps.view("small")
+
+
+def test_a_map_that_is_cancelled_changes_nothing(mapped_copy: Explorer) -> None:
+    kept = file_of(mapped_copy).read_bytes()
+    report = mapped_copy.maps.build("small", ended=lambda: True, rebuild=True)
+    assert (report.stopped, report.layouts) == ("cancelled", ())
+    assert file_of(mapped_copy).read_bytes() == kept
+
+
+def test_a_map_is_made_in_the_background(small_copy: Explorer) -> None:
+    maps = small_copy.maps
+    job_id = maps.start("small", owner="Grace")
+    done = wait_until(lambda: (j := maps.jobs.job(job_id)).state != "running" and j, what="the map")
+    assert (done.state, done.owner, done.request) == ("done", "Grace", "small")
+    assert isinstance(done.progress, Progress)
+    assert maps.view("small") is not None
+    with pytest.raises(UnknownNameError):
+        maps.start("nothing")
+    with pytest.raises(NotAllowedError):
+        small_copy.acting_as(ADA).maps.start("small")
+
+
+# -- imports -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Bees sleep."],
+        ["Bees sleep.", "Bridges crack."],
+        ["Bees sleep.", "Bridges crack.", "Bread rises."],
+        ["Bees sleep at night."] * 3,
+    ],
+    ids=["one", "two", "three", "the same"],
+)
+def test_an_import_ends_with_the_map(home: Path, tmp_path: Path, texts: list[str]) -> None:
+    explorer = make_explorer(home, maps=True)
+    rows = [{"doc_id": f"d{at}", "text": text} for at, text in enumerate(texts)]
+    told: list[Progress] = []
+    states: list[str] = []
+
+    def tell(progress: Progress) -> None:
+        told.append(progress)
+        if progress.phase == "mapping":
+            states.append(explorer.library.corpus("few").state)
+
+    source = write_jsonl(tmp_path / "few.jsonl", rows)
+    explorer.library.import_documents(ImportRequest(source, "few"), tell)
+    assert [p.phase for p in told][-5:] == ["done", *["mapping"] * 4]
+    assert set(states) == {"ready"}, "it can be searched before"
+    found = explorer.maps.view("few")
+    assert found is not None
+    assert not np.isnan(found.layouts[WHOLE_DOCUMENT].positions).any()
+
+
+def test_an_import_stands_where_its_map_fails_or_is_cancelled(
+    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explorer = make_explorer(home, maps=True)
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(map_making, "find_positions", fail)
+    report = explorer.library.import_documents(ImportRequest(small_source, "small"))
+    assert (report.documents, report.cancelled) == (40, False)
+    assert "map could not be made (MemoryError)" in report.warnings[-1]
+    assert explorer.search(Query("small", seed=SEED)).results
+    monkeypatch.undo()
+    in_map: list[bool] = []
+
+    def watch(progress: Progress) -> None:
+        in_map.append(progress.phase == "mapping")
+
+    report = explorer.library.import_documents(
+        ImportRequest(small_source, "small"), watch, lambda: any(in_map)
+    )
+    assert (report.unchanged, report.cancelled) == (40, False)
+    assert explorer.maps.view("small") is None
+    explorer.library.import_documents(ImportRequest(small_source, "small"))
+    assert explorer.maps.view("small") is not None
+
+
+def test_a_corpus_that_more_than_doubles_is_laid_out_anew(home: Path) -> None:
+    explorer = make_explorer(home, maps=True)
+    texts = [f"{one['title']} {' '.join(one['sentences'])}" for one in DOCUMENTS[:12]]
+    rows = [{"doc_id": f"d{at}", "text": text} for at, text in enumerate(texts)]
+    explorer.library.add("few", rows[:1])
+    explorer.library.add("few", rows)
+    found = explorer.maps.view("few")
+    assert found is not None
+    assert len(np.unique(found.layouts[WHOLE_DOCUMENT].positions, axis=0)) == 12
+
+
+# -- values and overlays -------------------------------------------------------------------
+
+
+def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Explorer) -> None:
+    maps, opened = mapped.maps, mapped.library.open("small")
+    years = maps.values("small", "year").numbers
+    assert years is not None
+    assert [-1 if np.isnan(year) else int(year) for year in years] == opened.years.tolist()
+    for field, stored in opened.fields.items():
+        if field != "year":
+            found = maps.values("small", field)
+            assert found.codes is not None
+            assert (found.codes == -1).sum() == stored.without
+            for code, name in enumerate(found.names):
+                assert 1 <= (found.codes == code).sum() <= stored.counts[name]
+    level = seen(mapped).layouts["method"].levels[1]
+    by_cluster = maps.values("small", "cluster", layout="method", level=1)
+    assert by_cluster.codes is level.labels
+    assert by_cluster.names == level.names
+    for aspect in (None, "method"):
+        query = Query("small", seed=SEED, aspect=aspect)
+        likeness = maps.values("small", "likeness", query=query).numbers
+        assert likeness is not None
+        assert np.nanargmax(likeness) == opened.row_of[SEED]
+        assert likeness[opened.row_of[SEED]] == pytest.approx(1.0, abs=1e-3)
+        laid = seen(mapped).layouts[aspect or WHOLE_DOCUMENT].positions[:, 0]
+        assert np.array_equal(np.isnan(likeness), np.isnan(laid)), (
+            "no likeness in what is not there"
+        )
+
+
+def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer) -> None:
+    maps, annotation = mapped_copy.maps, mapped_copy.annotation
+    project, query = annotation.project("small"), Query("small", seed=SEED, aspect="method")
+    other, third = [one for one in seen(mapped_copy).doc_ids if one != SEED][:2]
+    mapped_copy.notebook.judge(query, other, 1)
+    mapped_copy.notebook.judge(replace_aspect(query), other, 3)
+    mapped_copy.acting_as(ADA).notebook.judge(query, third, 2)
+    annotation.fill_pool(project, PoolRequest(systems=("dense",), depth=5))
+    row_of = mapped_copy.library.open("small").row_of
+    overlays = {k: maps.overlay("small", k, project=project, query=query) for k in OVERLAYS}
+    assert set(overlays["judged"].rows.tolist()) == {row_of[other], row_of[third]}
+    pool, unpooled = (set(overlays[kind].rows.tolist()) for kind in ("pool", "unpooled"))
+    assert pool == {row_of[item.doc_id] for item in annotation.pool(project)}
+    assert pool
+    assert unpooled == set(range(40)) - pool
+    ranked = mapped_copy.search(query).results
+    assert overlays["results"].rows.tolist() == [row_of[one.doc_id] for one in ranked]
+    assert overlays["results"].titles[0] == ranked[0].document.title
+    grades = maps.values("small", "grade", project=project).numbers
+    assert grades is not None
+    assert (grades[row_of[other]], grades[row_of[third]], np.isnan(grades).sum()) == (3, 2, 38)
+    ada = mapped_copy.acting_as(ADA).maps
+    own = ada.values("small", "grade", project=project).numbers
+    assert own is not None
+    assert np.flatnonzero(~np.isnan(own)).tolist() == [row_of[third]], "others' are for leads"
+    assert ada.overlay("small", "judged", project=project).rows.tolist() == [row_of[third]]
+
+
+def replace_aspect(query: Query) -> Query:
+    return Query(query.corpus, seed=query.seed, aspect="result")
+
+
+def test_what_is_needed_and_was_not_given_is_named(mapped: Explorer) -> None:
+    maps = mapped.maps
+    for refused, match in (
+        (lambda: maps.values("small", "likeness"), "seed"),
+        (lambda: maps.values("small", "grade"), "project"),
+        (lambda: maps.overlay("small", "pool"), "project"),
+        (lambda: maps.overlay("small", "results"), "query"),
+    ):
+        with pytest.raises(BadInputError, match=match):
+            refused()
+    for unknown, match in (
+        (lambda: maps.values("small", "colour"), "no field 'colour'"),
+        (lambda: maps.values("small", "cluster", layout="taste"), "no layout 'taste'"),
+        (lambda: maps.values("small", "likeness", query=Query("small", seed="x")), "'x'"),
+        (
+            lambda: maps.values("small", "likeness", query=Query("small", seed=SEED, aspect="x")),
+            "no aspect 'x'",
+        ),
+    ):
+        with pytest.raises(UnknownNameError, match=match):
+            unknown()

@@ -1,0 +1,140 @@
+"""Map: what it shows of a link, and what is made of a selection."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types.annotating import Project
+from engine.types.searches import Query
+from pages._map.map_parts import rows_from_bits
+from pages._map.selection import RUN
+from tests.pages.visits import BROKEN, Serve, address, click, param, run, run_until, shown, visit
+from tests.support import make_explorer
+
+
+@pytest.fixture(scope="module")
+def mapped_home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the small corpus and its map. For reading only."""
+    home = tmp_path_factory.mktemp("mapped") / "home"
+    shutil.copytree(small_home, home)
+    make_explorer(home).maps.build("small")
+    return home
+
+
+@pytest.fixture
+def mapped(mapped_home: Path, home: Path, serve: Serve) -> Explorer:
+    """What the pages open is a copy of that home, which the test may write to."""
+    shutil.copytree(mapped_home, home)
+    return serve(make_explorer(home))
+
+
+def ids(explorer: Explorer, count: int) -> list[str]:
+    return [one.doc_id for one in explorer.browse("small", 0, count)]
+
+
+def told(page: AppTest) -> dict[str, Any]:
+    """What the map was told."""
+    for component in page.get("bidi_component"):
+        if component.proto.component_name == "seedlens_map":
+            return dict(json.loads(component.proto.json))
+    return {}
+
+
+def parts(page: AppTest) -> list[int]:
+    """Bytes of the parts that the browser keeps."""
+    components = [one.proto for one in page.get("bidi_component")]
+    return [len(one.bytes) for one in components if one.component_name == "seedlens_map_part"]
+
+
+def test_a_link_names_layout_colour_and_selection(mapped: Explorer) -> None:
+    chosen = ids(mapped, 3)
+    page = visit("map", corpus="small", layout="method", colour="year", chosen=",".join(chosen))
+    assert BROKEN not in shown(page)
+    data = told(page)
+    assert " method " in data["layout"]
+    assert data["colour"]["scale"] == "range"
+    rows = rows_from_bits(data["selected"], data["size"])
+    drawn = mapped.maps.view("small")
+    assert drawn is not None
+    assert [drawn.doc_ids[row] for row in rows] == chosen
+    assert "3 documents selected" in shown(page)
+    assert f"seed={chosen[0]}" in shown(page)
+    assert len(parts(page)) == 3, "places, titles and colours are apart from what changes"
+
+
+@pytest.mark.parametrize(
+    "colour", ["cluster", "grade", "likeness:method", "field:venue", "cluster:method"]
+)
+def test_points_are_coloured_by_what_the_corpus_knows(mapped: Explorer, colour: str) -> None:
+    page = visit("map", corpus="small", colour=colour, marks="pool,judged,holes,results")
+    assert BROKEN not in shown(page)
+    marked = {layer["name"]: layer["rows"] for layer in told(page)["layers"]}
+    assert len(marked["results"]) == len(marked["holes"]) == 20
+    assert len(marked["seed"]) == 1
+
+
+def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explorer) -> None:
+    wrong = {"layout": "nothing", "colour": "field:no", "chosen": "gone", "project": "no1",
+             "query": "no2", "system": "no3", "marks": "results"}  # fmt: skip
+    page = visit("map", corpus="small", **wrong)
+    assert BROKEN not in shown(page)
+    assert all(name in shown(page) for name in ("no1", "no3"))
+    assert "no layout" in shown(page)
+    assert "field:no" in shown(page)
+    assert "Nothing is selected" in shown(page)
+    assert " document " in told(page)["layout"]
+
+
+def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
+    page = visit("map", corpus="small", where="has.aspect=method")
+    data = told(page)
+    opened = mapped.library.open("small")
+    allowed = opened.scope(mapped.parse_filters("has.aspect=method")).allowed
+    assert allowed is not None
+    assert rows_from_bits(data["within"], data["size"]) == allowed.nonzero()[0].tolist()
+    assert 0 < allowed.sum() < len(allowed)
+    assert f"{allowed.sum()} of {len(allowed)} documents pass" in shown(page, "caption", "markdown")
+    assert told(visit("map", corpus="small"))["within"] == ""
+
+
+def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) -> None:
+    one = ids(mapped, 5)[4]
+    page = visit("map", corpus="small", chosen=one)
+    click(page, "map_keep")
+    assert "1 document is in the reading list" in shown(page)
+    kept = mapped.notebook.kept(param(page, "trail"))
+    assert [document.document.doc_id for document in kept] == [one]
+    click(page, "map_seed")
+    assert param(page, "seed") == one
+    page.session_state["map_export"] = True
+    run(page)
+    assert "Download CSV" in [button.proto.label for button in page.get("download_button")]
+    assert one in mapped.notebook.export_documents("small", [one], "jsonl")
+
+
+def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
+    seed, *others = ids(mapped, 4)
+    project = mapped.annotation.save(Project("small", "p"), "lead")
+    mapped.annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
+    page = address("map", corpus="small", chosen=",".join([seed, *others]))
+    page.session_state["map_judge"] = True
+    click(run(page), "map_pool_add")
+    pooled = mapped.annotation.pool(project)
+    assert [item.doc_id for item in pooled] == others, "all but the seed"
+    assert {source.name for item in pooled for source in item.sources} == {f"run:{RUN}"}
+    assert "3 documents are in the pool" in shown(page)
+
+
+def test_a_corpus_without_a_map_is_offered_one(small_copy: Explorer, serve: Serve) -> None:
+    page = visit("map", corpus=serve(small_copy).library.names()[0])
+    assert "small has no map yet" in shown(page)
+    click(page, "map_compute")
+    run_until(page, lambda: told(page), what="the map")
+    assert "The map is computed" in shown(page)
