@@ -6,8 +6,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Tests run file by file in so many processes, each with a model of its own (2.5 GB).
 WORKERS ?= 3
-# One thread each: more threads than cores wait for one another.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+# One thread each: more threads than cores wait for one another. Bytecode is kept, whatever the
+# environment says: tests start many processes, and each would compile all modules anew.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .PHONY: run test nightly check bench install browser clean
 
@@ -21,7 +22,7 @@ $(STAMP): pyproject.toml
 	@echo "Installing SeedLens into $(VENV) (about 3 GB to download the first time) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --upgrade pip
-	@$(BIN)/pip install --quiet -e '.[dev,openvino,distill]'
+	@$(BIN)/pip install --quiet -e '.[dev,openvino,distill,datasets]'
 	@touch $@
 
 browser:

@@ -207,7 +207,7 @@ def _fidelity(
     lengths = _lengths(encoder, sample)
     short = lengths <= encoder.spec.window
     within = f"{int(short.sum())} of {len(short)} documents fit the window"
-    figures = [*_cosines(f"{name}, within the window", stored[short], plain[short], 0.999, within)]
+    figures = [*_cosines(f"{name}, within the window", stored[short], plain[short], 0.995, within)]
     if not short.all():
         exact = _float32_vectors(encoder, sample)
         figures += _cosines(f"{name}, longer, to the float32 mean over the same windows",

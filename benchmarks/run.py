@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
     *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
-    *("annotators", "browser", "load"),
+    *("annotators", "browser", "load", "facets", "maps"),
 )
 
 
@@ -94,6 +94,14 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import reranking
 
         return reranking.measure
+    if name == "maps":
+        from benchmarks import maps
+
+        return maps.measure
+    if name == "facets":
+        from benchmarks import facets
+
+        return facets.measure
     if name == "load":
         from benchmarks import load
 

@@ -1,18 +1,22 @@
-"""Tens of thousands of documents on one machine: time, what the shortcuts lose, memory.
+"""Many documents on one machine: time, disk, memory, and what the shortcuts lose.
 
-Each step runs in a process of its own, so that its memory can be read:
-``python -m benchmarks.scale import PATH`` and ``python -m benchmarks.scale query``.
+``python -m benchmarks.scale [--documents N] [--base HOME CORPUS]``: the corpus is
+made of abstracts that were really encoded (:mod:`benchmarks.made_corpus`), those of CORPUS in HOME
+or of the benchmarks' own, and stays in their cache. Each step runs in a process of its own, so
+that its memory can be read.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,35 +25,52 @@ import numpy as np
 
 from benchmarks.figures import Figure, peak_memory, percentile
 from benchmarks.query import draw, milliseconds
-from benchmarks.sources import cache, descriptions
+from benchmarks.sources import abstracts, cache
 from engine.config import ROOT, Settings
-from engine.corpora.contracts import RankedDocuments
+from engine.corpora.contracts import DEPTH, RankedDocuments
+from engine.corpora.schema import matrix
 from engine.explorer import Explorer
+from engine.search.filters import parse_filters
 from engine.search.systems.late_interaction import max_similarities
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.searches import PAGE_SIZE, Query
 
 PART = "scale"
 CORPUS = "scale"
-RECALL = 0.97
-GIB = 2**30
+RECALL = 0.98
+MEDIAN, SLOW = 250.0, 400.0
+"""Milliseconds of a page of the default system, at the median and in 95 % of the queries."""
+OPENING = 1.0
+DISK = 25_000
+"""Bytes on disk a document beyond its text."""
+GIB, MIB = 2**30, 2**20
+QUERIES, WARM_UP = 40, 5
+FILTERS = {"30 %": "part=third", "3 %": "part=few", "0.04 %": "part=rare"}
+SYSTEMS = ("aspect", "dense", "bm25", "late-interaction", "hybrid")
+MOST_TOKENS = 100_000
+"""Documents up to which late interaction is compared with MaxSim over all."""
+Taken = dict[str, Any]
 
 
-def measure(documents: int = 60_000) -> list[Figure]:
-    """All figures of this part."""
-    source = descriptions(documents)
-    print(f"Scale: {source.words}", file=sys.stderr)
-    # Without room in memory the import builds the vector indexes that are taken below.
-    done = _step(documents, 0, "import", str(source.path))
-    figures = _import_figures(done, documents, source.words)
-    for resident, how in ((None, "vectors in memory"), (0, "through the vector index")):
-        taken = _step(documents, resident, "query")
-        figures += _query_figures(taken, how, default=resident is None)
+def measure(documents: int = 60_000, base: tuple[Path, str] | None = None) -> list[Figure]:
+    """All figures of this part.
+
+    Args:
+        base: home and name of the corpus to make documents of; None: the benchmarks' abstracts.
+    """
+    folder, corpus = base or (cache() / "home", "abstracts")
+    made = _step(documents, 0, "make", str(documents), str(folder), corpus)
+    figures = _make_figures(made, documents)
+    figures += _scan_figures(_step(documents, 0, "scan"))
+    for resident, how in ((None, "by default"), (0, "through the vector index")):
+        figures += _query_figures(_step(documents, resident, "query"), how)
     return figures
 
 
-def _step(documents: int, resident: int | None, *command: str) -> dict[str, Any]:
-    environment = {**os.environ, "SEEDLENS_HOME": str(_home(documents))}
+def _step(documents: int, resident: int | None, *command: str) -> Taken:
+    environment = {
+        **os.environ, "SEEDLENS_HOME": str(_home(documents)), "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
     environment.pop("SEEDLENS_RESIDENT_MEGABYTES", None)
     if resident is not None:
         environment["SEEDLENS_RESIDENT_MEGABYTES"] = str(resident)
@@ -57,7 +78,7 @@ def _step(documents: int, resident: int | None, *command: str) -> dict[str, Any]
         [sys.executable, "-m", "benchmarks.scale", *command],
         env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    taken: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    taken: Taken = json.loads(run.stdout.splitlines()[-1])
     return taken
 
 
@@ -65,30 +86,50 @@ def _home(documents: int) -> Path:
     return cache() / f"scale-{documents}"
 
 
-def _import_figures(done: dict[str, Any], documents: int, words: str) -> list[Figure]:
+def _make_figures(done: Taken, documents: int) -> list[Figure]:
+    disk = Figure(PART, "disk a document, beside its text", done["disk"], "B", target=DISK,
+                  at_least=False)  # fmt: skip
     if not done["added"]:
-        print("  already indexed by an earlier run: its import is not timed", file=sys.stderr)
-        return []
-    what, note = f"import of {documents:,} documents", f"{words}; vector indexes included"
+        print("  indexed by an earlier run: its import is not timed", file=sys.stderr)
+        return [disk]
+    what, note = f"import of {documents:,} documents", "encoding left out, vector indexes included"
     return [
         Figure(PART, what, done["seconds"], "s", note=note),
+        Figure(PART, f"{what}: compacting and indexing", done["finishing"], "s"),
         Figure(PART, f"{what}: peak memory", done["peak"] / GIB, "GiB", target=6.0,
                at_least=False),
+        disk,
     ]  # fmt: skip
 
 
-def _query_figures(taken: dict[str, Any], how: str, *, default: bool) -> list[Figure]:
-    target = 250.0 if default else None
+def _scan_figures(taken: Taken) -> list[Figure]:
+    return [
+        Figure(
+            PART, f"{name} of one column", ms, "ms", note="beside: the 1,000 nearest, no evidence"
+        )
+        for name, ms in taken.items()
+    ]
+
+
+def _query_figures(taken: Taken, how: str) -> list[Figure]:
     figures = [
-        Figure(PART, f"{how}: median", statistics.median(taken["ms"]), "ms", target=target,
-               at_least=False, note=f"{len(taken['ms'])} queries, default system, with evidence"),
-        Figure(PART, f"{how}: 95th percentile", percentile(taken["ms"], 0.95), "ms"),
-        Figure(PART, f"{how}: first query", taken["first_ms"], "ms", note="opening included"),
-        Figure(PART, f"{how}: peak memory", taken["peak"] / GIB, "GiB", target=6.0,
+        Figure(PART, f"{how}: opening", taken["opening"], "s", target=OPENING, at_least=False,
+               note=f"{taken['opened'] / MIB:.0f} MiB more than before"),
+        Figure(PART, f"{how}: first query after it", taken["first"], "ms"),
+        Figure(PART, f"{how}: peak memory", taken["peak"] / GIB, "GiB", target=3.0,
                at_least=False),
     ]  # fmt: skip
-    for system, share in taken["recall"].items():
-        what = f"{how}: recall@{PAGE_SIZE} of {system}"
+    for name, ms in taken["ms"].items():
+        is_it = name == SYSTEMS[0]
+        note = f"{len(ms)} queries, 20 results with evidence" if is_it else ""
+        figures += [
+            Figure(PART, f"{how}: {name}, median", statistics.median(ms), "ms",
+                   target=MEDIAN if is_it else None, at_least=False, note=note),
+            Figure(PART, f"{how}: {name}, 95th percentile", percentile(ms, 0.95), "ms",
+                   target=SLOW if is_it else None, at_least=False),
+        ]  # fmt: skip
+    for name, share in taken["recall"].items():
+        what = f"{how}: recall@{PAGE_SIZE} of {name}"
         note = f"{share['queries']} queries, against exact scoring; lowest {share['lowest']:.2f}"
         figures.append(Figure(PART, what, share["mean"], "", target=RECALL, note=note))
     return figures
@@ -97,48 +138,125 @@ def _query_figures(taken: dict[str, Any], how: str, *, default: bool) -> list[Fi
 # -- in a process of their own ---------------------------------------------------------------
 
 
-def run_import(path: Path) -> dict[str, Any]:
-    """Import through the real path; goes on where an earlier run stopped."""
-    told = 0.0
+def run_make(documents: int, folder: Path, corpus: str) -> Taken:
+    """Make the documents and import them; goes on where an earlier run stopped."""
+    from benchmarks.made_corpus import MadeCorpus
+    from engine.corpora.importing import Importer
+
+    base = Explorer(Settings(home=folder, maps=False))
+    if corpus not in base.library.names():
+        base.library.import_documents(ImportRequest(abstracts().path, corpus))
+    made = MadeCorpus(base.library.open(corpus))
+    path = cache() / f"made-{documents}.jsonl"
+    if not path.is_file():
+        made.write(path.with_suffix(".part"), documents)
+        path.with_suffix(".part").replace(path)
+    told, at = 0.0, {"checking": time.perf_counter()}
 
     def tell(progress: Progress) -> None:
         nonlocal told
+        at.setdefault(progress.phase, time.perf_counter())
         if progress.phase != "indexing" or progress.seconds - told >= 15:
             told = progress.seconds
-            left = "" if not progress.seconds_left else f", {progress.seconds_left:.0f} s left"
-            print(f"  {progress.phase} {progress.done:,} of {progress.total:,}{left}",
-                  file=sys.stderr)  # fmt: skip
+            print(f"  {progress.phase} {progress.done:,} of {progress.total:,}", file=sys.stderr)
 
-    explorer, started = Explorer(Settings()), time.perf_counter()
-    report = explorer.library.import_documents(ImportRequest(path, CORPUS), tell)
-    seconds = time.perf_counter() - started  # the report's own end before the indexes are built
-    return {"added": report.added, "seconds": seconds, "peak": peak_memory()}
+    def load(source: str, *, bulk: bool, download: bool) -> MadeCorpus:
+        del source, bulk, download
+        return made
+
+    explorer = Explorer(Settings())
+    importer = Importer(explorer.home, explorer.ledger, explorer.settings, load)
+    report = importer.run(ImportRequest(path, CORPUS), tell)
+    text = sum(len(json.loads(line)["title"]) + sum(map(len, json.loads(line)["sentences"]))
+               for line in path.open(encoding="utf-8"))  # fmt: skip
+    size = explorer.library.corpus(CORPUS).bytes
+    return {
+        "added": report.added,
+        "seconds": at["done"] - at["checking"],
+        "finishing": at["done"] - at["finishing"],
+        "peak": peak_memory(),
+        "disk": (size - text) / documents,
+    }
 
 
-def run_query(queries: int = 50) -> dict[str, Any]:
-    """Times first, then memory, then recall, whose exact side is no part of a search."""
+def run_scan(queries: int = 20) -> Taken:
+    """Milliseconds of other ways to the nearest of one column, which is in memory."""
+    opened = Explorer(Settings()).library.open(CORPUS)
+    vectors = np.concatenate(
+        [matrix(b["vector"], opened.spec.dimension) for b in opened.table.columns(["vector"])]
+    )
+    asked = vectors[np.random.default_rng(11).choice(len(vectors), queries, replace=False)]
+
+    def milliseconds_of(find: Callable[[np.ndarray], object]) -> float:
+        taken = []
+        for vector in asked:
+            started = time.perf_counter()
+            find(vector)
+            taken.append(1000 * (time.perf_counter() - started))
+        return statistics.median(taken)
+
+    taken = {
+        "a NumPy scan": milliseconds_of(lambda v: np.argpartition(-(vectors @ v), DEPTH)[:DEPTH])
+    }
+    try:
+        faiss: Any = importlib.import_module("faiss")
+    except ImportError:
+        return taken
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexRaBitQFastScan(vectors.shape[1], faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+
+    def rescored(vector: np.ndarray) -> np.ndarray:
+        _, rows = index.search(vector[None], 2 * DEPTH)
+        order = np.argsort(-(vectors[rows[0]] @ vector))[:DEPTH]
+        return np.asarray(rows[0][order])
+
+    return {**taken, "faiss RaBitQFastScan, 2,000 scored exactly": milliseconds_of(rescored)}
+
+
+def run_query(*, fast: bool = False) -> Taken:
+    """Times first, then memory, then recall, whose exact side is no part of a search.
+
+    Args:
+        fast: without recall.
+    """
     settings = Settings()
     resident = settings.resident_megabytes > 0
-    if not resident:
-        _always_approximate()
     explorer = Explorer(settings)
-    drawn = draw(explorer, CORPUS, queries + 5)
-    first, *taken = milliseconds(explorer, drawn, warm_up=0)
-    peak = peak_memory()
-    drawn = drawn[5:]
-    if resident:
-        recall = {"late-interaction": _late_interaction_recall(explorer, drawn[:10])}
-    else:
-        recall = _vector_recall(explorer, drawn)
-    return {"ms": taken[4:], "first_ms": first, "peak": peak, "recall": recall}
+    explorer.library.corpora()
+    before, started = _memory(), time.perf_counter()
+    opened = explorer.library.open(CORPUS)
+    opening, more = time.perf_counter() - started, _memory() - before
+    drawn = draw(explorer, CORPUS, QUERIES + WARM_UP)
+    first = milliseconds(explorer, drawn[:1], warm_up=0)[0]
+    taken: dict[str, list[float]] = {}
+    for system in SYSTEMS:
+        few = drawn if system == SYSTEMS[0] else drawn[: 15 + WARM_UP]
+        taken[system] = milliseconds(explorer, [replace(q, system=system) for q in few], WARM_UP)
+    filtered = {
+        f"{SYSTEMS[0]}, filter of {share}": [replace(q, filters=parse_filters(text)) for q in drawn]
+        for share, text in FILTERS.items()
+    }
+    for name, asked in filtered.items():
+        taken[name] = milliseconds(explorer, asked[: 15 + WARM_UP], WARM_UP)
+    found: Taken = {
+        "opening": opening, "opened": more, "first": first, "ms": taken, "peak": peak_memory(),
+        "recall": {},
+    }  # fmt: skip
+    drawn = drawn[WARM_UP:]
+    if fast:
+        return found
+    if not resident or not opened.resident:
+        found["recall"] = _vector_recall(explorer, drawn[:20], filtered)
+    if resident and len(opened) <= MOST_TOKENS:
+        found["recall"]["late-interaction"] = _late_interaction_recall(explorer, drawn[:10])
+    return found
 
 
-def _always_approximate() -> None:
-    """Small trial corpora take the path of large ones."""
-    import engine.corpora.opened
-    import engine.search.searcher
-
-    engine.corpora.opened.EXACT_BELOW = engine.search.searcher.FULL_DEPTH_BELOW = 0
+def _memory() -> int:
+    """Bytes that this process holds now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -152,14 +270,19 @@ def _ranked(explorer: Explorer, queries: Sequence[Query]) -> list[_Ranked]:
     return [_Ranked(q, searcher.rank(q, searcher.seed(q))) for q in queries]
 
 
-def _vector_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, dict[str, float]]:
+def _vector_recall(
+    explorer: Explorer, queries: Sequence[Query], filtered: dict[str, list[Query]]
+) -> dict[str, dict[str, float]]:
     """Through the index, against the same scores over all documents."""
     exact = Explorer(Settings(resident_megabytes=1_000_000))
     recalls = {}
-    for system in ("dense", "aspect"):
-        asked = [replace(query, system=system) for query in queries]
+    for name, asked in {
+        **{system: [replace(q, system=system) for q in queries] for system in ("dense", "aspect")},
+        **{name: asked[WARM_UP : WARM_UP + 10] for name, asked in filtered.items()},
+    }.items():
         pairs = zip(_ranked(explorer, asked), _ranked(exact, asked), strict=True)
-        recalls[system] = _summary([recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs])
+        shares = [recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs]
+        recalls[name] = _summary(shares)
     return recalls
 
 
@@ -202,9 +325,23 @@ def _summary(values: Sequence[float]) -> dict[str, float]:
 
 
 def main() -> None:
-    command, *arguments = sys.argv[1:]
-    taken = run_import(Path(arguments[0])) if command == "import" else run_query()
-    print(json.dumps(taken))
+    """Measure and print, or do one step."""
+    if sys.argv[1:2] and sys.argv[1] in ("make", "scan", "query"):
+        step, *given = sys.argv[1:]
+        taken = (
+            run_make(int(given[0]), Path(given[1]), given[2]) if step == "make"
+            else run_scan() if step == "scan" else run_query(fast="--fast" in given)
+        )  # fmt: skip
+        print(json.dumps(taken))
+        return
+    from benchmarks.figures import table
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=60_000)
+    parser.add_argument("--base", nargs=2, metavar=("HOME", "CORPUS"), help="what they are made of")
+    options = parser.parse_args()
+    base = (Path(options.base[0]), options.base[1]) if options.base else None
+    print(table(measure(options.documents, base)))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from benchmarks.figures import Figure, table
+from engine.bibliographic import without_markup
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
 from engine.facts.places import find_places
-from engine.ingest.values import authors, without_markup
+from engine.ingest.values import authors
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
 from engine.search.evidence import _WORD, is_function_word

@@ -52,6 +52,15 @@ class Settings(BaseSettings):
             return value
         return [host.strip().lower() for host in value.split(",") if host.strip()]
 
+    @field_validator("service_addresses", mode="before")
+    @classmethod
+    def _addresses(cls, value: object) -> object:
+        """Pairs between commas."""
+        if not isinstance(value, str):
+            return value
+        pairs = (pair.partition("=") for pair in value.split(",") if pair.strip())
+        return {key.strip(): address.strip().rstrip("/") for key, _, address in pairs}
+
     home: Path = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
     max_document_chars: int = Field(default=1_000_000, gt=0)
     """Longer documents are refused at import, with the row that holds them."""
@@ -63,11 +72,30 @@ class Settings(BaseSettings):
     ledger_wait_seconds: float = Field(default=30.0, gt=0)
     threads: int = Field(default=0, ge=0)
     """CPU threads for encoding; 0 means all cores."""
+    maps: bool = True
+    """Imports end with laying out the documents in the plane; without, maps are made when they are
+    asked for."""
     annotator: str = "me"
     """The name that grades are stored under when nobody gave one."""
 
     import_roots: Annotated[tuple[Path, ...], NoDecode] = ()
     """With login, leads import from these folders, besides what they upload."""
+
+    # Services that documents are retrieved from; see engine/sources.
+    contact_email: str = ""
+    """Sent to the services, so that they can tell you of a problem before they lock you out."""
+    openalex_key: SecretStr = SecretStr("")
+    semantic_scholar_key: SecretStr = SecretStr("")
+    zotero_key: SecretStr = SecretStr("")
+    """With login, leads can import what it may read."""
+    service_timeout_seconds: float = Field(default=60.0, gt=0)
+    """The longest silence of a service; a whole answer may take five times as long."""
+    service_addresses: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
+    """Other addresses of services, for a server that stands in for one:
+    ``openalex=http://127.0.0.1:8000,arxiv=http://127.0.0.1:8001``. Keys are sent there too."""
+    service_pace: float = Field(default=1.0, ge=0, le=1)
+    """Share of the time between requests that services ask for; it counts for the addresses of
+    one's own above alone."""
 
     # The language model endpoint; see engine/llm/endpoints.py for where else it can be set.
     openai_base_url: str = Field(default="", validation_alias="OPENAI_BASE_URL")

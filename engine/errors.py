@@ -18,6 +18,7 @@ __all__ = [
     "LedgerBusyError",
     "ModelMissingError",
     "SeedLensError",
+    "ServiceError",
     "StorageError",
     "StorageFullError",
     "UnknownNameError",
@@ -34,6 +35,10 @@ class UnknownNameError(BadInputError):
 
 class ModelMissingError(SeedLensError):
     """The model that a corpus was indexed with cannot be loaded now."""
+
+
+class ServiceError(SeedLensError):
+    """A service that documents come from did not send what it was asked for."""
 
 
 class LoginSetupError(SeedLensError):

@@ -31,12 +31,14 @@ from engine.facts import find_facts
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
+from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
 from engine.scenarios.facade import Scenarios
 from engine.search.filters import parse_filters
 from engine.search.finding import find_documents
 from engine.search.queries import parse_reading
+from engine.search.reading import lens_words, load_network
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.tuning.pair_grading import PairGrading
@@ -44,8 +46,9 @@ from engine.types.annotating import Project
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document
-from engine.types.encoders import EMBEDDED_SHA256, Encoder, Passage
+from engine.types.encoders import Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
+from engine.types.facets import Facets
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
@@ -64,6 +67,7 @@ class Explorer(ForPerson):
         library: the corpora: importing, listing, deleting.
         notebook: grades, trails, kept documents.
         comparing: wordings side by side.
+        maps: the documents of a corpus in the plane.
         collections: test collections, and judgments and runs that people uploaded.
         evaluations: how systems do on a test collection.
         gaps: how much better a model recognises what is relevant than systems find it.
@@ -106,6 +110,7 @@ class Explorer(ForPerson):
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
+        self.maps = Maps(self.library, self.annotation, self.searcher)
         self.collections = CollectionStore(self._ledger, self.library)
         self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
         self.pair_grading = PairGrading(self._ledger, self.settings, self.library)
@@ -121,9 +126,8 @@ class Explorer(ForPerson):
         self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)
         self.reader = Reader(self.settings, self._ledger, self.searcher)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}
-        embed = self._embedded_texts(EMBEDDED_SHA256, self.library.embedded)
         self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(
-            partial(LensWords, embed=embed)
+            partial(lens_words, folder=self.home.embedded_texts)
         )
 
     @property
@@ -169,7 +173,7 @@ class Explorer(ForPerson):
                 seed, aspect = self.starting_point(name)
                 self.search(Query(name, seed=seed, aspect=aspect or None))
                 self.library.encoder(self.library.open(name))
-                self._lens_words(self.library.lens(name))
+                load_network()
             except SeedLensError as error:  # the others deserve their warm-up all the same
                 log.warning("Corpus '%s' could not be warmed up: %s", name, error)
 
@@ -210,6 +214,15 @@ class Explorer(ForPerson):
     def parse_filters(self, text: str) -> tuple[Filter, ...]:
         """Read filters between semicolons: ``year>=2010; venue=ACL|EMNLP``."""
         return parse_filters(text)
+
+    def facets(self, corpus: str, filters: Sequence[Filter] = ()) -> Facets:
+        """How many documents have what, where these filters hold.
+
+        Raises:
+            UnknownNameError: no such corpus, or a field or an aspect that it does not have.
+            BadInputError: a filter that means nothing.
+        """
+        return self.library.open(corpus).facet_index.facets(filters)
 
     @staticmethod
     def parse_reading(text: str) -> tuple[str, ...]:

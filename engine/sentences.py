@@ -1,11 +1,13 @@
-"""Sentence boundaries, as character spans into the text."""
+"""Sentence boundaries, as character spans into the text; stop words."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import sentencex
 
+from engine.config import ASSETS
 from engine.types.documents import Span
 
 WINDOW = 20_000
@@ -48,3 +50,10 @@ def _boundaries(text: str) -> Iterator[Span]:
             found.pop()  # it may go on in the next window, which begins with it
         yield from ((begin + start, begin + end) for start, end in found)
         begin += found[-1][1]
+
+
+@functools.cache
+def stop_words() -> frozenset[str]:
+    """English stop words, in lower case; from a file, as importing scikit-learn takes a second."""
+    lines = (ASSETS / "wordings" / "stop_words.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(" ".join(line for line in lines if not line.startswith("#")).split())

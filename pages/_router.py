@@ -40,6 +40,7 @@ evaluate, build, library = leads_only
 page = st.navigation(
     [
         st.Page("explore.py", title="Explore", default=True),
+        st.Page("map.py", title="Map"),
         st.Page("compare.py", title="Compare"),
         st.Page("annotate.py", title="Annotate"),
         evaluate,

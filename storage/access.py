@@ -23,7 +23,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.migrations import MIGRATIONS, migrate, schema_version, transaction
+from storage.migrations import MIGRATIONS, migrate, transaction, version_of
 from storage.rows import Record, records
 from storage.turns import Turns
 
@@ -288,7 +288,7 @@ class LedgerFile:
         return True
 
     def _check_current(self, connection: duckdb.DuckDBPyConnection) -> None:
-        version = schema_version(connection)
+        version = version_of(connection)
         if version != len(MIGRATIONS):
             raise StorageError(
                 f"The ledger {self._path} is of another version of SeedLens, and its folder cannot "
@@ -301,7 +301,7 @@ class LedgerFile:
         if self._checked:
             return
         with self._attached(self._path, deadline) as connection:
-            version = schema_version(connection)
+            version = version_of(connection)
             if 0 < version < len(MIGRATIONS):
                 connection.execute("CHECKPOINT")
         if 0 < version < len(MIGRATIONS):
@@ -319,6 +319,7 @@ class LedgerFile:
         with self._attached(new, deadline) as connection:
             migrate(connection)
         new.replace(self._path)
+        self._checked = True
 
     @contextmanager
     def _attached(

@@ -88,6 +88,11 @@ class Home:
         return self.root / "uploads"
 
     @property
+    def retrieved(self) -> Path:
+        """The folder for what services on the internet sent, until it is imported."""
+        return self.root / "retrieved"
+
+    @property
     def jobs(self) -> Path:
         """The folder for the state of imports that run in the background."""
         return self.root / "jobs"

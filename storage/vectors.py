@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import secrets
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
-from lancedb.index import FTS, BTree, IvfFlat
+from lancedb.index import FTS, BTree, IvfRq
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
@@ -32,12 +32,19 @@ from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.home import folder_bytes
 from storage.records import Condition
 
-PROBES = 32
-"""Partitions of a vector index that a search looks into."""
+PROBES = {"IvfFlat": 32}
+"""Partitions that a search looks into, by the kind of index: 32 of the uncompressed vectors that
+earlier versions indexed, all of any other. Compressed, all partitions of a million documents take
+less time than reading some hundred of the documents that are found."""
+ALL_PROBES = 1_000_000
+PARTITION = 4096
+"""Rows of one partition of a vector index."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
+ROW_ID = "_rowid"
+"""LanceDB's name for where a row lies."""
 MADE = "seedlens-made"
 """Where a table's schema says which table it is."""
 
@@ -107,6 +114,7 @@ class StoredTable:
         self._watch: LanceTable | None = None
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
+        self._kinds: dict[str, str] | None = None
         self._whole: AsyncTable | None = None
 
     @classmethod
@@ -177,7 +185,7 @@ class StoredTable:
             with _wrapped(action, self.path):
                 yield
         finally:
-            self._addresses = self._whole = None  # rows lie elsewhere now
+            self._addresses = self._kinds = self._whole = None  # rows lie elsewhere now
 
     @property
     def schema(self) -> pa.Schema:
@@ -250,23 +258,25 @@ class StoredTable:
             query = self._table.search().select(list(names)).limit(max(self.count(), 1))
             yield from query.to_batches(batch_size)
 
-    def nearest(
-        self,
-        column: str,
-        vector: np.ndarray,
-        limit: int,
-        conditions: Sequence[Condition] = (),
-    ) -> list[str]:
-        """The doc_id of the rows nearest to ``vector`` by cosine, through the vector index
-        (approximate)."""
-        where = _expression(conditions)
+    def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
+        """The doc_id of the rows nearest to ``vector`` by cosine, through the vector index where
+        there is one (approximate), best first."""
+        found = self._nearest(column, vector, limit, None, "doc_id")
+        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+
+    def _nearest(
+        self, column: str, vector: np.ndarray, limit: int, where: Expr | str | None, name: str
+    ) -> pa.Table:
         with _wrapped("searching vectors", self.path):
+            if self._kinds is None:
+                self._kinds = {i.columns[0]: i.index_type for i in self._table.list_indices()}
+            probes = PROBES.get(self._kinds.get(column, ""), ALL_PROBES)
             query = self._table.search(vector.astype(np.float32), vector_column_name=column)
-            query = query.distance_type("cosine").nprobes(PROBES)
+            query = query.distance_type("cosine").nprobes(probes)
             if where is not None:
                 query = query.where(where)
-            rows = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
-        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
+            query = query.select([name, "_distance"]).with_row_id(name == ROW_ID)
+            return query.limit(limit).to_arrow()
 
     def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of these documents, in no particular order."""
@@ -293,16 +303,20 @@ class StoredTable:
         """Compact the fragments and (re)build what searches need: ids, vectors, full text.
 
         Args:
-            vector_columns: columns to build an IVF index on; empty for small corpora,
-                which are searched exactly. Needs at least 256 rows.
+            vector_columns: columns to index; empty for small corpora, which are searched
+                exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
         with self._writing("building the indexes"):
             self._table.optimize()
             self._table.create_index("doc_id", config=BTree(), replace=True)
-            # Each partition is trained on at least 256 rows.
-            partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
-            config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+            config = IvfRq(
+                distance_type="cosine",
+                num_bits=1,
+                num_partitions=max(1, self.count() // PARTITION),
+                sample_rate=64,
+                max_iterations=15,
+            )
             for column in vector_columns:
                 self._table.create_index(column, config=config, replace=True)
             self._index_text()
@@ -321,59 +335,82 @@ class _Addresses:
     """Where the rows of a version of a table lie.
 
     Attributes:
-        of: doc_id -> address.
-        ascending: (n,) all addresses.  order: (n,) their rows, as scans stream them.
+        of: (n,) addresses, as scans stream the rows.
+        ascending: (n,) the same in their own order.  order: (n,) their rows.
     """
 
-    of: Mapping[str, int]
+    of: NDArray[np.uint64]
     ascending: NDArray[np.uint64]
-    order: NDArray[np.intp]
+    order: NDArray[np.intp] | None
 
     def rows(self, addresses: NDArray[np.uint64]) -> NDArray[np.intp]:
         """The rows at addresses that are there."""
-        return self.order[np.searchsorted(self.ascending, addresses)]
+        found = np.searchsorted(self.ascending, addresses)
+        return found if self.order is None else self.order[found]
 
 
 class DocumentTable(StoredTable):
-    """The documents of one corpus."""
+    """The documents of one corpus. What searches find are its rows, counted from 0 in the order
+    in which :meth:`columns` streams them; that order is another after every write."""
 
     name = "documents"
     key = "doc_id"
 
-    def remember_addresses(self) -> None:
-        """Read where each row lies: :meth:`rows` takes half the time from then on.
+    def stay(self) -> None:
+        """Read now what searches of this version need, while its files are certainly there."""
+        self._placed()
+        self._at_once()
 
-        Until this table is written to; then rows are found through the index of ids again.
-        """
-        self._addresses = self._read_addresses()
-        self._at_once()  # now, while the files of this version are certainly there
+    def _placed(self) -> _Addresses:
+        if self._addresses is None:
+            with _wrapped("reading", self.path):
+                query = self._table.search().select([ROW_ID]).with_row_id(True)
+                batches = query.limit(max(self.count(), 1)).to_batches(65_536)
+                read = [batch[ROW_ID].to_numpy() for batch in batches]
+            found = np.concatenate([np.zeros(0, dtype=np.uint64), *read])
+            order = None if (found[1:] > found[:-1]).all() else np.argsort(found)
+            self._addresses = _Addresses(found, found if order is None else found[order], order)
+        return self._addresses
 
-    def _read_addresses(self) -> _Addresses:
-        with _wrapped("reading", self.path):
-            query = self._table.search().select(["doc_id"]).with_row_id(True)
-            rows = query.limit(max(self.count(), 1)).to_arrow()
-        found = rows["_rowid"].to_numpy()
-        order = np.argsort(found)
-        of_ids = dict(zip(rows["doc_id"].to_pylist(), found.tolist(), strict=True))
-        return _Addresses(of_ids, found[order], order)
+    def _at(self, rows: NDArray[np.intp]) -> str:
+        """The condition that a row is one of these."""
+        addresses = ",".join(map(str, self._placed().of[rows].tolist()))
+        return f"{ROW_ID} IN ({addresses})" if addresses else "false"
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp], names: Sequence[str]) -> pa.Table:
+        """Some columns of these rows, in the order asked for."""
+        if not len(rows):
+            return self.schema.empty_table().select(list(dict.fromkeys(names)))
+        places, back = np.unique(np.asarray(rows, dtype=np.intp), return_inverse=True)
+        with _wrapped(f"reading {self.name}", self.path):
+            query = self._table.take_offsets(places.tolist())
+            found = query.select(list(dict.fromkeys(names))).to_arrow()
+        # LanceDB gives rows in stored order: put them back into the order asked for.
+        return found if (np.diff(back) == 1).all() else found.take(pa.array(back))
 
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
         wanted = list(dict.fromkeys(doc_ids))
         table = self.of(wanted, list(dict.fromkeys(["doc_id", *names])))
-        # LanceDB gives rows in stored order: put them back into the order asked for.
         position = {doc_id: row for row, doc_id in enumerate(table["doc_id"].to_pylist())}
         at = [position[doc_id] for doc_id in wanted if doc_id in position]
         return table.take(pa.array(at, pa.int64()))
 
-    def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
-        """The rows of these documents, in no particular order."""
-        addresses = self._addresses
-        if addresses is None or not doc_ids:
-            return super().of(doc_ids, names)
-        with _wrapped(f"reading {self.name}", self.path):
-            places = [addresses.of[doc_id] for doc_id in doc_ids if doc_id in addresses.of]
-            return self._table.take_row_ids(places).select(list(names)).to_arrow()
+    def nearest_rows(
+        self,
+        column: str,
+        vector: np.ndarray,
+        limit: int,
+        among: NDArray[np.intp] | None = None,
+    ) -> NDArray[np.intp]:
+        """Like :meth:`nearest`: the rows.
+
+        Args:
+            among: rows to find them among; at most some ten thousand, or None for all.
+        """
+        where = None if among is None else self._at(among)
+        found = self._nearest(column, vector, limit, where, ROW_ID)
+        return self._placed().rows(found[ROW_ID].to_numpy())
 
     def matching(self, conditions: Sequence[Condition]) -> list[str]:
         """Ids of all rows that meet every condition."""
@@ -386,23 +423,29 @@ class DocumentTable(StoredTable):
         return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
     def full_text(
-        self, text: str, limit: int, conditions: Sequence[Condition] = ()
+        self,
+        text: str,
+        limit: int,
+        conditions: Sequence[Condition] = (),
+        among: NDArray[np.intp] | None = None,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Documents by BM25, best first; a document without any of the words is absent.
 
+        Args:
+            among: as in :meth:`nearest_rows`; then ``conditions`` do not count.
+
         Returns:
-            (n,) their rows, counted as :meth:`columns` streams them, and (n,) their scores.
+            (n,) their rows, and (n,) their scores.
         """
-        where = _expression(conditions)
+        where = _expression(conditions) if among is None else self._at(among)
         with _wrapped("searching the full text", self.path):
             query = self._at_once().query().nearest_to_text(text, columns=["search_text"])
             if where is not None:
                 query = query.where(where)
             # Neither ids nor texts are read: thousands of them cost more than the search.
-            query = query.select(["_rowid", "_score"]).with_row_id()
+            query = query.select([ROW_ID, "_score"]).with_row_id()
             found = LOOP.run(query.limit(limit).to_arrow())
-        addresses = self._addresses or self._read_addresses()
-        return addresses.rows(found["_rowid"].to_numpy()), found["_score"].to_numpy()
+        return self._placed().rows(found[ROW_ID].to_numpy()), found["_score"].to_numpy()
 
     def _at_once(self) -> AsyncTable:
         """This version of the table for queries that go to LanceDB's loop in one piece.

@@ -20,9 +20,10 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tests.csfcube_files import write_judged
+from tests.encoded_once import EncodedOnce
 from tests.small_collection import write_collection
 from tests.small_corpus import DOCUMENTS
-from tests.support import made_once, make_explorer, write_jsonl
+from tests.support import made_once, make_explorer, root_of_all, write_jsonl
 from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
@@ -59,6 +60,30 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("HF_HUB_OFFLINE", "1")
         # Retries are tested on their own; elsewhere nobody has to wait for them.
         patch.setenv("SEEDLENS_LLM_RETRY_SECONDS", "0.02")
+        # Maps too: few tests look at one, and those make it.
+        patch.setenv("SEEDLENS_MAPS", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOnce]:
+    """What a model made of a passage is made once: tests import the same documents often."""
+    from engine.encode.one_pass import OnePassEncoder
+
+    shared = root_of_all(tmp_path_factory) / "encoded"
+    once = EncodedOnce(OnePassEncoder.encode, OnePassEncoder.encode_query, shared)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnePassEncoder, "encode", lambda *given: once.encode(*given))
+        patch.setattr(OnePassEncoder, "encode_query", lambda *given: once.encode_query(*given))
+        yield once
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ledgers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests of the storage have ledgers as they are (``tests/storage/conftest.py``)."""
+    from tests import ledgers_made_once
+
+    with ledgers_made_once.made_once(root_of_all(tmp_path_factory), tmp_path_factory.mktemp("new")):
         yield
 
 

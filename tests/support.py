@@ -49,12 +49,16 @@ def write_jsonl(path: Path, documents: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
+def root_of_all(factory: pytest.TempPathFactory) -> Path:
+    """The temporary folder that holds those of all processes of a test run."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 def made_once(name: str, factory: pytest.TempPathFactory, make: Callable[[Path], object]) -> Path:
     """A folder of this process, filled by ``make``: once for all processes of a test run."""
     own = factory.mktemp(name) / name
-    root = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent  # what the processes have in common
+    root = root_of_all(factory)
     shared, half = root / f"{name}-of-all", root / f"{name}-unfinished"
     with FileLock(root / f"{name}.lock"):
         if not shared.exists():

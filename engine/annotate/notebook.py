@@ -174,6 +174,17 @@ class Notebook(ForPerson):
         titles = {q.seed: t for q, t in zip(steps, self.seed_titles(steps), strict=True) if q.seed}
         return export_trail(kind, steps, self.kept(trail_id), titles)
 
+    def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
+        """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order.
+
+        Raises:
+            UnknownNameError: no such corpus or form.
+        """
+        from engine.search.trails import export_trail
+
+        documents = self._library.open(corpus).documents(doc_ids)
+        return export_trail(kind, (), [KeptDocument(corpus, one) for one in documents], {})
+
     # The reading list of a trail
 
     def kept(self, trail_id: str) -> list[KeptDocument]:

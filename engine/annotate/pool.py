@@ -54,6 +54,8 @@ def retrieved(
 
     Documents of runs that the corpus does not hold are left out; see :func:`not_held`.
     """
+    query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
+    allowed = corpus.scope(query.filters, without=query.seed).allowed
     now = datetime.now(UTC)
     tops = _by_systems(searcher, query, request)
     for name, rankings in request.runs.items():
@@ -63,7 +65,7 @@ def retrieved(
         PoolRow(*project.key, query_id, doc_id, source, rank, now)
         for source, doc_ids in tops.items()
         for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
-        if doc_id in searcher.corpus.row_of and doc_id != query.seed
+        if doc_id in corpus.row_of and allowed[corpus.row_of[doc_id]]
     ]
 
 

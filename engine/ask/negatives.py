@@ -87,7 +87,7 @@ class Negatives:
         if not pool:
             return []
         allowed = corpus.scope([Filter(POOL_FIELD, "=", pool)]).allowed
-        return [corpus.doc_ids[row] for row in allowed.nonzero()[0]]
+        return corpus.doc_ids.at(allowed.nonzero()[0])
 
     def _confused(self, topic: Topic) -> list[str]:
         if topic.query_id not in self._mistaken:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.corpora.opened import OpenCorpus
 from engine.measures.rouge import UnicodeWords
-from engine.search.evidence import stop_words
+from engine.sentences import stop_words
 from engine.types.builds import Overlap
 from engine.types.documents import Document
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.common import (
+    filter_option,
+    json_option,
+    open_explorer,
+    parsed_filters,
+    system_names,
+)
 from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
@@ -185,6 +191,7 @@ def _line(judgment: Judgment) -> str:
     is_flag=True,
     help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
 )
+@filter_option
 @json_option
 def pool(
     name: str,
@@ -196,6 +203,7 @@ def pool(
     variants: str,
     runs: Sequence[Path],
     unjudged: bool,
+    filters: Sequence[str],
     as_json: bool,
 ) -> None:
     """Pool what several systems rank best for the queries of a project on corpus NAME.
@@ -203,7 +211,7 @@ def pool(
     The union of their top K is what is to be judged. Pooling again only adds.
     """
     names = () if runs and not systems.strip() else tuple(system_names(systems))
-    request = PoolRequest(names, depth, _sets(variants), _runs(runs))
+    request = PoolRequest(names, depth, _sets(variants), _runs(runs), parsed_filters(filters))
     _check(request, adds=bool(queries or collection), unjudged=unjudged)
     explorer = open_explorer()
     annotation = explorer.annotation

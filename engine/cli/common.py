@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from engine.errors import BadInputError
 if TYPE_CHECKING:
     from engine.explorer import Explorer
     from engine.types.collections import Collection
+    from engine.types.searches import Filter
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -37,6 +38,15 @@ steer_option = click.option(
     type=float,
     help="0: whole document; 1: the aspect only. For systems that take it.",
 )
+filter_option = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="year>=2010, year<=2020, venue=ACL, venue=ACL|EMNLP for either, or what documents say: "
+    "has.aspect=method, has.date>=2010-05, has.place=FR, has.amount.USD>=100. Repeatable: all "
+    "must hold.",
+)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -55,8 +65,18 @@ def open_explorer() -> Explorer:
     return Explorer(Settings())
 
 
+def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
+    """The filters that ``--filter`` gave; BadInputError for one that cannot be read."""
+    from engine.search.filters import parse_filter
+
+    return tuple(map(parse_filter, texts))
+
+
 def import_command(source: str, name: str) -> str:
-    """The command that imports a source again under its name."""
+    """The command that imports a source again under its name; of a query whose end is left out,
+    that it is the same as before."""
+    if source.endswith(" …"):
+        return "as it was begun."
     return f"seedlens import {shlex.quote(source)} --name {name}"
 
 

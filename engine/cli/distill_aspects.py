@@ -24,6 +24,7 @@ from engine.types.models import ModelRunProgress
 from engine.types.tuning import (
     CANDIDATES,
     DOCUMENTS,
+    MOST_CANDIDATES,
     PairEstimate,
     PairReport,
     PairRequest,
@@ -32,6 +33,7 @@ from engine.types.tuning import (
 )
 
 DEFAULTS = Tuning()
+COUNT, RATE = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
@@ -45,7 +47,7 @@ DEFAULTS = Tuning()
 )
 @click.option(
     "--documents",
-    type=int,
+    type=click.IntRange(min=1),
     default=DOCUMENTS,
     show_default=True,
     metavar="N",
@@ -53,7 +55,7 @@ DEFAULTS = Tuning()
 )
 @click.option(
     "--candidates",
-    type=int,
+    type=click.IntRange(min=2, max=MOST_CANDIDATES),
     default=CANDIDATES,
     show_default=True,
     metavar="N",
@@ -62,12 +64,12 @@ DEFAULTS = Tuning()
 @click.option("--estimate", "only_estimate", is_flag=True, help="Only say what it would take.")
 @click.option("--yes", is_flag=True, help="Do not ask before the model is asked.")
 @budget_option
-@click.option("--epochs", type=int, default=DEFAULTS.epochs, show_default=True)
-@click.option("--learning-rate", type=float, default=DEFAULTS.learning_rate, show_default=True)
-@click.option("--rank", type=int, default=DEFAULTS.rank, show_default=True, help="Of LoRA.")
+@click.option("--epochs", type=COUNT, default=DEFAULTS.epochs, show_default=True)
+@click.option("--learning-rate", type=RATE, default=DEFAULTS.learning_rate, show_default=True)
+@click.option("--rank", type=COUNT, default=DEFAULTS.rank, show_default=True, help="Of LoRA.")
 @click.option(
     "--keep",
-    type=float,
+    type=click.FloatRange(min=0),
     default=DEFAULTS.keep,
     show_default=True,
     help="Weight of staying what the encoder was, against the grades.",

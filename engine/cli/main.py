@@ -18,13 +18,20 @@ from engine.cli.annotate_project import project
 from engine.cli.annotate_qrels import qrels
 from engine.cli.backup import backup, restore, verify
 from engine.cli.build import build
-from engine.cli.common import import_command, json_option, open_explorer
+from engine.cli.common import (
+    filter_option,
+    import_command,
+    json_option,
+    open_explorer,
+    parsed_filters,
+)
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate
 from engine.cli.facts import facts
 from engine.cli.gap import gap
 from engine.cli.generate import generate
 from engine.cli.lens import lens as lens_commands
+from engine.cli.map import map_command
 from engine.cli.model import (
     asking,
     budget_option,
@@ -41,20 +48,15 @@ from engine.cli.model import (
 from engine.cli.read import read
 from engine.cli.scenarios import scenarios
 from engine.cli.sensitivity import sensitivity
-from engine.cli.terminal import (
-    import_line,
-    print_json,
-    print_results,
-    progress,
-    stop_requested,
-    write_text_alone,
-)
+from engine.cli.services import limit_option, queries_of, run_import, update
+from engine.cli.terminal import print_json, print_results, write_text_alone
 from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
-from engine.types.repairs import DUPLICATES, Repairs
+from engine.types.repairs import DUPLICATES, PDF_PARTS, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
+from engine.types.sources import DATASET_PREFIX, NamedDataset, ServiceQueries
 from storage.home import keep_files_private
 
 if TYPE_CHECKING:
@@ -102,16 +104,17 @@ def main() -> None:
 
 
 @main.command("import")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SOURCE", type=click.Path())
 @click.option(
     "--name", help="Name of the corpus: letters, digits, - and _. Default: made of the file's name."
 )
+@limit_option
 @click.option(
     "--format",
     "source_format",
     default="auto",
     show_default=True,
-    help="auto, jsonl, csv, tsv, parquet, bibtex, ris, beir, csfcube or impliret.",
+    help="auto, jsonl, json, csv, tsv, parquet, bibtex, ris, beir, pdf, csfcube or impliret.",
 )
 @click.option(
     "--map",
@@ -140,7 +143,14 @@ def main() -> None:
 @click.option(
     "--delimiter", default="", help="Of a CSV or TSV file: ; or , or tab. Default: detected."
 )
-@click.option("--skip-empty", is_flag=True, help="Leave out rows without text.")
+@click.option(
+    "--pdf",
+    type=click.Choice(PDF_PARTS),
+    default="papers",
+    show_default=True,
+    help="Of PDFs: a document a paper, which is its abstract, or one a section.",
+)
+@click.option("--skip-empty", is_flag=True, help="Leave out documents without text.")
 @click.option(
     "--title-as-text",
     is_flag=True,
@@ -160,11 +170,17 @@ def main() -> None:
     help="Of rows with one id and different content, keep the first, merge them (what the first "
     "lacks comes from the others, and the longest text counts), or rename the later ones (ID-2).",
 )
+@click.option(
+    "--fill-abstracts",
+    is_flag=True,
+    help="Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.",
+)
 @click.option("--skip-broken", is_flag=True, help="Leave out rows that cannot be read.")
 @json_option
 def import_(
-    path: Path,
+    source: str,
     name: str | None,
+    limit: int | None,
     source_format: str,
     mapping: Sequence[str],
     encoder: str | None,
@@ -173,14 +189,18 @@ def import_(
     as_json: bool,
     **repairs: Any,
 ) -> None:
-    """Read the documents at PATH and index them as a corpus.
+    """Read the documents at SOURCE and index them as a corpus.
+
+    SOURCE is a file, a folder, or what a service on the internet is asked: openalex:WORDS,
+    arxiv:WORDS, s2:WORDS (Semantic Scholar), acl:IDS (ACL Anthology), zotero:users/NUMBER,
+    zotero:groups/NUMBER or zotero:local. In place of words, ids between commas, or @FILE of ids.
+    Or it is ir:NAME, a data set of ir_datasets (ir-datasets.com), with its queries and judgments.
 
     Everything is checked before anything is written; rows that cannot be used refuse the
     import, unless an option says what becomes of them. An import that was stopped goes on
     when the same command is run again; running it twice changes nothing.
     """  # fmt: skip
     from engine.encode.presets import absolute
-    from engine.search.reports import import_report
     from engine.types.corpora import ImportRequest
 
     # A corpus remembers where its model is, whatever folder the next command runs in.
@@ -189,27 +209,32 @@ def import_(
     if ignore_labels:
         columns["roles"] = ""  # sentence splits stay as the source has them
     explorer = open_explorer()
-    name = _name_of(path, explorer) if name is None else name
+    dataset = source.startswith(DATASET_PREFIX)
+    asked = queries_of("" if dataset else source, limit, with_abstract=repairs["skip_empty"])
+    if asked and (columns or source_format != "auto"):
+        raise BadInputError(
+            "What a service sends needs no --format and no --map.", "Leave them out."
+        )
+    place = NamedDataset(source.removeprefix(DATASET_PREFIX)) if dataset else Path(source)
+    name = _name_of(asked or place, explorer) if name is None else name
     chosen = explorer.library.lens_for(name, lens)
     request = ImportRequest(
-        *(path, name, source_format, columns, encoder, chosen), _repairs(**repairs)
+        *(asked or place, name, source_format, columns, encoder, chosen), _repairs(**repairs)
     )
-    with progress() as tell, stop_requested() as stopped:
-        report = explorer.library.import_here(request, tell, stopped, "the command line")
-    for warning in report.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    if as_json:
-        print_json(import_report(report))
-    else:
-        click.echo(import_line(report))
-    if report.cancelled:
-        sys.exit(130)
+    run_import(explorer, request, as_json)
 
 
-def _name_of(path: Path, explorer: Explorer) -> str:
-    """A name for the corpus of a file; BadInputError where another source's corpus has it."""
-    source = path.resolve()
-    name = explorer.library.suggest_name(source.name if source.is_dir() else source.stem)
+def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) -> str:
+    """A name for the corpus of a source; BadInputError where another source's corpus has it."""
+    if isinstance(place, NamedDataset):
+        from engine.sources.datasets import folder_of
+
+        place = folder_of(explorer.home, place.name)
+    source = place.resolve() if isinstance(place, Path) else place
+    suggested = str(source) if not isinstance(source, Path) else source.stem
+    if isinstance(source, Path) and source.is_dir():
+        suggested = source.name
+    name = explorer.library.suggest_name(suggested)
     for info in explorer.library.corpora():
         if info.name == name and info.source != str(source):
             raise BadInputError(
@@ -298,14 +323,7 @@ def corpora(as_json: bool) -> None:
     help="0: whole document; 1: the aspect only.",
 )
 @click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="How many results.")
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="year>=2010, year<=2020, venue=ACL, venue=ACL|EMNLP for either ... Repeatable: all must "
-    "hold.",
-)
+@filter_option
 @click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
 @reading_option
 @rerank_option
@@ -325,7 +343,6 @@ def search(
 
     Every result comes with the passages that explain it.
     """  # fmt: skip
-    from engine.search.filters import parse_filter
     from engine.search.queries import parse_reading
     from engine.search.reports import search_report
 
@@ -333,7 +350,7 @@ def search(
     check_depth(mode, depth)
     query = Query(
         name,
-        filters=tuple(map(parse_filter, filters)),
+        filters=parsed_filters(filters),
         reading=parse_reading(reading or ""),
         focus=tuple(sorted({number - 1 for number in sentences})),
         **options,
@@ -456,6 +473,7 @@ for command in (
         judge,
         lens_commands,
     ),
-    *(pool, project, qrels, read, restore, scenarios, sensitivity, trail, verify),
+    *(map_command, pool, project, qrels, read, restore, scenarios, sensitivity, trail, update),
+    verify,
 ):
     main.add_command(command)

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import ImportReport, Progress
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Evaluation, Measures
+from engine.types.plurals import counted
 from engine.types.searches import SearchResults
 
 
@@ -71,12 +72,12 @@ def what_else(parts: Sequence[tuple[int, str]], *, goes_on: bool) -> str:
 def import_line(report: ImportReport) -> str:
     if report.cancelled:
         return (
-            f"Stopped after {report.read:,} documents; {report.documents:,} are stored in "
-            f"'{report.corpus}'. Run the same command again to go on."
+            f"Stopped after {counted(report.read, 'document')}; '{report.corpus}' holds "
+            f"{report.documents:,}. Run the same command again to go on."
         )
     read_as = f" Read as {report.encoding}." if report.encoding else ""
     return (
-        f"'{report.corpus}' holds {report.documents:,} documents: {report.added:,} added, "
+        f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
         f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
         f"{read_as}"
     )

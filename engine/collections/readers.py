@@ -21,11 +21,11 @@ from engine.collections.judgment_formats import (
     numbered_lines,
     parse_json,
 )
-from engine.collections.trec import MOST_GRADE, qrels_in
+from engine.collections.trec import qrels_in
 from engine.errors import BadInputError
 from engine.ingest import detect_format
-from engine.types.collections import Collection, HeldCollection, Qrels, Topic
-from engine.types.limits import COLLECTION_JSON_BYTES
+from engine.types.collections import MOST_GRADE, Collection, HeldCollection, Qrels, Topic
+from engine.types.limits import COLLECTION_JSON_BYTES, LONGEST_INSTRUCTION
 from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
@@ -281,13 +281,29 @@ def _beir(path: Path) -> Collection:
         beir_grades(decoded(content_of(split), split.name), named=True), split.name
     )
     topics = tuple(
-        Topic(query_id, text=_field(q, "text", "queries.jsonl"))
+        Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=_wording(q))
         for q in _json_lines(path / "queries.jsonl")
         if (query_id := _field(q, "_id", "queries.jsonl")) in judgments.qrels
     )
-    return Collection(
-        _name(path), topics, judgments.qrels, path, "beir", warnings=judgments.warnings
-    )
+    warnings = list(judgments.warnings)
+    if longer := sum(len(topic.instruction or "") > LONGEST_INSTRUCTION for topic in topics):
+        which = counted(longer, "query has", "queries have")
+        most = f"{LONGEST_INSTRUCTION:,}"
+        warnings.append(f"{which} an instruction of more than {most} characters; left out.")
+        topics = tuple(map(_without_long_wording, topics))
+    return Collection(_name(path), topics, judgments.qrels, path, "beir", warnings=tuple(warnings))
+
+
+def _wording(query: Mapping[str, Any]) -> str | None:
+    """The instruction beside a query, of FollowIR the original one; None where there is none."""
+    found = (query.get(name) for name in ("instruction", "instruction_og"))
+    words = next((words for words in found if isinstance(words, str)), "")
+    return " ".join(words.split()) or None
+
+
+def _without_long_wording(topic: Topic) -> Topic:
+    fits = len(topic.instruction or "") <= LONGEST_INSTRUCTION
+    return topic if fits else replace(topic, instruction=None)
 
 
 def _impliret(path: Path) -> Collection:

@@ -14,7 +14,7 @@ import numpy as np
 from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
 from engine.collections.judgment_formats import GradeLine, columns_of, content_of, decoded
 from engine.errors import BadInputError
-from engine.types.collections import Qrels
+from engine.types.collections import MOST_GRADE, Qrels
 from engine.types.searches import Ranking
 
 
@@ -52,10 +52,6 @@ def _falling(scores: Iterable[float]) -> Iterator[float]:
     for score in scores:
         last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
         yield float(last)
-
-
-MOST_GRADE = 3
-"""Grades of CSFCube and of SeedLens go from 0 to this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Comparer:
     """Compares variants for one seed of one corpus.
 
     Attributes:
-        query: seed or text; its other fields are the variants' to set.
+        query: seed or text, and filters; its other fields are the variants' to set.
         aspect: key of the aspect that is meant, for subsets, likeness and judgments.
         judgments: of this seed, by aspect; empty when there are none.
     """

@@ -38,7 +38,7 @@ from engine.types.comparisons import (
 )
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
-from engine.types.searches import Query
+from engine.types.searches import Filter, Query
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Corpus, its version, systems and sets of variants."""
@@ -73,29 +73,34 @@ class Comparisons(ForPerson):
     def compare(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
         variants: Sequence[Variant], orders: ModelOrders | None = None,
-        annotator: str | None = None,
+        annotator: str | None = None, filters: Sequence[Filter] = (),
     ) -> Comparison:  # fmt: skip
         """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
 
         Args:
             orders: a model's, from :attr:`by_model`; they take the place of the rankings.
             annotator: whose grades count as one's own.
+            filters: what documents must meet to be ranked.
         """
-        return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)
+        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
+        return comparer.compare(variants, orders)
 
     def evidence(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
         variants: Sequence[Variant], doc_id: str, annotator: str | None = None,
+        filters: Sequence[Filter] = (),
     ) -> MoverEvidence:  # fmt: skip
         """Why one document stands where it does under each variant."""
-        return self._comparer(corpus, seed, text, aspect, annotator).evidence(variants, doc_id)
+        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
+        return comparer.evidence(variants, doc_id)
 
     def frontier(
         self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant,
-        annotator: str | None = None,
+        annotator: str | None = None, filters: Sequence[Filter] = (),
     ) -> Frontier:  # fmt: skip
         """Relevance and instruction following of one wording from steer 0 to 1."""
-        return self._comparer(corpus, seed, text, aspect, annotator).frontier(variant)
+        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
+        return comparer.frontier(variant)
 
     def runs(self, comparison: Comparison) -> str:
         """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
@@ -122,7 +127,7 @@ class Comparisons(ForPerson):
 
     def _comparer(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        annotator: str | None = None,
+        annotator: str | None = None, filters: Sequence[Filter] = (),
     ) -> Comparer:  # fmt: skip
         annotator = annotator or self._own("") or None
         check_sees(self.person, annotator or "")
@@ -131,7 +136,8 @@ class Comparisons(ForPerson):
         if seed is not None:
             info = self._library.corpus(corpus)
             judgments = judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
-        return Comparer(searcher, Query(corpus, seed=seed, text=text), aspect, judgments)
+        query = Query(corpus, seed=seed, text=text, filters=tuple(filters))
+        return Comparer(searcher, query, aspect, judgments)
 
     # -- a whole collection ------------------------------------------------------------------
 

@@ -68,10 +68,10 @@ class ModelComparisons(ForPerson):
             cancelled, and so are the orders so far.
 
     Args:
-        comparer: for a corpus, a seed or a text, and an aspect.
+        comparer: for a corpus, a seed or a text, an aspect, and ``filters``.
     """
 
-    def __init__(self, comparer: Callable[[str, str | None, str | None, str], Comparer]) -> None:
+    def __init__(self, comparer: Callable[..., Comparer]) -> None:
         self._comparer = comparer
         self.jobs = JobRunner()
 
@@ -104,9 +104,8 @@ class ModelComparisons(ForPerson):
         return recalled(self.jobs, self.start(request, free))
 
     def _tasks(self, request: VariantsRequest) -> list[Task]:
-        return tasks_of(
-            self._comparer(request.corpus, request.seed, request.text, request.aspect), request
-        )
+        of = request.corpus, request.seed, request.text, request.aspect
+        return tasks_of(self._comparer(*of, filters=request.filters), request)
 
 
 class _Run:

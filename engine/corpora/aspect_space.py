@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numeric import FloatArray, unit
+from engine.types.documents import Document
 
 CONTEXT = 0.2
 """How much of the document's direction is taken out of an aspect's.
@@ -27,6 +28,24 @@ def without_context(aspects: FloatArray, documents: FloatArray) -> FloatArray:
     rest = unit(aspects - CONTEXT * documents)
     rest[np.linalg.norm(aspects, axis=1) < 1e-6] = 0.0
     return np.asarray(rest, dtype=np.float32)
+
+
+def role_matrix(document: Document, aspects: int) -> FloatArray:
+    """(sentences, aspects): role probabilities of a document's sentences."""
+    rows = [sentence.roles for sentence in document.sentences]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), aspects)
+
+
+def passage_direction(
+    weights: FloatArray, sentences: FloatArray, document: FloatArray
+) -> FloatArray:
+    """(d,): what some sentences say beside their document.
+
+    Args:
+        weights: (s,) of the sentences.  sentences: (s, d).  document: (d,).
+    """
+    mean = unit(weights @ sentences)
+    return without_context(mean[None], document[None]).reshape(-1)
 
 
 def token_roles(

@@ -26,9 +26,12 @@ from engine.config import __version__
 from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
 from engine.errors import BadInputError, StorageError, StorageFullError
+from engine.lenses.definitions import lens_from_json
+from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
-from storage.home import Home
+from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
@@ -39,9 +42,14 @@ FORMAT = 1
 """Counts the ways in which a backup is laid out."""
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
+LOCK_SECONDS = 10.0
+"""For whoever has a ledger open, or begins one, to be done."""
 _PIECE = 2**20
 _DAMAGED = (
     zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+_UNREADABLE = (
+    CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
 
@@ -180,6 +188,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
             with_documents = [row for row in rows if DocumentTable.is_stored(store_of(home, row))]
         for path, source in _members(home, copy, with_documents, rows, only):
             files.append(_add(archive, path, source))
+        _check_same(home, ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {
             "format": FORMAT,
@@ -212,12 +221,25 @@ def _members(
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file
     for row in rows:
         store = store_of(home, row)
-        for file in _files(store):
+        files = _files(store)
+        if row in with_documents and not any(file.parent.name == "_versions" for file in files):
+            raise _ChangedError  # deleted since the ledger was copied
+        for file in files:
             inside = file.relative_to(store)
             # The note of a corpus goes with its documents: without them it says nothing true.
             kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS)
             if row in with_documents or kept:
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
+
+
+def _check_same(home: Home, ledger: Ledger, rows: Sequence[CorpusRow]) -> None:
+    """The rows that were copied are those of the documents that were read after them, and not of
+    other ones that were imported under the same name meanwhile."""
+    for row in rows:
+        now = ledger.corpus(row.name) or row
+        same_folder = store_of(home, now) == store_of(home, row)
+        if same_folder and (now.encoder, now.lens) != (row.encoder, row.lens):
+            raise _ChangedError
 
 
 def _files(folder: Path) -> list[Path]:
@@ -227,9 +249,12 @@ def _files(folder: Path) -> list[Path]:
     which is written after them and deleted with them: whoever lists the manifests first and copies
     them last has all that they name, or finds one missing.
     """
-    manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
+    try:
+        manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
+        others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
+    except FileNotFoundError as error:  # a folder in it went while we looked
+        raise _ChangedError from error
     known = set(manifests)
-    others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
     rest = [p for p in others if p not in known and p.parent.name != "_versions"]
     return [*sorted(rest), *sorted(manifests)]
 
@@ -333,22 +358,32 @@ def _complete(staged: Home, report: BackupReport) -> None:
     ledger = Ledger(staged.ledger)
     missing = {name for name, _ in report.without}
     for row in ledger.corpora():
+        try:
+            store_of(staged, row), lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
+        except _UNREADABLE as error:
+            raise BadInputError(
+                f"The backup's ledger has a corpus that cannot be read ({error}).", "Use another."
+            ) from error
         if row.name in missing and row.state != "deleted":
             ledger.put_corpus(replace(row, state="indexing", documents=0))
     Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step; the ledger comes last, and with it all is there."""
-    _check_empty(home)
-    for part in ("corpora", "uploads"):
-        for folder in sorted((staging / part).glob("*")):
-            target = home.root / part / folder.name
-            if not target.exists():  # an upload by the digest of its content
-                folder.rename(target)
-    for name in (_LOGINS, _LEDGER):
-        if (staging / name).exists():
-            (staging / name).rename(home.root / name)
+    """Each folder of a corpus in one step; the ledger comes last, and with it all is there.
+
+    Nobody else can begin a ledger, or restore another one, meanwhile."""
+    busy = f"The home {home.root} is in use."
+    with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
+        _check_empty(home)
+        for part in ("corpora", "uploads"):
+            for folder in sorted((staging / part).glob("*")):
+                target = home.root / part / folder.name
+                if not target.exists():  # an upload by the digest of its content
+                    folder.rename(target)
+        for name in (_LOGINS, _LEDGER):
+            if (staging / name).exists():
+                (staging / name).rename(home.root / name)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.corpora.aspect_space import role_matrix
 from engine.numeric import FloatArray
 from engine.types.documents import Document, Span
 from engine.types.facts import Fact
@@ -17,6 +18,9 @@ from storage.records import Condition
 
 DEPTH = 1000
 """Documents that a ranking of a large corpus holds."""
+LARGE = 20_000
+"""Documents above which a corpus is large: vectors that do not fit in memory are indexed (up to
+there, comparing all takes 20 ms), and of a long text only the rarest words are looked for."""
 
 
 TokenArray = NDArray[np.float16] | FloatArray
@@ -55,7 +59,9 @@ class RankedDocuments(Sequence[ScoredDocument]):
     @property
     def doc_ids(self) -> list[str]:
         """The ids, best first."""
-        return [self.corpus_ids[row] for row in self.rows.tolist()]
+        # Texts of a corpus are looked up together; their class would load LanceDB here.
+        at: Callable[[Rows], list[str]] | None = getattr(self.corpus_ids, "at", None)
+        return at(self.rows) if at else [self.corpus_ids[row] for row in self.rows.tolist()]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,8 +99,7 @@ class Seed:
 
     def roles(self, aspects: int) -> FloatArray:
         """Role probabilities (s, aspects) of its sentences."""
-        rows = [sentence.roles for sentence in self.document.sentences]
-        return np.array(rows, dtype=np.float32).reshape(len(rows), aspects)
+        return role_matrix(self.document, aspects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +144,20 @@ class Scope:
 
     Attributes:
         allowed: (n,) bool over the corpus, the seed already left out.
-        conditions: the same restriction for LanceDB, as far as it comes from filters.
+        conditions: the same restriction for LanceDB, as far as it comes from stored fields.
         pool: ids that a judged pool is restricted to, or None for the corpus.
+        derived: ``allowed`` also rests on what was found in the documents themselves.
     """
 
     allowed: NDArray[np.bool_]
     conditions: tuple[Condition, ...] = ()
     pool: frozenset[str] | None = None
+    derived: bool = False
+
+    @property
+    def is_part(self) -> bool:
+        """Whether ``conditions`` let in more than ``allowed`` does."""
+        return self.pool is not None or self.derived
 
     @property
     def size(self) -> int:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from itertools import repeat
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.corpora.contracts import DEPTH, Rows, Scope, TokenSpans
 from engine.corpora.schema import rows_of
+from engine.corpora.stored_texts import StoredTexts
 from engine.numeric import FloatArray
 from storage.records import Condition
 from storage.vectors import DocumentTable
@@ -20,6 +23,9 @@ from storage.vectors import DocumentTable
 RARITY_SAMPLE = 1000
 """Documents in which words and tokens are counted, to tell telling ones from common ones; of
 CSFCube's 4,205 abstracts all give the same nDCG@20 to 0.002."""
+RAREST = 32
+"""Distinct words of a text that the full text of a large corpus is asked for: the rarest ones
+bring 98 % of the first 20 that all words of an abstract bring, in a quarter of the time."""
 MOST_REMEMBERED = 64
 """Texts whose scores are kept, to be used when only the steer changes."""
 _WORD = re.compile(r"\w+")
@@ -31,11 +37,14 @@ class CorpusWords:
     """What one version of a corpus knows of its words, read on first use."""
 
     def __init__(
-        self, table: DocumentTable, row_of: Mapping[str, int], titles: Sequence[str]
+        self,
+        table: DocumentTable,
+        row_of: Mapping[str, int],
+        doc_ids: StoredTexts,
+        titles: Callable[[], StoredTexts],
     ) -> None:
-        self._table, self._row_of, self._titles = table, row_of, titles
-        self._doc_ids = list(row_of)
-        self._folded: list[str] | None = None
+        self._table, self._row_of, self._doc_ids, self._titles = table, row_of, doc_ids, titles
+        self._folded: pa.Array | None = None
         self._counts: Counter[str] | None = None
         self._rarity: dict[str, float] = {}
         self._idf: dict[str, float] | None = None
@@ -48,13 +57,20 @@ class CorpusWords:
 
         A full doc_id finds its document too.
         """
+        titles = self._titles()
         if self._folded is None:
-            self._folded = [title.casefold() for title in self._titles]
-        parts = words.casefold().split()
-        rows = [i for i, title in enumerate(self._folded) if all(p in title for p in parts)]
-        rows.sort(key=lambda i: (len(self._titles[i]), self._doc_ids[i]))
+            self._folded = pa.array((title.casefold() for title in titles), pa.string())
+        met = np.ones(len(titles), dtype=np.bool_)
+        for part in words.casefold().split():
+            met &= pc.match_substring(self._folded, part).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(met)
+        lengths = pc.utf8_length(titles.array.take(pa.array(rows))).to_numpy()
+        if len(rows) > limit:
+            short = lengths <= np.partition(lengths, limit)[limit]
+            rows, lengths = rows[short], lengths[short]
+        found = [i for _, i in sorted(zip(lengths.tolist(), self._doc_ids.at(rows), strict=True))]
         exact = [words.strip()] if words.strip() in self._row_of else []
-        return list(dict.fromkeys([*exact, *(self._doc_ids[i] for i in rows)]))[:limit]
+        return list(dict.fromkeys([*exact, *found]))[:limit]
 
     def rarity(self, word: str) -> float:
         """How rare a word is: 0 when every document has it, 1 when (almost) none has.
@@ -91,8 +107,8 @@ class CorpusWords:
     def _read_idf(self) -> dict[str, float]:
         """The idf of every token of the sample, and of what is not in it."""
         step = max(1, len(self._doc_ids) // RARITY_SAMPLE)
-        sample = self._doc_ids[::step][:RARITY_SAMPLE]
-        rows = self._table.rows(sample, ["text", "token_starts", "token_ends"])
+        sample = range(0, len(self._doc_ids), step)[:RARITY_SAMPLE]
+        rows = self._table.take(sample, ["text", "token_starts", "token_ends"])
         texts = rows["text"].to_pylist()
         frequency: Counter[str] = Counter()
         for text, starts, ends in zip(
@@ -106,18 +122,30 @@ class CorpusWords:
             for piece, count in seen.items()
         }
 
-    def scores(self, text: str, rows: Rows, scope: Scope) -> FloatArray:
-        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+    def rarest(self, text: str) -> str:
+        """The :data:`RAREST` rarest words of a text, as often as they stand there."""
+        words = text.split()
+        kept = sorted(set(words), key=lambda word: (-self.rarity(word), word))[:RAREST]
+        return " ".join(word for word in words if word in kept)
+
+    def scores(self, text: str, rows: Rows, scope: Scope, among: Rows | None = None) -> FloatArray:
+        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``.
+
+        Args:
+            among: all in scope, where they are few in a large corpus.
+        """
         if not text.strip() or not len(rows):
             return np.zeros(len(rows), dtype=np.float32)
-        known, values, others = self._scores(text, scope.conditions, scope.pool)
+        few = None if among is None else among.tobytes()
+        known, values, others = self._scores(text, scope.conditions, scope.is_part, few)
         scores = np.full(len(self._doc_ids), others, dtype=np.float32)
         scores[known] = values
         return scores[rows]
 
     def _count(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        rows = self._table.rows(self._doc_ids[:RARITY_SAMPLE], ["text"])
+        first = range(min(len(self._doc_ids), RARITY_SAMPLE))
+        rows = self._table.take(first, ["text"])
         for text in rows["text"].to_pylist():
             counts.update(set(_WORD.findall(text.casefold())))
         return counts
@@ -138,12 +166,18 @@ def _read_scores(
     size: int,
     text: str,
     conditions: tuple[Condition, ...],
-    pool: frozenset[str] | None,
+    whole: bool,
+    few: bytes | None,
 ) -> tuple[Rows, FloatArray, float]:
-    """BM25 of the documents that the full text is read for, and the most that any other scores."""
-    # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-    limit = size if pool is not None else min(size, DEPTH)
-    rows, scores = table.full_text(text, limit, conditions)
-    if pool is not None or len(rows) < limit:
+    """BM25 of the documents that the full text is read for, and the most that any other scores.
+
+    Args:
+        whole: read it for all, as those in scope may stand far down the corpus.
+        few: the rows in scope, to read it for no others.
+    """
+    among = None if few is None else np.frombuffer(few, np.intp)
+    limit = size if whole or few is not None else min(size, DEPTH)
+    rows, scores = table.full_text(text, limit, conditions, among)
+    if limit == size or len(rows) < limit:
         return rows, scores, 0.0
     return rows, scores, float(scores.min())

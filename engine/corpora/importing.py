@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.config import Settings
+from engine.corpora.contracts import LARGE
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.notes import register
@@ -38,9 +39,10 @@ MANY = 100
 
 
 class LoadEncoder(Protocol):
-    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds."""
+    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
+    ``download`` where a person named it."""
 
-    def __call__(self, source: str, *, bulk: bool) -> Encoder: ...
+    def __call__(self, source: str, *, bulk: bool, download: bool) -> Encoder: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,9 @@ class Importer:
         elif (deleted := self.ledger.corpus(request.name)) is not None:
             Trash(self.home, self.ledger).give_up(deleted)
         encoder = self.load_encoder(
-            self._encoder_source(request, known), bulk=checked.documents >= MANY
+            self._encoder_source(request, known),
+            bulk=checked.documents >= MANY,
+            download=request.encoder is not None,
         )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -129,7 +133,7 @@ class Importer:
             name=request.name,
             # A corpus that is searchable stays so while documents are added to it.
             state=known.state if known else "indexing",
-            source=self.home.relative(source.location),
+            source=request.origin or self.home.relative(source.location),
             source_format=source.format,
             lens=known.lens if known else registered(lens, store),
             encoder=encoder.spec.to_json(),
@@ -217,7 +221,7 @@ def build_indexes(
     columns = vector_columns([a.key for a in lens.aspects])
     documents = table.count()
     resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
-    table.finish([] if resident or documents < 256 else columns, grace)
+    table.finish([] if resident or documents <= LARGE else columns, grace)
 
 
 def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport | None:

@@ -17,6 +17,8 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange, Relens
 from engine.corpora.relens import preview as preview_documents
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
+from engine.corpora.service_imports import sweep_retrieved
+from engine.corpora.service_notes import sources_of
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import sweep_uploads
 from engine.errors import (
@@ -29,10 +31,11 @@ from engine.errors import (
 from engine.lenses.definitions import SHIPPED, lens_from_fields, lens_from_json, own_lens
 from engine.permissions import leads_only, operator_only
 from engine.types.callbacks import Tell, tell_nobody
-from engine.types.corpora import CorpusContents, CorpusInfo
+from engine.types.corpora import CorpusContents, CorpusInfo, ImportJob
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from engine.types.sources import ServiceQueries
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -104,6 +107,28 @@ class Library(Imports):
     def contents(self, name: str) -> CorpusContents:
         """What is in a corpus, at a glance."""
         return contents_of(self.open(name))
+
+    @leads_only
+    def sources_to_update(self, name: str) -> ServiceQueries:
+        """What the services that a corpus has documents from were asked.
+
+        Raises:
+            UnknownNameError: there is no such corpus.
+            BadInputError: it came from no service.
+        """
+        sources = self.corpus(name).sources
+        if not sources:
+            raise BadInputError(
+                f"The corpus '{name}' came from no service.",
+                "Import its file again, under the same name, to bring what is new in it.",
+            )
+        return ServiceQueries(tuple(source.update for source in sources))
+
+    @leads_only
+    def update(self, name: str, owner: str = "") -> ImportJob:
+        """Bring what is new from the services that a corpus has documents from, in a process of
+        its own; raises as :meth:`sources_to_update` and :meth:`start_from_services`."""
+        return self.start_from_services(name, self.sources_to_update(name), owner=owner)
 
     # -- opening -----------------------------------------------------------------------
 
@@ -247,7 +272,8 @@ class Library(Imports):
 
     @operator_only
     def empty_trash(self) -> None:
-        """Forget deleted corpora, what became of changed ones and old uploads, for good.
+        """Forget deleted corpora, what became of changed ones, old uploads, and what services
+        sent for imports that were left, for good.
 
         Each stays for some time; see :mod:`storage.removal`.
         """
@@ -255,6 +281,7 @@ class Library(Imports):
         self._trash.empty()
         sweep_all(self._home, self._ledger)
         sweep_uploads(self._home, self._sources)
+        sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
@@ -303,6 +330,7 @@ class Library(Imports):
             source=self._home.located(row.source),
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
+            sources=sources_of(path),
         )
 
     def _size(self, path: Path) -> tuple[int, int]:

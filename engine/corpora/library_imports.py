@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.importing import Importer
-from engine.corpora.uploads import save_upload
+from engine.corpora.map_making import map_imported
+from engine.corpora.service_imports import ServiceImport
+from engine.corpora.uploads import save_papers, save_upload
 from engine.errors import BadInputError
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS
 from engine.ingest.apart import Apart, Reading
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import RESEARCH, choose_lens, lens_from_json
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
+from engine.sources.datasets import dataset_names, describe_dataset, name_of
+from engine.sources.services import SERVICES, look_up, read_query
+from engine.sources.zotero import is_local
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.collections import Collection
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Mapped, Preview, Rows
 from engine.types.encoders import Encoder
 from engine.types.lenses import Lens
+from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
+from engine.types.sources import DatasetInfo, Found, NamedDataset, ServiceQueries, ServiceQuery
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -30,11 +39,13 @@ class Imports(ForPerson):
     Attributes:
         jobs: imports that run in processes of their own.
         formats, fields: what can be read, and what columns can be mapped to.
+        services: that documents can be retrieved from.
         encodings, delimiters: what people choose from, with what they call it.
     """
 
     formats = FORMATS
     fields = FIELDS
+    services = SERVICES
     encodings = ENCODINGS
     delimiters = DELIMITERS
 
@@ -102,6 +113,11 @@ class Imports(ForPerson):
         return save_upload(self._home, name, content)
 
     @leads_only
+    def save_papers(self, files: Sequence[tuple[str, bytes]]) -> Path:
+        """Keep several PDFs that came in through the browser, by name and content, as one zip."""
+        return save_papers(self._home, files)
+
+    @leads_only
     def start_import(
         self,
         path: Path,
@@ -127,6 +143,69 @@ class Imports(ForPerson):
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
+    # -- services on the internet ------------------------------------------------------------
+
+    @leads_only
+    def service_query(self, service: str, text: str, limit: int | None = None) -> ServiceQuery:
+        """What is asked of a service, as it is typed; see
+        :func:`engine.sources.services.read_query`."""
+        return read_query(service, text, limit)
+
+    @leads_only
+    def look_up(self, query: ServiceQuery) -> Found:
+        """How much a service has for a query, and the first titles.
+
+        Raises:
+            ServiceError: it does not answer.
+            BadInputError: it cannot be asked this.
+            NotAllowedError: this is for no lead, or for whoever runs SeedLens.
+        """
+        self._check_query(self.person, query)
+        return look_up(query, self._settings, self._home)
+
+    @leads_only
+    def start_from_services(
+        self, name: str, queries: ServiceQueries, lens: Lens | None = None, owner: str = ""
+    ) -> ImportJob:
+        """Import from services in a process of its own; as :meth:`start_import`."""
+        request = ImportRequest(queries, name, lens=lens or self._own_lens_of(name))
+        return self.jobs.start(request, owner)
+
+    # -- data sets of ir_datasets ------------------------------------------------------------
+
+    @leads_only
+    def datasets(self) -> tuple[str, ...]:
+        """The names of all data sets; BadInputError where ``ir_datasets`` is not installed."""
+        return dataset_names(self._home)
+
+    @leads_only
+    def describe_dataset(self, name: str) -> DatasetInfo:
+        """What a data set brings; nothing is downloaded.
+
+        Raises:
+            UnknownNameError: there is no such data set.
+            BadInputError: it has no documents, or ``ir_datasets`` is not installed.
+        """
+        return describe_dataset(self._home, name)
+
+    @leads_only
+    def start_dataset(
+        self, name: str, dataset: str, lens: Lens | None = None, owner: str = ""
+    ) -> ImportJob:
+        """Download and import a data set in a process of its own; as :meth:`start_import`."""
+        source = NamedDataset(dataset)
+        request = ImportRequest(source, name, lens=lens or self._own_lens_of(name))
+        return self.jobs.start(request, owner)
+
+    def source_name(self, source: str) -> str:
+        """What people call the source of a corpus or of an import: a file that was uploaded by
+        its name, a data set as ``ir:beir/scifact``, all else as it is stored."""
+        path = Path(source)
+        if self._home.uploads.resolve() not in path.parents:
+            return source
+        dataset = name_of(path)
+        return str(NamedDataset(dataset)) if dataset else f"{path.name} (uploaded)"
+
     @leads_only
     def start_demo(self) -> ImportJob:
         """Index the demo corpus in a process of its own."""
@@ -143,9 +222,29 @@ class Imports(ForPerson):
         on_progress: Tell = tell_nobody,
         cancelled: Ask = never,
     ) -> ImportReport:
-        """See :meth:`engine.corpora.importing.Importer.run`."""
-        importer = Importer(self._home, self._ledger, self._settings, self._load)
-        return importer.run(request, on_progress, cancelled)
+        """See :meth:`engine.corpora.importing.Importer.run` and, for services,
+        :class:`engine.corpora.service_imports.ServiceImport`.
+
+        Once the corpus can be searched, its map is made; see
+        :class:`engine.corpora.map_making.MapMaker`.
+        """
+        report = self._imported(request, on_progress, cancelled)
+        row = self._ledger.listed_corpus(request.name)
+        if report.cancelled or row is None or not self._settings.maps:
+            return report
+        problem = map_imported(self._home, row, on_progress, cancelled)
+        return replace(report, warnings=(*report.warnings, problem)) if problem else report
+
+    def _imported(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
+        run = Importer(self._home, self._ledger, self._settings, self._load).run
+        services = ServiceImport(self._home, self._ledger, self._settings, run)
+        if isinstance(request.source, ServiceQueries):
+            return services.import_all(request, request.source.queries, on_progress, cancelled)
+        if isinstance(request.source, NamedDataset):
+            return services.import_dataset(request, request.source.name, on_progress, cancelled)
+        if request.repairs.fill_abstracts:
+            return services.import_filled(request, on_progress, cancelled)
+        return run(request, on_progress, cancelled)
 
     @operator_only
     def import_here(
@@ -223,10 +322,26 @@ class Imports(ForPerson):
 
     def _check_import(self, person: Person, request: ImportRequest) -> None:
         check_lead(person)
-        if isinstance(request.source, Path):
+        _check_repairs(person, request.repairs)
+        if isinstance(request.source, ServiceQueries):
+            for query in request.source.queries:
+                self._check_query(person, query)
+        elif isinstance(request.source, NamedDataset):
+            self._check_dataset(person, request.source.name)
+        elif isinstance(request.source, Path):
             self._importable(person, request.source)
         else:
             check_operator(person)  # rows in memory are a program's
+
+    def _check_query(self, person: Person, query: ServiceQuery) -> None:
+        if is_local(query):
+            check_operator(person)  # it is the library of whoever runs SeedLens
+
+    def _check_dataset(self, person: Person, name: str) -> None:
+        """Data sets beyond ``DATASET_DOCUMENTS`` could fill the server's disk."""
+        documents = describe_dataset(self._home, name).documents
+        if documents is None or documents > DATASET_DOCUMENTS:
+            check_operator(person)
 
     def _importable(self, person: Person, path: Path) -> Path:
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
@@ -236,10 +351,17 @@ class Imports(ForPerson):
         self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
     ) -> Reading:
         most = self._settings.max_document_chars
+        _check_repairs(self.person, repairs)
         return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
 
-    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
+    def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
         # Imported here: torch and its friends take seconds, and most commands need none.
         from engine.encode.loaders import load_encoder
 
-        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
+        threads = self._settings.threads
+        return load_encoder(source, threads=threads, bulk=bulk, download=download)
+
+
+def _check_repairs(person: Person, repairs: Repairs) -> None:
+    if repairs.abstracts:
+        check_operator(person)  # a path of this machine, which the import itself sets

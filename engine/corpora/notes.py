@@ -9,6 +9,7 @@ from datetime import datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
 from engine.lenses.definitions import lens_from_json
+from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
 from storage.home import Home
 from storage.ledger import Ledger
@@ -74,7 +75,10 @@ def _noted(home: Home, name: str) -> CorpusRow | None:
             row = json.loads((folder / _FILE).read_text(encoding="utf-8"))
             times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
             lens = registered(lens_from_json(row["lens"]), folder)
+            EncoderSpec.from_json(row["encoder"])
             return CorpusRow(**row | times | {"name": name, "lens": lens})
-        except (OSError, ValueError, KeyError, TypeError):
+        except (
+            OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+        ):  # fmt: skip
             continue
     return None

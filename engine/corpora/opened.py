@@ -6,16 +6,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
 from engine.corpora.contracts import (
     DEPTH,
+    LARGE,
     RankedDocuments,
     Request,
     Rows,
@@ -27,17 +28,18 @@ from engine.corpora.contracts import (
     VectorPart,
 )
 from engine.corpora.corpus_words import CorpusWords
+from engine.corpora.facet_index import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
 from engine.corpora.schema import (
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
     condition,
-    field_values,
     matrix,
     to_document,
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
+from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
 from engine.corpora.surroundings import PassageSample
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
@@ -45,10 +47,10 @@ from engine.numeric import FloatArray, distinct
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document
 from engine.types.encoders import EncoderSpec
+from engine.types.facets import is_derived
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.searches import Filter
-from storage.records import Condition
 from storage.vectors import DocumentTable
 
 Value = TypeVar("Value")
@@ -58,13 +60,20 @@ MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
-NEAREST_READ = 2 * DEPTH
-"""Documents that the vector index is asked for: 20 or 2,000 take the same time, and a search
-asks for the nearest ones of a vector with several limits."""
+NEAREST_READ = DEPTH
+"""Documents that the vector index is asked for, at least; they are scored exactly then. A
+compressed index has the exact first 60 among them, and 95 % of the first 500; those of an aspect,
+which are compared beside what the document says as a whole, to 99.9 %."""
 NEAREST = 20
 """Documents whose mean tells which of a seed's sentences are close to all that is close to it."""
-EXACT_BELOW = 20_000
-"""Scopes up to this many documents are scored exactly even when the corpus is not resident."""
+EXACT_BELOW = 2_000
+"""Scopes up to this many documents are scored exactly even when the corpus is not resident: to
+read them takes no longer than to ask the index, and to read what it finds."""
+OUTSIDE = 1.3
+"""Of a larger scope the index is asked for as many more as lie outside, and this much more."""
+AMONG_BELOW, MORE = 20_000, 3
+"""Up to this many documents are named to the index instead where that is quicker: a document that
+is named takes three times as long as one that is found."""
 
 
 class Recent(Generic[Value]):
@@ -108,7 +117,9 @@ class OpenCorpus:
             the folder, the version and what was drawn when the documents were first written.
             It changes with everything that is written, with a change of the lens (whose
             versions may be numbered alike), and when a corpus takes the name of a deleted one.
-
+        doc_ids: of all documents, in stored order: a document's place there is its row.
+        row_of: the row of each document.
+        years: (n,) int32 of each document; -1 for none.
         resident_bytes: memory that its document and aspect vectors take, once they are read, and
             what else :meth:`make_room` let in.
 
@@ -128,20 +139,10 @@ class OpenCorpus:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
         self.version = table.version
         self.identity = f"{table.path.name}@{table.version}" + (f"-{table.made}" * bool(table.made))
-        ids: list[str] = []
-        self.titles: list[str] = []
-        years: list[int | None] = []
-        for batch in table.columns(["doc_id", "title", "year"]):
-            ids += batch["doc_id"].to_pylist()
-            self.titles += batch["title"].to_pylist()
-            years += batch["year"].to_pylist()
-        table.remember_addresses()
-        self.doc_ids = ids
-        self.years = years
-        self.row_of = {doc_id: row for row, doc_id in enumerate(ids)}
-        self._tie_order = (
-            np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
-        )
+        self.doc_ids = StoredTexts.read(table, "doc_id")
+        self.row_of = RowOf(self.doc_ids)
+        self.years = _read_years(table)
+        table.stay()
         self._documents: Recent[Document] = Recent(MOST_DOCUMENTS)
         self._seeds: Recent[Seed] = Recent(MOST_SEEDS)
         self._fact_index: FactIndex | None = None
@@ -149,13 +150,14 @@ class OpenCorpus:
         self._resident: dict[str, FloatArray] = {}
         self._products: dict[tuple[str, bytes], FloatArray] = {}
         self._memory: dict[str, dict[int, float]] = {}
-        self._words = CorpusWords(table, self.row_of, self.titles)
-        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        nearest = partial(_read_nearest, table, self.row_of)
-        self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(nearest)
+        # Not over methods of ours: a cycle would keep what is cached in memory after closing.
+        self._titles = lru_cache(maxsize=1)(partial(StoredTexts.read, table, "title"))
+        self._words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
+        self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
         self._lock = Lock()
-        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
-        needed = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects))
+        self.facet_index = FacetIndex(name, table, lens, self.years)
+        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf, self.row_of)
+        needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
         self.resident_bytes = self._own_bytes = needed if self.resident else 0
         self._limit_bytes = resident_bytes
@@ -171,6 +173,11 @@ class OpenCorpus:
         return len(self.doc_ids)
 
     @property
+    def titles(self) -> StoredTexts:
+        """Of all documents, in stored order; read on first use."""
+        return self._titles()
+
+    @property
     def aspects(self) -> Sequence[str]:
         return [aspect.key for aspect in self.lens.aspects]
 
@@ -178,7 +185,7 @@ class OpenCorpus:
 
     def rows(self, doc_ids: Sequence[str]) -> Rows:
         """The rows of stored documents, as systems name them."""
-        return np.fromiter(map(self.row_of.__getitem__, doc_ids), np.intp, len(doc_ids))
+        return np.fromiter((self.row_of[doc_id] for doc_id in doc_ids), np.intp, len(doc_ids))
 
     def document(self, doc_id: str) -> Document:
         """One stored document, or UnknownNameError."""
@@ -200,8 +207,13 @@ class OpenCorpus:
         """Stored documents in the order asked for."""
         return self._documents.get(doc_ids, self._read_documents)
 
+    def _read(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """Ids and columns of stored documents in the order asked for, each once; of no others."""
+        known = (self.row_of.get(doc_id, -1) for doc_id in dict.fromkeys(doc_ids))
+        return self.table.take([row for row in known if row >= 0], ["doc_id", *columns])
+
     def _read_documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
-        rows = self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
+        rows = self._read(doc_ids, TEXT_COLUMNS).to_pylist()
         return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
@@ -211,8 +223,8 @@ class OpenCorpus:
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
         # Their tokens were read a moment ago where the documents were ranked by them.
         more = [] if self._passages.has_tokens(doc_ids) else TOKEN_COLUMNS
-        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
-        found = self._passages.tokens(doc_ids, rows if more else None)
+        rows = self._read(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
+        found = self._passages.tokens(rows["doc_id"].to_pylist(), rows if more else None)
         seeds = to_seeds(rows, {row.doc_id: row for row in found}, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
@@ -241,7 +253,7 @@ class OpenCorpus:
     @cached_property
     def _sample(self) -> PassageSample:
         dimension, aspects = self.spec.dimension, len(self.lens.aspects)
-        return PassageSample.read(self.table, self.doc_ids, dimension, aspects)
+        return PassageSample.read(self.table, len(self), dimension, aspects)
 
     def _centroid(self, seed: Seed) -> FloatArray:
         """The mean vector (d,) of the documents nearest to a seed, itself left out."""
@@ -252,7 +264,8 @@ class OpenCorpus:
             near = near[near != self.row_of.get(own, -1)]
             vectors = self._matrix("vector")[near[:NEAREST]]
         else:
-            near = self._nearest("vector", seed.vector.tobytes(), NEAREST_READ, ())[: NEAREST + 1]
+            near = self._nearest("vector", seed.vector.tobytes(), NEAREST_READ, None)
+            near = self._best(near, VectorPart("vector", seed.vector, 1.0), NEAREST + 1)
             near = near[near != self.row_of.get(own, -1)]
             vectors = self.vectors(near[:NEAREST], ["vector"])["vector"]
         empty = np.zeros((1, self.spec.dimension), dtype=np.float32)
@@ -268,35 +281,21 @@ class OpenCorpus:
         pool: Sequence[str] | None = None,
     ) -> Scope:
         """Documents that meet every filter, are in the pool if one is given, and not the seed."""
-        conditions = tuple(self._condition(f) for f in filters)
-        allowed = np.ones(len(self), dtype=np.bool_)
-        if conditions:
-            allowed[:] = False
-            rows = [self.row_of[i] for i in self.table.matching(conditions) if i in self.row_of]
-            allowed[rows] = True
+        allowed = self.facet_index.mask(filters)
+        conditions = tuple(condition(f) for f in filters if not is_derived(f.field))
         if pool is not None:
             members = np.zeros(len(self), dtype=np.bool_)
             members[[self.row_of[i] for i in pool if i in self.row_of]] = True
             allowed &= members
         if without is not None and without in self.row_of:
             allowed[self.row_of[without]] = False
-        return Scope(allowed, conditions, None if pool is None else frozenset(pool))
+        members_of = None if pool is None else frozenset(pool)
+        return Scope(allowed, conditions, members_of, any(is_derived(f.field) for f in filters))
 
-    @cached_property
+    @property
     def fields(self) -> Mapping[str, FieldValues]:
-        """What the documents have in each field that filters can name, ``year`` first."""
-        facets = chain.from_iterable(
-            batch["facets"].to_pylist() for batch in self.table.columns(["facets"])
-        )
-        return field_values(facets, self.years)
-
-    def _condition(self, filter_: Filter) -> Condition:
-        if filter_.field not in self.fields:
-            raise UnknownNameError(
-                f"There is no field '{filter_.field}' in corpus '{self.name}'.",
-                f"Its fields are: {', '.join(self.fields)}.",
-            )
-        return condition(filter_)
+        """What the documents have in each stored field that filters can name, ``year`` first."""
+        return self.facet_index.fields
 
     # -- scoring: see :class:`engine.corpora.contracts.Corpus` -----------------------------
 
@@ -305,7 +304,7 @@ class OpenCorpus:
             floor = np.partition(scores, len(rows) - depth)[len(rows) - depth]
             best = scores >= floor
             rows, scores = rows[best], scores[best]
-        order = np.lexsort((self._tie_order[rows], -scores))[:depth]
+        order = np.lexsort((self.row_of.rank[rows], -scores))[:depth]
         return RankedDocuments(self.doc_ids, rows[order], scores[order])
 
     def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
@@ -315,34 +314,53 @@ class OpenCorpus:
             rows = np.flatnonzero(scope.allowed)
             scores = np.asarray(every, dtype=np.float32)[rows]
         else:
-            if scope.size <= EXACT_BELOW:
-                rows = np.flatnonzero(scope.allowed)
-            else:
-                rows = self.candidates(parts, request, max(2 * request.depth, 1000))
+            rows = distinct([self._near(part, request) for part in parts])
             cosines = self.cosines(rows, [(p.column, p.vector) for p in parts])
             scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
         return self.ranked(rows, scores, request.depth)
 
     def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
-        scope = request.scope
-        nearest = []
-        for part in parts:
-            if self.resident or scope.size <= EXACT_BELOW:
-                nearest.append(self.by_vectors([part], replace(request, depth=each)).rows)
-            else:
-                most = max(each, NEAREST_READ)
-                vector = part.vector.tobytes()
-                rows = self._nearest(part.column, vector, most, scope.conditions)[:each]
-                nearest.append(rows[scope.allowed[rows]])
-        return distinct(nearest)
+        if self.resident:
+            alone = [self.by_vectors([part], replace(request, depth=each)).rows for part in parts]
+        else:
+            alone = [self._best(self._near(part, request), part, each) for part in parts]
+        return distinct(alone)
+
+    def _best(self, rows: Rows, part: VectorPart, most: int) -> Rows:
+        """Those of ``rows`` that a part scores highest, exactly."""
+        scores = self.cosines(rows, [(part.column, part.vector)])[:, 0]
+        return self.ranked(rows, scores, most).rows
+
+    def _near(self, part: VectorPart, request: Request) -> Rows:
+        """Rows in scope among which those lie that a part scores highest.
+
+        All where they are few; else those nearest to its vector, through the index. An aspect is
+        searched by its own vectors, and scored beside its document's.
+        """
+        scope, size = request.scope, request.scope.size
+        if not size or size <= EXACT_BELOW:
+            return np.flatnonzero(scope.allowed)
+        vector, wanted = part.vector.tobytes(), max(request.depth, NEAREST_READ)
+        is_whole = size + 1 >= len(self)  # but for the seed
+        asked = wanted if is_whole else int(OUTSIDE * wanted * len(self) / size)
+        # What is near may lie outside more often than chance has it.
+        while size > AMONG_BELOW or asked <= MORE * size:
+            rows = self._nearest(part.column, vector, min(asked, len(self)), None)
+            inside = rows[scope.allowed[rows]][:wanted]
+            if is_whole or len(inside) == min(wanted, size) or asked >= len(self):
+                return inside
+            asked *= 8
+        among = np.flatnonzero(scope.allowed).tobytes()
+        return self._nearest(part.column, vector, wanted, among)
 
     def by_words(self, text: str, request: Request) -> RankedDocuments:
         scope = request.scope
         if not text.strip():
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
-        # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-        limit = len(self) if scope.pool is not None else request.depth + 1
-        rows, scores = self.table.full_text(text, limit, scope.conditions)
+        text, among = self._asked(text, scope)
+        # Those in scope may stand far down the corpus: ask for all, then keep them.
+        limit = len(self) if scope.is_part and among is None else request.depth + 1
+        rows, scores = self.table.full_text(text, limit, scope.conditions, among)
         allowed = scope.allowed[rows]
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
@@ -355,18 +373,27 @@ class OpenCorpus:
         return self.ranked(rows, scores[rows], request.depth)
 
     def word_scores(self, text: str, rows: Rows, request: Request) -> FloatArray:
-        return self._words.scores(text, rows, request.scope)
+        text, among = self._asked(text, request.scope)
+        return self._words.scores(text, rows, request.scope, among)
+
+    def _asked(self, text: str, scope: Scope) -> tuple[str, Rows | None]:
+        """What the full text of a large corpus is asked for: the rarest words, and a scope of
+        few documents by their rows instead of by a filter that is tried on all."""
+        if len(self) <= LARGE:
+            return text, None
+        few = scope.size <= EXACT_BELOW
+        return self._words.rarest(text), np.flatnonzero(scope.allowed) if few else None
 
     def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
         if self.resident:
             return {column: self._matrix(column)[rows] for column in columns}
-        return self._vectors_of(self._ids(rows), columns)
+        return self._vectors_of(rows, columns)
 
     def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
         known = [self._every_cosine(VectorPart(*part, 1.0)) for part in parts]
         new = rows[np.isnan([cosines[rows] for cosines in known]).any(axis=0)]
         if len(new):
-            vectors = self._vectors_of(self._ids(new), [column for column, _ in parts])
+            vectors = self._vectors_of(new, [column for column, _ in parts])
             for cosines, (column, vector) in zip(known, parts, strict=True):
                 cosines[new] = vectors[column] @ vector
         return np.stack([cosines[rows] for cosines in known], axis=1)
@@ -387,11 +414,11 @@ class OpenCorpus:
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""
-        rows = self.table.rows(doc_ids, facts_to_read(self.table)).to_pylist()
+        rows = self._read(doc_ids, facts_to_read(self.table)).to_pylist()
         return {row["doc_id"]: facts_of(row) for row in rows}
 
     def _ids(self, rows: Rows) -> list[str]:
-        return [self.doc_ids[row] for row in rows.tolist()]
+        return self.doc_ids.at(rows)
 
     def _every_cosine(self, part: VectorPart) -> FloatArray:
         """Cosines (n,) of all documents, those of the latest searches are kept; where vectors
@@ -422,22 +449,26 @@ class OpenCorpus:
             self._resident[column] = read
         return self._resident[column]
 
-    def _vectors_of(self, doc_ids: Sequence[str], columns: Sequence[str]) -> dict[str, FloatArray]:
-        """Like :meth:`_matrix` for stored documents only, read now."""
-        rows = self.table.rows(doc_ids, list(dict.fromkeys(["vector", *columns])))
-        read = {c: matrix(rows[c].combine_chunks(), self.spec.dimension) for c in columns}
-        whole = matrix(rows["vector"].combine_chunks(), self.spec.dimension)
+    def _vectors_of(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
+        """Like :meth:`_matrix` for these documents only, read now."""
+        stored = self.table.take(rows, list(dict.fromkeys(["vector", *columns])))
+        read = {c: matrix(stored[c].combine_chunks(), self.spec.dimension) for c in columns}
+        whole = matrix(stored["vector"].combine_chunks(), self.spec.dimension)
         return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
 
 
+def _read_years(table: DocumentTable) -> NDArray[np.int32]:
+    parts = [batch["year"].fill_null(-1).to_numpy() for batch in table.columns(["year"], MANY)]
+    return np.concatenate([np.zeros(0, dtype=np.int32), *parts]).astype(np.int32)
+
+
 def _read_nearest(
-    table: DocumentTable,
-    row_of: Mapping[str, int],
-    column: str,
-    vector: bytes,
-    limit: int,
-    conditions: tuple[Condition, ...],
+    table: DocumentTable, column: str, vector: bytes, limit: int, among: bytes | None
 ) -> Rows:
-    """The rows nearest to a float32 vector through the vector index, best first."""
-    doc_ids = table.nearest(column, np.frombuffer(vector, np.float32), limit, conditions)
-    return np.array([row_of[doc_id] for doc_id in doc_ids if doc_id in row_of], dtype=np.intp)
+    """The rows nearest to a float32 vector through the vector index, best first.
+
+    Args:
+        among: rows to find them among; None for all.
+    """
+    within = None if among is None else np.frombuffer(among, np.intp)
+    return table.nearest_rows(column, np.frombuffer(vector, np.float32), limit, within)

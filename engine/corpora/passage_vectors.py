@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from weakref import WeakSet
 
@@ -39,6 +39,7 @@ class Passages:
     Args:
         aspects: how many aspects the lens has.
         idf: what the tokens of a text weigh, see ``CorpusWords.idf``.
+        row_of: the row of each document that is stored.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class Passages:
         spec: EncoderSpec,
         aspects: int,
         idf: Callable[[str, TokenSpans], FloatArray],
+        row_of: Mapping[str, int],
     ) -> None:
-        self._table = table
+        self._table, self._row_of = table, row_of
         self._dimension, self._token_dimension = spec.dimension, spec.token_dimension
         self._aspects, self._idf = aspects, idf
         self._kept: OrderedDict[str, TokenRows] = OrderedDict()
@@ -75,7 +77,7 @@ class Passages:
                 self._kept.move_to_end(doc_id)
         missing = [i for i in doc_ids if i not in found]
         if missing:
-            rows = self._table.of(missing, ["doc_id", *TOKEN_COLUMNS]) if rows is None else rows
+            rows = self._stored(missing, TOKEN_COLUMNS) if rows is None else rows
             read = self._read(rows)
             found.update({row.doc_id: row for row in read})
             self._keep(read)
@@ -83,9 +85,13 @@ class Passages:
 
     def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
         """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
-        rows = self._table.rows(doc_ids, ["sentence_vectors"])
+        rows = self._stored(doc_ids, ["sentence_vectors"])
         vectors = rows_of(rows["sentence_vectors"], self._dimension)
         return [found.astype(np.float32, copy=False) for found in vectors]
+
+    def _stored(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        rows = [self._row_of[doc_id] for doc_id in doc_ids if doc_id in self._row_of]
+        return self._table.take(rows, ["doc_id", *columns])
 
     def _keep(self, rows: Sequence[TokenRows]) -> None:
         with _LOCK:

@@ -25,6 +25,7 @@ from engine.corpora.indexing import (
 from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
+from engine.corpora.service_notes import carry_sources
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -76,6 +77,7 @@ class LensChange:
             tell(Progress("finishing", documents, documents, 0.0))
             build_indexes(table, row, lens, self.settings, timedelta(0))
             carry_scenarios(before, after)
+            carry_sources(before, after)
         except BaseException:
             Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
             raise

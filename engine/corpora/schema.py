@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from engine.corpora.contracts import Seed, TokenRows
 from engine.errors import BadInputError
 from engine.numeric import FloatArray, widened
-from engine.types.corpora import FieldValues
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
+from engine.types.facets import YEAR
 from engine.types.lenses import Lens
 from engine.types.searches import Filter
 from storage.records import Condition
@@ -37,41 +36,9 @@ def vector_columns(aspects: Sequence[str]) -> list[str]:
     return ["vector", *map(aspect_column, aspects)]
 
 
-YEAR = "year"
-"""The one field that has an order; it has a column of its own."""
-
-
 def facet(name: str, value: object) -> str:
     """How ``field = value`` stands in the ``facets`` column."""
     return f"{FACET_MARK}{name}={value}{FACET_MARK}"
-
-
-def field_values(facets: Iterable[str], years: Sequence[int | None]) -> dict[str, FieldValues]:
-    """What the documents of a corpus have in each field, ``year`` first, the others by name.
-
-    Args:
-        facets: of each document, as stored.
-        years: of each document.
-    """
-    pairs: Counter[str] = Counter()
-    having: Counter[str] = Counter()
-    for text in facets:
-        found = set(text.split(FACET_MARK)) - {""}
-        pairs.update(found)
-        having.update({pair.partition("=")[0] for pair in found})
-    counts: dict[str, Counter[str]] = {name: Counter() for name in (YEAR, *sorted(having))}
-    for pair, count in pairs.items():
-        name, _, value = pair.partition("=")
-        counts[name][value] = count
-    counts[YEAR] = Counter(str(year) for year in years if year is not None)
-    having[YEAR] = counts[YEAR].total()
-    return {
-        name: FieldValues(
-            dict(sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))),
-            without=len(years) - having[name],
-        )
-        for name, values in counts.items()
-    }
 
 
 def condition(filter_: Filter) -> Condition:

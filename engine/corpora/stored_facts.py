@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.facts import VERSION, find_facts
 from engine.types.documents import Span
@@ -146,6 +147,21 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     if resolved:
         seconds = time.perf_counter() - started
         log.info("Resolved facts of %d documents anew in %.1f s.", resolved, seconds)
+
+
+def fact_arrays(table: DocumentTable) -> Iterator[pa.ListArray]:
+    """The facts of all documents as lists of :data:`FACT_TYPE`, in stored order, batch by batch.
+
+    As :func:`all_facts`, without an object for each: stored facts stay arrays.
+    """
+    names = facts_to_read(table)
+    versions = [b["facts_version"] for b in table.columns(names[-1:])] if len(names) > 2 else []
+    if versions and all(pc.all(pc.equal(v, VERSION)).as_py() for v in versions):
+        yield from (batch["facts"] for batch in table.columns(["facts"]))
+        return
+    for batch in table.columns(names):
+        found = [[_to_row(fact) for fact in facts_of(row)] for row in batch.to_pylist()]
+        yield pa.array(found, _FACTS)
 
 
 def _to_row(fact: Fact) -> dict[str, Any]:

@@ -30,14 +30,14 @@ def is_synthetic(info: CorpusInfo) -> bool:
 
 def contents_of(corpus: OpenCorpus) -> CorpusContents:
     """First titles, years, and how the sentences spread over the aspects."""
-    years = [year for year in corpus.years if year is not None]
+    years = corpus.years[corpus.years >= 0]
     # Spread evenly: the documents of one source, or of one year, often stand together.
     step = max(1, -(-len(corpus) // SAMPLE))
     sampled = corpus.documents(corpus.doc_ids[::step])
     roles = [sentence.role for document in sampled for sentence in document.sentences]
     return CorpusContents(
         titles=tuple(corpus.titles[:TITLES]),
-        years=(min(years), max(years)) if years else None,
+        years=(int(years.min()), int(years.max())) if len(years) else None,
         undated=len(corpus) - len(years),
         shares=tuple(
             (aspect, roles.count(i) / len(roles) if roles else 0.0)

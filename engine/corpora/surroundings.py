@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +33,10 @@ class PassageSample:
     starts: NDArray[np.intp]
 
     @classmethod
-    def read(
-        cls, table: DocumentTable, doc_ids: Sequence[str], dimension: int, aspects: int
-    ) -> PassageSample:
-        """Read it from a corpus with these documents."""
-        step = max(1, -(-len(doc_ids) // SAMPLE))
-        rows = table.rows(doc_ids[::step], ["vector", "sentence_vectors", "roles"])
+    def read(cls, table: DocumentTable, count: int, dimension: int, aspects: int) -> PassageSample:
+        """Read it from a corpus of ``count`` documents."""
+        step = max(1, -(-count // SAMPLE))
+        rows = table.take(range(0, count, step), ["vector", "sentence_vectors", "roles"])
         vectors, sentences, roles = (
             rows[name].combine_chunks() for name in ("vector", "sentence_vectors", "roles")
         )

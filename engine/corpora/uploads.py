@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
-from collections.abc import Callable, Collection
+import zipfile
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -56,6 +58,25 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
                 f"Free some space in {home.uploads}, or give the path of the file instead.",
             ) from error
     return path
+
+
+def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
+    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies.
+
+    The same files in the same order make the same zip. Raises as :func:`save_upload`.
+    """
+    packed = io.BytesIO()
+    names: set[str] = set()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files:
+            stem, ending = os.path.splitext(safe_name(name))  # noqa: PTH122 - a name, not a path
+            free, number = stem, 1
+            while free.casefold() in names:
+                number += 1
+                free = f"{stem}-{number}"
+            names.add(free.casefold())
+            archive.writestr(zipfile.ZipInfo(f"{free}{ending}"), content)
+    return save_upload(home, "papers.zip", packed.getvalue())
 
 
 def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numpy as np
 import torch
@@ -35,20 +36,25 @@ PROJECTION = ASSETS / "models" / "projection.npy"
 TOKEN_DIMENSION = 128
 
 
-def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False) -> OnePassEncoder:
+def load_encoder(
+    source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False, download: bool = True
+) -> OnePassEncoder:
     """Load a model once per process.
 
     Args:
         source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``
             (see :mod:`engine.encode.presets`); else the folder or hub name of a
             sentence-transformers or PyLate model. What is named by key or hub name may be
-            downloaded: only a person names one.
+            downloaded.
         threads: CPU threads; 0 for all cores.
         bulk: for indexing: worth some seconds of preparation to be faster per document.
+        download: a person named it just now; else see :func:`check_here`.
 
     Raises:
         ModelMissingError: it is not installed, not found, or not what it should be.
     """
+    if not download:
+        check_here(source)
     torch.set_num_threads(threads or os.cpu_count() or 1)
     preset = resolve(source).preset
     if preset is not None and preset.kind == "decoder":
@@ -64,11 +70,24 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
     try:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError,
+        UnpicklingError,
+    ) as error:  # fmt: skip
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)
         ) from error
+
+
+def load_embedded() -> LoadedModel:
+    """The embedded model in parts that nobody else has, so that they may be changed.
+
+    Raises:
+        ModelMissingError: it is not installed, or not what was published.
+    """
+    _quieten()
+    return load_model(locate(EMBEDDED)[0], _EMBEDDED)
 
 
 def _parts(source: str, model: LoadedModel, published: str, *, bulk: bool) -> ModelParts:
@@ -80,7 +99,7 @@ def _parts(source: str, model: LoadedModel, published: str, *, bulk: bool) -> Mo
     query = model.query_network
     return ModelParts(
         tokenizer=model.tokenizer,
-        backend=choose_backend(model.network, bulk=bulk, large=model.decoder),
+        backend=choose_backend(model.network, bulk=bulk, large=model.decoder, int8=bool(published)),
         pooling=model.pooling,
         project=project,
         head=head,
@@ -112,6 +131,33 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
     if matrix.ndim != 2 or len(matrix) != model.width:
         raise ValueError(f"its {DIRECTIONS} is no matrix of {model.width} rows")
     return lambda states: unit(states @ matrix)
+
+
+def check_here(source: str) -> None:
+    """Refuse a model of the hub that was never downloaded to this machine: which one a corpus
+    names says its home, which may be somebody's backup.
+
+    Raises:
+        ModelMissingError: its files would have to be downloaded.
+    """
+    name = resolve(source).location
+    if name == EMBEDDED or Path(name).expanduser().is_dir():
+        return
+    from huggingface_hub import try_to_load_from_cache
+
+    # Of a name without an owner, sentence-transformers makes one of its own models.
+    names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
+    files = ("modules.json", "config.json")
+    try:
+        here = any(isinstance(try_to_load_from_cache(n, f), str) for n in names for f in files)
+    except ValueError:
+        return  # no name that the hub has: loading it says so
+    if not here:
+        raise ModelMissingError(
+            f"The model '{source}' is not on this machine. It is not downloaded because a corpus "
+            "names it.",
+            f"If you trust the model, download it with: hf download {name}",
+        )
 
 
 def _remedy(preset: Preset | None, folder: str) -> str:

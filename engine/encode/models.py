@@ -19,6 +19,10 @@ _INSTRUCT = re.compile(r"Instruct: .*?(?=\n)")
 """The fixed instruction in the query prompt of models that take another in its place."""
 
 
+_MODULE = re.compile(
+    r"(sentence_transformers|pylate)\.[\w.]*\b(Transformer|Pooling|Dense|Normalize|LayerNorm|Dropout)"
+)
+_ACTIVATION = re.compile(r"(torch\.nn\.modules|transformers\.activations)\.(\w+\.)?[A-Z]\w*")
 DIRECTIONS = "projection.npy"
 """A (width, p) matrix beside a model that was trained from one with fitted directions."""
 
@@ -61,6 +65,8 @@ def load_model(location: str, preset: Preset | None) -> LoadedModel:
         OSError, ValueError, KeyError, ImportError, RuntimeError: it is not there, or not
             what it should be.
     """
+    if preset is None or preset.kind == "pylate":
+        check_modules(location)
     if preset is None:
         return _pylate(location, None) if is_pylate(location) else _own(location)
     if preset.kind == "pylate":
@@ -100,6 +106,25 @@ def apply_modules(modules: tuple[torch.nn.Module, ...], key: str, rows: FloatArr
     return out
 
 
+def check_modules(location: str) -> None:
+    """Refuse a model that names other code than its libraries' own: they would run it, also from
+    the folder itself. Which model a corpus needs says its home, which may be somebody's backup.
+
+    Raises:
+        OSError: it is not there.
+        ValueError: it names such code.
+    """
+    for module in _json(location, "modules.json") or []:
+        kind = str(module["type"])
+        if not _MODULE.fullmatch(kind):
+            raise ValueError(f"it names code of its own, '{kind}', which is never run")
+        activation = "activation_function"
+        if kind.endswith("Dense"):
+            named = _json(location, str(Path(str(module["path"])) / "config.json")).get(activation)
+            if named is not None and not _ACTIVATION.fullmatch(str(named)):
+                raise ValueError(f"it names code of its own, '{named}', which is never run")
+
+
 def is_pylate(location: str) -> bool:
     """True for late-interaction models: saved by PyLate, or Stanford's ColBERT."""
     own = _json(location, "config_sentence_transformers.json")
@@ -109,14 +134,13 @@ def is_pylate(location: str) -> bool:
     return bool(architectures[0] == "HF_ColBERT")
 
 
-def _json(location: str, name: str) -> dict[str, Any]:
+def _json(location: str, name: str) -> Any:
     from sentence_transformers.util import load_file_path
 
     path = load_file_path(location, name, local_files_only=Path(location).is_dir())
     if path is None:
         return {}
-    content: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
-    return content
+    return json.loads(Path(path).read_text("utf-8"))
 
 
 def _describe(module: torch.nn.Module) -> list[str]:

@@ -31,7 +31,7 @@ from storage.records import EvaluationRow, RunRow
 
 FITTED = (
     *("aspect/weights.json", "roles/classifier.json"),
-    *("wordings/reader.json", "wordings/kinds.npz", "wordings/glossary.txt"),
+    *("wordings/reader.npz", "wordings/glossary.txt"),
 )
 """Assets that rankings are made by: how signals are weighed, pasted text sorted, wordings read."""
 _LATER = ("rerank", "depth", "model")

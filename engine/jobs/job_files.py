@@ -16,6 +16,7 @@ from typing import Any
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from engine.types.lenses import Lens
 from engine.types.repairs import Repairs
+from engine.types.sources import NamedDataset, ServiceQueries
 from storage.files import write_whole
 from storage.home import Home
 
@@ -31,9 +32,14 @@ log = logging.getLogger("seedlens.jobs")
 def write_job(path: Path, job: ImportJob) -> None:
     """Replace the file at once: a reader finds the old state or the new one, never half of it."""
     request: ImportRequest = job.request
+    source = request.source
+    asked = source.queries if isinstance(source, ServiceQueries) else ()
+    dataset = source.name if isinstance(source, NamedDataset) else ""
     data = {name: getattr(job, name) for name in (*_PLAIN, "pid_started")} | {
         "corpus": request.name,
-        "path": _home_of(path).relative(str(request.source)),
+        "path": "" if asked or dataset else _home_of(path).relative(str(source)),
+        "queries": [asdict(query) for query in asked],
+        "dataset": dataset,
         "source_format": request.source_format,
         "mapping": dict(request.mapping or {}),
         "encoder": request.encoder,
@@ -99,7 +105,7 @@ def _job(data: Mapping[str, Any], home: Home) -> ImportJob:
         **{"owner": "", **{name: data[name] for name in _PLAIN if name in data}},
         pid_started=data["pid_started"],
         request=ImportRequest(
-            Path(home.located(data["path"])),
+            _source(data, home),
             data["corpus"],
             data["source_format"],
             data["mapping"],
@@ -111,6 +117,14 @@ def _job(data: Mapping[str, Any], home: Home) -> ImportJob:
         report=report,
         seconds=progress.seconds,
     )
+
+
+def _source(data: Mapping[str, Any], home: Home) -> Path | ServiceQueries | NamedDataset:
+    if queries := data.get("queries"):  # files of earlier versions know no services
+        return ServiceQueries.from_fields(queries)
+    if dataset := data.get("dataset"):
+        return NamedDataset(str(dataset))
+    return Path(home.located(data["path"]))
 
 
 def process_started(pid: int) -> str | None:

@@ -40,6 +40,7 @@ from engine.jobs.runner import check_ends
 from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
 from engine.types.people import ForPerson, Person
+from engine.types.sources import NamedDataset, ServiceQueries
 from storage.home import Home, check_corpus_name
 from storage.removal import delete
 
@@ -265,11 +266,14 @@ _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 def _new_job(request: ImportRequest, owner: str) -> ImportJob:
     check_corpus_name(request.name)
     now = _now()
-    source = request.source if isinstance(request.source, str | Path) else "rows in memory"
+    source = request.source
+    if not isinstance(source, ServiceQueries | NamedDataset):
+        text = source if isinstance(source, str | Path) else "rows in memory"
+        # The process has another working folder.
+        source = Path(os.path.expanduser(text)).resolve()  # noqa: PTH111
     return ImportJob(
         id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
-        # The process has another working folder.
-        request=replace(request, source=Path(os.path.expanduser(source)).resolve()),  # noqa: PTH111
+        request=replace(request, source=source),
         state="running",
         progress=_NOTHING_YET,
         owner=owner,

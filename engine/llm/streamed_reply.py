@@ -36,7 +36,7 @@ class StreamedReply:
         usage = chunk.get("usage") or {}
         self.used = _used(usage) or self.used
         details = usage.get("completion_tokens_details") or {}
-        self._model = str(chunk.get("model") or self._model)[:MOST_CHARS]
+        self._model = _sound(str(chunk.get("model") or self._model)[:MOST_CHARS])
         choices = chunk["choices"]
         if not choices:  # the last chunk may carry the usage alone
             self.complete = self.complete or bool(usage)
@@ -51,12 +51,12 @@ class StreamedReply:
         self.size += max(1, len(text) + len(str(reasoning)))
         self.cut |= choice.get("finish_reason") == "length"
         self.complete |= bool(choice.get("finish_reason")) or "message" in choice
-        return text
+        return _sound(text)
 
     def reply(self, choices: tuple[str, ...]) -> Reply:
         """The reply, with the alternatives to the first token that is one of ``choices``."""
         return Reply(
-            text="".join(self._texts),
+            text=_sound("".join(self._texts)),
             options=_options(self._tokens, choices),
             used=self.used,
             model=self._model,
@@ -69,6 +69,11 @@ def _text(content: Any) -> str:
     if content is not None and not isinstance(content, str):
         raise ValueError("the content is no text")
     return content or ""
+
+
+def _sound(text: str) -> str:
+    """A text that can be stored and sent: JSON can hold half a character, which becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:

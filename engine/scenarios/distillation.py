@@ -161,7 +161,9 @@ def load_base(base: str) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM
 
     try:
-        model = AutoModelForCausalLM.from_pretrained(base)
+        model = AutoModelForCausalLM.from_pretrained(
+            base, local_files_only=True, trust_remote_code=False
+        )
         return model, load_tokenizer(base)
     except (OSError, ValueError) as error:
         raise ModelMissingError(

@@ -59,7 +59,10 @@ def load_writer(folder: Path) -> DistilledWriter:
     try:
         from peft import AutoPeftModelForCausalLM
 
-        model = AutoPeftModelForCausalLM.from_pretrained(str(folder))
+        # What it was trained on says its folder, which may be somebody's.
+        model = AutoPeftModelForCausalLM.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
         tokenizer = load_tokenizer(str(folder))
     except ImportError as error:
         raise ModelMissingError(
@@ -78,7 +81,9 @@ def load_tokenizer(source: str) -> Any:
     """A tokenizer that pads on the left, as generation needs it."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
+    tokenizer = AutoTokenizer.from_pretrained(
+        source, padding_side="left", local_files_only=True, trust_remote_code=False
+    )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.config import ASSETS
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.numeric import FloatArray, unit
+from engine.sentences import stop_words
 from engine.types.documents import Span
 from engine.types.facts import Fact, FactMatch
 from engine.types.lenses import Lens
@@ -228,13 +228,6 @@ def is_function_word(word: str) -> bool:
     """
     word = word.lower()
     return word in stop_words() or _ADVERB.fullmatch(word) is not None
-
-
-@functools.cache
-def stop_words() -> frozenset[str]:
-    """English stop words, in lower case; from a file, as importing scikit-learn takes a second."""
-    lines = (ASSETS / "wordings" / "stop_words.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(" ".join(line for line in lines if not line.startswith("#")).split())
 
 
 def explain(

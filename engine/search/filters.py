@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from engine.errors import BadInputError
+from engine.types.limits import LONGEST_FILTERS
 from engine.types.searches import Filter, separated, unescaped
 
-_FILTER = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|=)\s*(.*?)\s*", re.DOTALL)
+_FILTER = re.compile(r"([^<>=]+)(>=|<=|=)(.*)", re.DOTALL)
 
 
 def parse_filter(text: str) -> Filter:
@@ -17,15 +18,25 @@ def parse_filter(text: str) -> Filter:
     'year>=2010'
     """
     match = _FILTER.fullmatch(text)
-    values = separated(match[3], "|") if match else []
-    if match is None or not values:
+    field, op, said = (part.strip() for part in match.groups()) if match else ("", "", "")
+    values = separated(said, "|")
+    if not field or not values:
         raise BadInputError(
             f"The filter '{text}' cannot be read.",
             "Write field=value, field=one|another, year>=2010 or year<=2020.",
         )
-    return Filter.any_of(match[1], map(unescaped, values), op=match[2])  # type: ignore[arg-type]
+    return Filter.any_of(field, map(unescaped, values), op=op)  # type: ignore[arg-type]
 
 
 def parse_filters(text: str) -> tuple[Filter, ...]:
-    """Read filters between semicolons, all of which must hold, as links have them."""
+    """Read filters between semicolons, all of which must hold, as links have them.
+
+    Raises:
+        BadInputError: they are too long, or one cannot be read.
+    """
+    if len(text) > LONGEST_FILTERS:
+        raise BadInputError(
+            f"The filters have {len(text):,} characters; at most {LONGEST_FILTERS:,} are read.",
+            "Choose fewer values.",
+        )
     return tuple(map(parse_filter, separated(text, ";")))

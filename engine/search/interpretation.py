@@ -233,7 +233,7 @@ class Interpreter:
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
         subject = self.encode(said.subject) if said.subject else None
-        if said.stated and subject is not None and _repeats(seed, subject):
+        if subject is not None and not said.avoids.any() and _repeats(seed, subject):
             nothing = np.zeros_like(said.wants)
             said = replace(said, wants=nothing, avoids=nothing, strength=0.0)
         asked = self._asked(query, wish, said)

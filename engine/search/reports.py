@@ -236,6 +236,10 @@ def corpus_report(info: CorpusInfo) -> dict[str, Any]:
         "source": info.source,
         "format": info.source_format,
         "updated_at": info.updated_at,
+        "services": [
+            {"query": str(one.query), "documents": one.documents, "updated_at": one.updated_at}
+            for one in info.sources
+        ],
     }
 
 

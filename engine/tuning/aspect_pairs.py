@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from pydantic import BaseModel, Field
 
-from engine.corpora.aspect_space import without_context
+from engine.corpora.aspect_space import passage_direction
 from engine.corpora.contracts import Request, Seed, VectorPart
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
@@ -18,7 +17,6 @@ from engine.llm.judges import document_text
 from engine.llm.judging_prompts import CANDIDATE_TOKENS, FEWEST_TOKENS, Criterion, make_criterion
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import cut_text, fenced
-from engine.numeric import FloatArray, unit
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
 from engine.types.tuning import AspectGroup, PairRequest
@@ -88,14 +86,13 @@ def _draw(*parts: str) -> bytes:
 
 
 def _of_seed(corpus: OpenCorpus, seed: Seed, count: int) -> Iterator[Question]:
-    doc_id, roles = seed.document.doc_id, role_matrix(seed.document, len(corpus.lens.aspects))
+    doc_id, roles = seed.document.doc_id, seed.roles(len(corpus.lens.aspects))
     scope = corpus.scope(without=doc_id)
     for number, key in enumerate(corpus.aspects):
         weights = roles[:, number]
         if weights.sum() < SERVED:
             continue
-        mean = unit((weights @ seed.sentences)[None])
-        by_aspect = without_context(mean, seed.vector[None])[0]
+        by_aspect = passage_direction(weights, seed.sentences, seed.vector)
         parts = [VectorPart(aspect_column(key), by_aspect, 1.0)]
         parts.append(VectorPart("vector", seed.vector, 1.0))
         nearest = [
@@ -105,12 +102,6 @@ def _of_seed(corpus: OpenCorpus, seed: Seed, count: int) -> Iterator[Question]:
         chosen = list(dict.fromkeys(d for pair in zip(*nearest, strict=True) for d in pair))[:count]
         # The order that a model reads says nothing of how near they are.
         yield Question(doc_id, number, tuple(sorted(chosen, key=lambda d: _draw(doc_id, key, d))))
-
-
-def role_matrix(document: Document, aspects: int) -> FloatArray:
-    """(sentences, aspects): role probabilities of a document's sentences."""
-    rows = [sentence.roles for sentence in document.sentences]
-    return np.array(rows, dtype=np.float32).reshape(len(rows), aspects)
 
 
 def prompts_of(corpus: OpenCorpus, questions: Sequence[Question]) -> list[Prompt[GradedCandidates]]:

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from engine.corpora.aspect_space import role_matrix
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, ModelMissingError, StorageError
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
-from engine.tuning.aspect_pairs import role_matrix
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.encoders import EMBEDDED, Passage
 from engine.types.tuning import AspectGroup, Tuned, Tuning

@@ -10,7 +10,7 @@ from typing import Literal
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import RunProgress
-from engine.types.searches import Ranking
+from engine.types.searches import Filter, Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
 from storage.records import Verdict as Verdict
@@ -124,12 +124,14 @@ class PoolRequest:
         variants: sets of wordings (:data:`engine.lenses.variants.SETS`) that the query's
             aspect is asked for in as well, by every system.
         runs: name -> rankings that somebody brought.
+        filters: what documents must meet to be pooled, those of runs too.
     """
 
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")
     depth: int = 20
     variants: tuple[str, ...] = ()
     runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)
+    filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

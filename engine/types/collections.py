@@ -62,6 +62,8 @@ class HeldCollection:
     digest: str
 
 
+MOST_GRADE = 3
+"""Grades of CSFCube and of SeedLens go from 0 to this."""
 RELEVANT = 1
 """The lowest grade that counts as relevant."""
 Grades = Mapping[str, int]

@@ -10,7 +10,7 @@ from engine.types.documents import Document
 from engine.types.jobs import Job
 from engine.types.models import ModelReport, RunProgress
 from engine.types.reranking import CostEstimate
-from engine.types.searches import Evidence, Ranking
+from engine.types.searches import Evidence, Filter, Ranking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,6 +277,7 @@ class VariantsRequest:
         seed, text: one of them; a stored document, or a pasted text.
         aspect: key of the aspect that is meant.
         mode: how to rerank.  depth: documents of each ranking that are reranked.
+        filters: what documents must meet to be ranked.
     """
 
     corpus: str
@@ -286,6 +287,7 @@ class VariantsRequest:
     variants: tuple[Variant, ...]
     mode: str
     depth: int
+    filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,16 @@ from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
 from engine.types.repairs import NO_REPAIRS, Repairs
+from engine.types.sources import CorpusSource, NamedDataset, ServiceQueries
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """A corpus as ``seedlens corpora`` and the Library page list it."""
+    """A corpus as ``seedlens corpora`` and the Library page list it.
+
+    Attributes:
+        sources: services on the internet that it has documents from.
+    """
 
     name: str
     documents: int
@@ -28,9 +33,10 @@ class CorpusInfo:
     source: str
     source_format: str
     updated_at: str
+    sources: tuple[CorpusSource, ...] = ()
 
 
-Phase = Literal["checking", "indexing", "finishing", "done"]
+Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "done"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +148,26 @@ class ImportRequest:
     """What to import.
 
     Attributes:
-        source: a file, a folder, or rows in memory.
+        source: a file, a folder, rows in memory, what services on the internet are asked, or a
+            data set of ``ir_datasets``.
         mapping: document field -> column; an empty column means that the field has none, so
             that ``{"roles": ""}`` leaves the sentence roles of the source aside.
         encoder: model name or folder; None: the corpus's own, or the embedded one.
         lens: what its sentences are sorted by; None: the corpus's own, or the one for research
             abstracts. An existing corpus refuses one with other aspects.
-        repairs: what to do about rows that cannot be used as they are.
+        repairs: what to do about rows that cannot be used as they are; of services, theirs is
+            what counts.
+        origin: what the corpus is said to come from; "" for the source itself.
     """
 
-    source: Path | Rows
+    source: Path | ServiceQueries | NamedDataset | Rows
     name: str
     source_format: str = "auto"
     mapping: Mapped | None = None
     encoder: str | None = None
     lens: Lens | None = None
     repairs: Repairs = NO_REPAIRS
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ Longer files are imported by their path."""
 MESSAGE_BYTES = 50 * MEGABYTE
 """A message between a page and the app (``server.maxMessageSize`` of Streamlit), which strangers
 may send too where there is a login. The largest that pages send have some 5 MB."""
+MOST_STRANGERS = 50
+"""Connections of people who have not logged in, where there is a login; of more, the oldest end. A
+message that one of them never finishes takes up to :data:`MESSAGE_BYTES` until then."""
 ROW_BYTES = 8 * MEGABYTE
 """One line, record or entry of a file. Read into Python, JSON takes up to 35 times its size; a
 text of a million characters, the most by default, fits in any encoding and escaped."""
@@ -33,6 +36,19 @@ times its size in the file."""
 UNPACKED_RATIO = 1_000
 """Text is compressed to a fifth, repeated values to a hundredth; only what is made to fill the
 memory goes beyond."""
+PDF_FILES = 20_000
+"""PDFs of one folder or zip. Reading each takes 0.1 to 0.5 s."""
+PDF_BYTES = 200 * MEGABYTE
+"""One PDF, unpacked where it comes in a zip; papers with many figures have 50 MB."""
+PDF_PAGES = 100
+"""Pages of one PDF that are read; of longer ones, theses and books, the rest is left out, and the
+document says so (``pages left out``)."""
+PDF_CHARS = 2_000_000
+"""Letters of one PDF that are read: some 700 pages."""
+PDF_SECONDS = 30.0
+"""For one PDF; those in which it takes longer are made for it."""
+PDF_MEMORY = 1024 * MEGABYTE
+"""Memory (``RLIMIT_DATA``) for one PDF."""
 MOST_NUMBERS = 50_000
 """Numbers of one text that are read for amounts, at 30 microseconds each; what stands behind them
 states none. A number in every twenty characters of the longest text is a table, not prose."""
@@ -60,6 +76,8 @@ PASTED_CHARS = 50_000
 somebody waits, at up to 60 ms per 1,000 characters."""
 LONGEST_INSTRUCTION = 2_000
 """Characters of a wording, which is read clause by clause; far beyond any wording of an aspect."""
+LONGEST_FILTERS = 20_000
+"""Characters of all filters of a search together, as a link has them: some 1,000 values."""
 LONGEST_QUESTION = 2_000
 """Characters of a question to a corpus; it stands in every prompt of an answer."""
 LONGEST_NOTE = 10_000
@@ -105,3 +123,17 @@ whole answers where it does not stream."""
 MOST_REPORTED = 10**9
 """Tokens that a request is said to have taken, its texts or its answer; beyond it, and below 0, no
 report is believed, and the estimate counts."""
+
+# -- Services that documents are retrieved from --------------------------------------------------
+
+SERVICE_DOCUMENTS = 100_000
+"""Documents of one query; whoever wants more takes the data files that the services offer."""
+DATASET_DOCUMENTS = 1_000_000
+"""Of a data set by name that whoever logged in may import: larger ones fill a disk."""
+SERVICE_IDS = 50_000
+"""Ids of one query, which are asked for in batches; its file is held in memory."""
+SERVICE_PAGE_BYTES = 64 * MEGABYTE
+"""One page of results, unpacked: a thousand papers with abstracts take some 3 MB, the largest
+proceedings of the ACL Anthology 8 MB."""
+QUERY_BYTES = 200
+"""Of a query where it is named, as in the list of corpora; a whole one may be 50,000 ids."""

@@ -11,6 +11,8 @@ FaultKind = Literal["broken", "empty", "id", "duplicate"]
 id of an earlier row, with other content."""
 Duplicates = Literal["", "keep-first", "merge", "rename"]
 DUPLICATES: tuple[str, ...] = get_args(Duplicates)
+PdfParts = Literal["papers", "sections"]
+PDF_PARTS: tuple[str, ...] = get_args(PdfParts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Repairs:
         title_as_text: the title serves where there is no text.
         number_ids: a row without id is called ``FILE-NUMBER``, after ``ids_from_doi``.
         ids_from_doi: the DOI serves where there is no id.
+        fill_abstracts: abstracts of rows without text are looked up by their DOIs, before the
+            import.
+        abstracts: the file of what was found so (``doi`` and ``text``, JSON Lines); "" for none.
+        pdf: what becomes a document of a PDF: the paper with its abstract (``papers``), or the
+            abstract and each section (``sections``).
         duplicates: of rows with one id and different content, keep the first, merge them (what
             the first lacks comes from the others, and the longest text counts), or rename the
             later ones (``ID-2``). Rows that are equal are kept once in any case.
@@ -41,6 +48,9 @@ class Repairs:
     number_ids: bool = False
     ids_from_doi: bool = False
     duplicates: Duplicates = ""
+    pdf: PdfParts = "papers"
+    fill_abstracts: bool = False
+    abstracts: str = ""
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any] | None) -> Repairs:
@@ -83,12 +93,14 @@ class CheckReport:
         characters: of all their texts.
         warnings: plain sentences about what was corrected or left out.
         faults: one per kind that occurs, in the order of their first rows.
+        fillable: rows without text that have a DOI.
     """
 
     documents: int
     characters: int
     warnings: tuple[str, ...]
     faults: tuple[Fault, ...] = ()
+    fillable: int = 0
 
     @property
     def refused(self) -> tuple[Fault, ...]:

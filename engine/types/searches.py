@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from engine.types.documents import Document, Span
+from engine.types.facets import AMOUNT, is_derived
 from engine.types.facts import FactMatch
 from engine.types.scenarios import ScenarioMatch
 
@@ -48,7 +49,8 @@ class Filter:
 
     Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
     belongs to a value has a backslash before it; :meth:`any_of` sees to that. Values are compared
-    as text, as a whole; those of ``year`` as numbers.
+    as text, as a whole; those of ``year`` as numbers. What documents say themselves has fields
+    that begin with ``has.``: see :mod:`engine.types.facets`.
 
     >>> Filter("venue", "=", "ACL|EMNLP").values
     ('ACL', 'EMNLP')
@@ -72,9 +74,11 @@ class Filter:
 
     @property
     def words(self) -> str:
-        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``."""
+        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``, ``has USD ≥ 100``."""
         sign = {"=": "=", ">=": "≥", "<=": "≤"}[self.op]
-        return f"{self.field} {sign} {' or '.join(self.values)}"
+        field = self.field.replace(AMOUNT, "has ") if is_derived(self.field) else self.field
+        field = field.replace(".", " ") if is_derived(self.field) else field
+        return f"{field} {sign} {' or '.join(self.values)}"
 
     def __str__(self) -> str:
         return f"{self.field}{self.op}{self.value}"

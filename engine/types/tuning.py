@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import BadInputError
 from engine.types.models import Estimate, ModelRunReport
 
 DOCUMENTS, CANDIDATES = 60, 8
@@ -24,7 +23,7 @@ class PairRequest:
             the whole document.
 
     Raises:
-        BadInputError: a number that cannot be.
+        ValueError: a number that cannot be.
     """
 
     corpus: str
@@ -33,12 +32,9 @@ class PairRequest:
 
     def __post_init__(self) -> None:
         if self.documents < 1:
-            raise BadInputError("At least 1 document has to be compared with others.")
+            raise ValueError("at least 1 document has to be compared with others")
         if not 2 <= self.candidates <= MOST_CANDIDATES:
-            raise BadInputError(
-                f"The number of candidates is {self.candidates}.",
-                f"Use 2 to {MOST_CANDIDATES}.",
-            )
+            raise ValueError(f"{self.candidates} candidates are not 2 to {MOST_CANDIDATES}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ class Tuning:
         keep: weight of staying what it was (document and token vectors), against the grades.
 
     Raises:
-        BadInputError: a value that nothing can be trained with.
+        ValueError: a value that nothing can be trained with.
     """
 
     epochs: int = 3
@@ -98,9 +94,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         if min(self.epochs, self.rank) < 1 or self.learning_rate <= 0 or self.keep < 0:
-            raise BadInputError(
-                f"Nothing can be trained with {self}.", "Give counts of 1 or more, rates above 0."
-            )
+            raise ValueError(f"nothing can be trained with {self}")
 
 
 @dataclass(frozen=True, slots=True)

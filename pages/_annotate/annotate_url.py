@@ -43,6 +43,7 @@ class AnnotateView(UrlState):
     Attributes:
         query, doc: the item that is judged; the browser keeps them up to date in the URL.
         sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
+        where: filters of what is pooled.
         measure, step: what the chart of agreement over time shows.
     """
 
@@ -52,13 +53,17 @@ class AnnotateView(UrlState):
     query: str = param("query", "")
     doc: str = param("doc", "")
     sample: str = param("sample", "")
+    where: str = param("where", "")
     measure: str = param("measure", MEASURES[0], one_of(MEASURES))
     step: str = param("step", "items", one_of(("items", "day")))
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults and what belongs to other parts left out."""
         params = UrlState.to_params(self)
-        own = {"judge": ("query", "doc"), "model": ("sample",), "progress": ("measure", "step")}
+        own = {
+            "judge": ("query", "doc"), "pool": ("where",), "model": ("sample",),
+            "progress": ("measure", "step"),
+        }  # fmt: skip
         for part, names in own.items():
             for name in names if part != self.part else ():
                 params.pop(name, None)

@@ -11,9 +11,11 @@ from engine.explorer import Explorer
 from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
+from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
+from pages._common.filter_panel import where_panel
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape, table_with_marks
@@ -60,6 +62,7 @@ def pool(explorer: Explorer, project: Project) -> None:
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
     st.header("Pool", anchor=False)
+    where_panel(explorer, project.corpus, AnnotateView, key="annotate")
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
             "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",
@@ -81,7 +84,9 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
             tuple(state["annotate_systems"]),
             int(state["annotate_depth"]),
             tuple(state["annotate_variants"]),
+            filters=explorer.parse_filters(AnnotateView.read().where),
         )
+        explorer.facets(project.corpus, request.filters)  # refuses those that mean nothing
         _start(explorer, project, request, query_ids)
 
 

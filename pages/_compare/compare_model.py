@@ -89,7 +89,8 @@ def _wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
-    return VariantsRequest(*asked, view.variants, view.rerank, view.rerank_depth)
+    wanted = view.variants, view.rerank, view.rerank_depth
+    return VariantsRequest(*asked[:4], *wanted, filters=asked[4])
 
 
 def _start(explorer: Explorer, run: ModelRun) -> None:
@@ -236,7 +237,7 @@ def shown(
     looked_at = _has_orders(job) and shows_model(ORDER)
     if comparison is None or request is None or job is None or not looked_at:
         return comparison
-    asked = request.corpus, request.seed, request.text, request.aspect
+    asked = request.corpus, request.seed, request.text, request.aspect, request.filters
     which = job.id, job.state, len(job.progress.whole)
     return compared(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
 

@@ -16,6 +16,7 @@ from engine.types.lenses import Lens
 from engine.types.searches import Query
 from pages._common import workspace
 from pages._common.document_view import meta
+from pages._common.filter_panel import where_panel
 from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
@@ -310,3 +311,4 @@ def left_column(
     aspect_box(explorer, view, lens)
     presets_bar(explorer)
     variants_box(explorer, view, lens, comparison, models)
+    where_panel(explorer, view.corpus, CompareView, key="compare")

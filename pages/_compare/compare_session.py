@@ -19,21 +19,22 @@ from engine.types.comparisons import (
 )
 from engine.types.lenses import Lens
 from engine.types.reranking import CostEstimate, EndpointInfo
-from engine.types.searches import Query
+from engine.types.searches import Filter, Query
 from pages._compare.compare_url import CompareView
 from pages._login import login
 from pages._model.beside import beside
 
-Asked = tuple[str, str | None, str | None, str]
-"""Corpus, seed, pasted text, aspect."""
+Asked = tuple[str, str | None, str | None, str, tuple[Filter, ...]]
+"""Corpus, seed, pasted text, aspect, filters."""
 Stamp = tuple[Any, ...]
 """What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
 
 
 def asked(explorer: Explorer, view: CompareView) -> Asked:
-    """What the view asks the engine for."""
+    """What the view asks the engine for; BadInputError for filters that cannot be read."""
     text = explorer.notebook.text(view.text_id) if view.text_id else None
-    return view.corpus, None if view.text_id else view.seed or None, text, view.aspect
+    seed = None if view.text_id else view.seed or None
+    return view.corpus, seed, text, view.aspect, explorer.parse_filters(view.where)
 
 
 def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
@@ -62,7 +63,9 @@ def compared(
         which: tells a model's orders apart: id and state of the reranking, and how many
             variants are done.
     """
-    return _explorer.comparing.compare(*asked, variants, _orders, annotator=stamp[0])
+    return _explorer.comparing.compare(
+        *asked[:4], variants, _orders, annotator=stamp[0], filters=asked[4]
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -82,10 +85,12 @@ def evidence(
     _explorer: Explorer, asked: Asked, variants: tuple[Variant, ...], stamp: Stamp, doc_id: str
 ) -> MoverEvidence:
     """One document's evidence under each variant."""
-    return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
+    return _explorer.comparing.evidence(
+        *asked[:4], variants, doc_id, annotator=stamp[0], filters=asked[4]
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def traded(_explorer: Explorer, asked: Asked, variant: Variant, stamp: Stamp) -> Future[Frontier]:
     """The frontier of one variant, begun beside the page: it takes eleven rankings."""
-    return beside(partial(_explorer.comparing.frontier, *asked, variant, stamp[0]))
+    return beside(partial(_explorer.comparing.frontier, *asked[:4], variant, stamp[0], asked[4]))

@@ -145,6 +145,7 @@ class CompareView(UrlState):
 
     Attributes:
         text_id: a pasted seed; the text itself is in the ledger.
+        where: filters of what is ranked.
         depth: ranks that the rank flow shows.
         document: the one whose evidence is open, or empty.
         steered: name of the variant whose frontier is shown, or empty for the first.
@@ -158,6 +159,7 @@ class CompareView(UrlState):
     seed: str = param("seed", "", shared=True)
     text_id: str = param("text", "", shared=True)
     aspect: str = param("aspect", "", shared=True)
+    where: str = param("where", "")
     variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
     depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
     document: str = param("document", "")
@@ -176,7 +178,7 @@ class CompareView(UrlState):
         """
         view = self if self.rerank else replace(self, rerank_depth=RERANK_DEPTH)
         params = UrlState.to_params(view)
-        if len(urlencode(params)) > LONGEST_LINK:
+        if len(urlencode(params)) > LONGEST_LINK and "variants" in params:
             params["stored"] = engine().notebook.put_text(params.pop("variants"))
         return params
 
@@ -199,6 +201,8 @@ class CompareView(UrlState):
         view, search = pages.found(cls), pages.found(View)
         if not pages.changed_since(View, cls):
             return view
+        if search.corpus == view.corpus:
+            view = replace(view, where=search.conditions)
         own = search.variant(search.system if search.system in Explorer.systems else DEFAULT.system)
         return view.with_own(own) if own else view
 
@@ -251,13 +255,14 @@ def against(own: Variant) -> Variant:
 
 
 def params_of_search(
-    corpus: str, seed: str, text_id: str, aspect: str, own: Variant | None
+    corpus: str, seed: str, text_id: str, aspect: str, own: Variant | None, where: str = ""
 ) -> dict[str, str]:
     """The parameters that open this page on a search from elsewhere.
 
     Args:
         own: the wording of that search, compared with none; without one the page opens with
             its own comparison.
+        where: its filters.
     """
     variants = (own, against(own)) if own else ()
-    return CompareView(corpus, seed, text_id, aspect, variants).to_params()
+    return CompareView(corpus, seed, text_id, aspect, where, variants).to_params()

@@ -57,10 +57,11 @@ def exports(explorer: Explorer, view: CompareView, comparison: Comparison) -> No
             "Ranks (CSV)", "ranks.csv", lambda: ranks_csv(explorer, comparison), key="compare_csv",
             mime="text/csv",
         )  # fmt: skip
-        download(
-            "Rankings (TREC runs)", "variants.run", lambda: explorer.comparing.runs(comparison),
-            key="compare_runs",
-        )  # fmt: skip
+        with error_boundary():  # ids with a space in them have no run
+            download(
+                "Rankings (TREC runs)", "variants.run", lambda: explorer.comparing.runs(comparison),
+                key="compare_runs",
+            )  # fmt: skip
         st.caption("This page as a link: copy it from the address bar; it restores everything.")
         if view.text_id or "stored" in st.query_params:
             st.caption("It names texts that are stored here, so it opens only with this home.")

@@ -96,11 +96,15 @@ class View(UrlState):
         """The query part of a link that others can open: without the trail."""
         return UrlState.link(replace(self, trail=""))
 
+    @property
+    def conditions(self) -> str:
+        """What documents must meet, in one text."""
+        years = (("year>=", self.year_from), ("year<=", self.year_to))
+        return "; ".join(filter(None, [*(sign + y for sign, y in years if y), self.where]))
+
     def filters(self, explorer: Explorer) -> tuple[Filter, ...]:
         """What documents must meet; BadInputError for what cannot be read."""
-        years = (("year>=", self.year_from), ("year<=", self.year_to))
-        parts = [sign + year for sign, year in years if year]
-        return explorer.parse_filters("; ".join([*parts, self.where]))
+        return explorer.parse_filters(self.conditions)
 
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""

@@ -17,6 +17,7 @@ from pages._compare.compare_url import params_of_search
 from pages._explore.explore_url import DEFAULT, View, filters_of
 from pages._explore.reading_list import reading_list
 from pages._login import login
+from pages._map.map_url import CLUSTER, LIKENESS, WHOLE, MapView
 
 _TRAIL = component("trail")
 
@@ -47,6 +48,7 @@ def trail_bar(
         _breadcrumb(explorer, steps, now)
     with tools:
         _compare_link(explorer, view)
+        _map_link(view)
         with st.popover("Share", width="content"):
             st.caption("This search as a link; add it to the address of your SeedLens.")
             st.code(view.link(), language=None, wrap_lines=True)
@@ -61,10 +63,23 @@ def _compare_link(explorer: Explorer, view: View) -> None:
         "compare.py",
         label="Compare wordings",
         query_params=params_of_search(
-            view.corpus, view.seed, view.text_id, view.aspect, view.variant(system)
+            view.corpus,
+            view.seed,
+            view.text_id,
+            view.aspect,
+            view.variant(system),
+            view.conditions,
         ),
         width="content",
     )
+
+
+def _map_link(view: View) -> None:
+    """Where the seed lies among all documents, by what it is searched for."""
+    layout = view.aspect or WHOLE
+    colour = f"{LIKENESS}{layout}" if view.seed else CLUSTER
+    place = MapView(view.corpus, view.seed, view.text_id, layout, colour, where=view.conditions)
+    st.page_link("map.py", label="Show on the map", query_params=place.to_params(), width="content")
 
 
 def _breadcrumb(explorer: Explorer, steps: list[Query], now: Query | None) -> None:

@@ -9,12 +9,14 @@ Uploads and Streamlit's own figures are for those only whom the gate let in.
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.types.limits import MOST_STRANGERS
 from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
 
@@ -31,10 +33,12 @@ def _stands(name: str) -> bool:
 
 
 class GuardSessions:
-    """Closes connections whose login stands no longer."""
+    """Closes connections whose login stands no longer, and the oldest of too many without one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._strangers: dict[asyncio.Event, str] = {}
+        """What ends a connection that began without a login -> its name; the oldest first."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -46,12 +50,17 @@ class GuardSessions:
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, opened = login_name(HTTPConnection(scope).cookies), time.monotonic()
-        stood = _stands(name)
+        stood, over = _stands(name), asyncio.Event()
         if not stood:
             scope = {**scope, "headers": _without_session(scope["headers"])}
+            self._strangers[over] = name
+            self._end_oldest()
 
         async def checked() -> Message:
-            message = await receive()
+            message = await receive() if stood else await _unless(over, receive)
+            if message is None:
+                await send({"type": "websocket.close", "code": 1013})
+                return {"type": "websocket.disconnect", "code": 1013}
             if message["type"] != "websocket.receive" or _stands(name):
                 return message
             admitted = admitted_as(name)
@@ -60,7 +69,29 @@ class GuardSessions:
             await send({"type": "websocket.close", "code": 1008})
             return {"type": "websocket.disconnect", "code": 1008}
 
-        await self._app(scope, checked, send)
+        try:
+            await self._app(scope, checked, send)
+        finally:
+            self._strangers.pop(over, None)
+
+    def _end_oldest(self) -> None:
+        """A message that is never finished takes memory for as long as it is waited for."""
+        strangers = [over for over, name in self._strangers.items() if not _stands(name)]
+        for over in strangers[: max(0, len(strangers) - MOST_STRANGERS)]:
+            over.set()
+            del self._strangers[over]
+
+
+async def _unless(over: asyncio.Event, receive: Receive) -> Message | None:
+    """The next message; None where that is over before it comes."""
+    coming: asyncio.Future[Message] = asyncio.ensure_future(receive())
+    ending: asyncio.Future[bool] = asyncio.ensure_future(over.wait())
+    try:
+        await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+        return coming.result() if coming.done() else None
+    finally:
+        coming.cancel()
+        ending.cancel()
 
 
 def _closed_to(scope: Scope) -> str:

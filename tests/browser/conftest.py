@@ -24,7 +24,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.support import wait_until
+from tests.support import make_explorer, wait_until
 
 # A busy machine may take long to load the model; what is expected still has to come.
 expect.set_options(timeout=30_000)
@@ -98,6 +98,12 @@ def server(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     shutil.copytree(demo_home, home)
     with running_app(home, home.parent / "app.log") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def demo_map(server: Server) -> None:
+    """The demo has a map, made beside the app."""
+    make_explorer(server.home).maps.build("demo")
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import time
 from collections.abc import Iterator
 
@@ -174,13 +175,14 @@ def test_marks_and_evidence_are_there_when_asked_for(visit: Visit, explorer: Exp
 def test_thirty_presses_at_100_ms_judge_thirty_items(visit: Visit, explorer: Explorer) -> None:
     project = make_project(explorer, "fast", 40)
     page = sit_down(visit, project, "Ada")
-    before, started = candidate_text(page), time.perf_counter()
-    page.keyboard.press("1")
-    assert candidate_text(page) != before
-    assert time.perf_counter() - started < 0.25
-    for _ in range(29):
-        page.wait_for_timeout(100)
+    took = []
+    for _ in range(30):
+        before, started = candidate_text(page), time.perf_counter()
         page.keyboard.press("1")
+        assert candidate_text(page) != before
+        took.append(time.perf_counter() - started)
+        page.wait_for_timeout(100)
+    assert statistics.median(took) < 0.25, "nobody waits for the app"
     stored(page, "30 of 40")
     judgments = said(explorer, project, "Ada")
     assert len({j.doc_id for j in judgments}) == 30

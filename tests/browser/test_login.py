@@ -219,7 +219,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
     for title in ("Library", "Evaluate", "Build"):
         visit.open(f"/{title.lower()}")
         expect(page.get_by_text(f"{title} is for leads.")).to_be_visible(timeout=60_000)
-    assert page.get_by_role("link", name="Library").count() == 0
+    expect(page.get_by_role("link", name="Library")).to_have_count(0)
     visit.shoot("login-for-leads")
 
     search = f"/?corpus=demo&seed={SEED}&aspect=method"
@@ -261,8 +261,8 @@ def test_a_forged_message_stores_nothing_under_another_name(visit: Visit, served
     log_in(page, "ada")
     expect(candidate(page)).to_be_visible(timeout=120_000)
     page.keyboard.press("2")
-    page.wait_for_timeout(2500)
-    assert forged
+    until(page, lambda: forged, what="the forged message")
+    page.wait_for_timeout(2000)  # the app would have stored it by then
     assert served.explorer.annotation.judgments(project) == []
 
 

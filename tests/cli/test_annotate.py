@@ -249,6 +249,8 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     run_file.write_text(f"{QUERY} Q0 emoji 1 2.0 mine\n{QUERY} Q0 elsewhere 2 1.0 mine\n")
     found = run(judging, "pool", "small", "--systems", "bm25", "--depth", 2, "--run", run_file)
     assert (found["items"], found["added"]) == (3, 3)
+    nowhere = ("--run", run_file, "--filter", "has.place=FR")
+    assert run(judging, "pool", "small", "--systems", "bm25", *nowhere)["added"] == 0
     warned = run_inside(judging, "pool", "small", "--systems", "", "--depth", 2, "--run", run_file)
     assert "1 document of run 'mine' cannot be judged" in warned.stderr
     only_run = ("pool", "small", "--systems", "", "--run", run_file, "--depth", 2)

@@ -250,6 +250,10 @@ SEARCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("demo", "--seed", SEED, "--filter", "year=99999999999999999999"),
         ("99999999999999999999",),
     ),
+    "date that is none": (
+        ("demo", "--seed", SEED, "--filter", "has.date>=soon"),
+        ("'soon' is not a date", "has.date>=2010-05"),
+    ),
     "order of words": (("demo", "--seed", SEED, "--filter", "venue>=A"), ("only year",)),
     "endless instruction": (
         ("demo", "--seed", SEED, "--instruction", "x" * 2001),

@@ -91,9 +91,9 @@ def test_what_is_not_shown_to_be_better_is_not_recommended() -> None:
     [
         (("nothing",), "no corpus 'nothing'"),
         (("tiny",), "OPENAI_BASE_URL"),
-        (("tiny", "--documents", 0), "At least 1 document"),
-        (("tiny", "--candidates", 99), "Use 2 to 20"),
-        (("tiny", "--learning-rate", 0), "rates above 0"),
+        (("tiny", "--documents", 0), "not in the range x>=1"),
+        (("tiny", "--candidates", 99), "not in the range 2<=x<=20"),
+        (("tiny", "--learning-rate", 0), "not in the range x>0"),
         (("tiny", "--full"), "No such option"),
         (("tiny", "--out", "FULL"), "Name a new folder"),
         (("few",), "holds 3 documents"),

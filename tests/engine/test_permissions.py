@@ -54,7 +54,7 @@ GRACE = Person("grace@example.org", "Grace", "lead")
 JOBS = {"own": "cancel dismiss start", "all": "job latest result running"}
 MAY: dict[str, dict[str, str]] = {
     "": {
-        "all": "acting_as browse document facts find_documents find_facts parse_filters "
+        "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
         "parse_reading reads_aspect reads_steer search searcher starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
@@ -97,9 +97,10 @@ MAY: dict[str, dict[str, str]] = {
     "gaps.jobs": JOBS,
     "library": {
         "all": "check_name contents corpora corpus demo_job embedded encoder is_synthetic lens "
-        "loaded_encoder names open sentences_of state suggest_name",
-        "leads": "delete deleted examine importable own_lens preview preview_lens restore "
-        "save_upload set_lens start_demo start_import",
+        "loaded_encoder names open sentences_of source_name state suggest_name",
+        "leads": "datasets delete deleted describe_dataset examine importable look_up own_lens "
+        "preview preview_lens restore save_papers save_upload service_query set_lens "
+        "sources_to_update start_dataset start_demo start_from_services start_import update",
         "operator": "add empty_trash import_collection import_documents import_here lens_for "
         "note_corpora rebuild",
     },
@@ -107,8 +108,11 @@ MAY: dict[str, dict[str, str]] = {
         "all": "check_idle job list running", "own": "cancel dismiss resume",
         "checked": "here start",
     },
+    "maps": {"all": "overlay values view", "leads": "build start"},
+    "maps.jobs": JOBS,
     "notebook": {
-        "all": "export_trail kept put_text seed_title seed_titles text trail trail_name",
+        "all": "export_documents export_trail kept put_text seed_title seed_titles text trail "
+        "trail_name",
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },

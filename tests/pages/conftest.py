@@ -7,10 +7,20 @@ from collections.abc import Iterator
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 
 from engine.explorer import Explorer
 from tests.model_answers import MODEL
 from tests.pages.visits import Connect, Serve
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_scanned_once() -> Iterator[None]:
+    """Streamlit reads about every installed package whether it has components, for each AppTest."""
+    found = manifest_scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
+        yield
 
 
 @pytest.fixture(autouse=True)

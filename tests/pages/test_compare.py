@@ -19,6 +19,7 @@ from pages._compare.compare_components import edited
 from pages._compare.compare_url import (
     LONGEST_LINK,
     MOST_VARIANTS,
+    CompareView,
     free_name,
     params_of_search,
     variants_from_json,
@@ -153,6 +154,16 @@ def test_names_are_shown_as_they_were_typed(demo: Explorer) -> None:
     assert not page.markdown
 
 
+def test_an_id_that_no_run_can_hold_leaves_the_comparison_shown(
+    small_copy: Explorer, serve: Serve
+) -> None:
+    small_copy.library.add("small", [{"doc_id": "a b", "text": "Bees forage. We count them."}])
+    serve(small_copy)
+    page = visit("compare", corpus="small", seed="bees-network", variants=link(BASE, OTHER))
+    assert "holds a space, which a TREC run cannot" in shown(page)
+    assert "cmp-verdict" in shown(page)
+
+
 def test_an_aspect_of_ones_own_lens_is_shown_as_it_was_named(
     small_copy: Explorer, serve: Serve
 ) -> None:
@@ -258,6 +269,12 @@ def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo: Ex
     assert param(page, "seed") == "demo-0353"
     params = params_of_search("demo", "demo-0353", "", "method", None)
     assert "variants" not in params
+
+
+def test_long_filters_without_variants_make_a_long_link() -> None:
+    """Explore makes that link too, for its button that leads here."""
+    where = f"venue={'y' * LONGEST_LINK}"
+    assert CompareView(corpus="c", where=where).to_params()["where"] == where
 
 
 def test_a_link_that_would_be_too_long_is_stored_here_and_opens_again(demo: Explorer) -> None:

@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from engine.types.searches import Query
 from pages._explore.explore_url import View
-from pages._explore.filter_controls import as_stored
-from tests.pages.visits import APP, BROKEN, address, click, param, run, shown
+from tests.pages.visits import APP, BROKEN, address, click, facets_of, param, run, shown
 
 
 @pytest.fixture
@@ -42,8 +41,8 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
     run(page)
     assert says in shown(page)
     assert page.selectbox(key="explore_corpus").value == "demo"
-    assert page.multiselect(key="explore_filter_venue") is not None
     if name in ("where", "from"):
+        assert facets_of(page)["sections"], "another filter can be chosen all the same"
         click(page, f"explore_filter_remove_{ {'where': 'venue', 'from': 'year ≥ soon'}[name] }")
         assert says not in shown(page)
         assert param(page, name) == ""
@@ -98,35 +97,7 @@ def ranked(page: AppTest) -> int:
     return int(found[1].replace(",", ""))
 
 
-def test_values_are_chosen_by_their_counts_and_one_of_them_is_enough(
-    explorer: Explorer, page: AppTest
-) -> None:
-    run(page)
-    venues = values_of(explorer, "venue")
-    box = page.multiselect(key="explore_filter_venue")
-    assert box.options == [f"{venue} ({count:,})" for venue, count in venues.items()]
-    first, second = list(venues)[:2]
-    box.set_value([first, second])
-    run(page)
-    assert param(page, "where") == f"venue={first}|{second}"
-    seed = explorer.document("demo", "demo-0232").metadata["venue"]
-    assert ranked(page) == venues[first] + venues[second] - (seed in (first, second))
-    page.multiselect(key="explore_filter_venue").set_value([])
-    run(page)
-    assert param(page, "where") == ""
-
-
-def test_years_are_a_range_of_those_of_the_corpus(explorer: Explorer, page: AppTest) -> None:
-    run(page)
-    years = sorted(map(int, values_of(explorer, "year")))
-    slider = page.slider(key="explore_years")
-    assert (slider.min, slider.max, slider.value) == (years[0], years[-1], (years[0], years[-1]))
-    slider.set_value((years[0], years[-1] - 3))
-    run(page)
-    assert (param(page, "from"), param(page, "to")) == ("", str(years[-1] - 3))
-
-
-def test_an_old_link_shows_in_the_controls(explorer: Explorer, page: AppTest) -> None:
+def test_an_old_link_shows_in_the_facets(explorer: Explorer, page: AppTest) -> None:
     venue, author = (
         next(iter(values_of(explorer, "venue"))),
         list(values_of(explorer, "author"))[-1],
@@ -134,23 +105,25 @@ def test_an_old_link_shows_in_the_controls(explorer: Explorer, page: AppTest) ->
     page.query_params["where"] = f"venue={venue}; author={author}"
     page.query_params["from"] = "2015"
     run(page)
-    assert page.multiselect(key="explore_filter_venue").value == [venue]
-    assert page.multiselect(key="explore_filter_author").value == [author]
-    assert page.slider(key="explore_years").value[0] == 2015
     assert "Filters (3 set)" in [box.label for box in page.expander]
+    facets = {section["field"]: section for section in facets_of(page)["sections"]}
+    assert [v["name"] for v in facets["venue"]["values"] if v["on"]] == [venue]
+    assert [v["name"] for v in facets["author"]["values"] if v["on"]] == [author]
+    assert facets["year"]["low"] == "2015"
+    click(page, f"explore_filter_remove_venue = {venue}")
+    assert param(page, "where") == f"author={author}"
+    click(page, "explore_filter_clear")
+    assert (param(page, "where"), param(page, "from")) == ("", "")
 
 
-def test_a_value_beyond_those_offered_can_be_typed_in_any_case(
+def test_nothing_is_counted_until_the_filters_are_unfolded(
     explorer: Explorer, page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages._explore.filter_controls.MOST_CHOICES", 3)
     run(page)
-    box = page.multiselect(key="explore_filter_venue")
-    assert len(box.options) == 3
-    venues = values_of(explorer, "venue")
-    venue = list(venues)[-1]
-    assert as_stored(f" {venue.upper()} ", venues) == venue
-    assert as_stored("Nowhere", venues) == "Nowhere"
+    assert facets_of(page) == {}
+    page.session_state["explore_unfolded"] = True
+    run(page)
+    assert facets_of(page)["documents"] == len(explorer.library.open("demo"))
 
 
 def test_an_unknown_field_is_named_with_those_there_are(page: AppTest) -> None:
@@ -171,6 +144,7 @@ def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
     run(page)
     assert "No document meets all filters" in shown(page)
     assert "author = Nobody leaves 0 of 479; without it" in shown(page)
+    assert "<strong>author = Nobody</strong> excludes most" in shown(page)
     assert "Instruction following" not in shown(page), "nothing was ranked, so nothing moved"
     buttons = [button.label for button in page.button if "Drop" in button.label]
     assert buttons == ["Drop author = Nobody", "Drop all filters"]
@@ -221,13 +195,12 @@ def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest
     run(page)
     preset = page.selectbox(key="explore_preset")
     wanted = next(option for option in preset.options if option != preset.value)
-    years = page.slider(key="explore_years")
-    years.set_value((years.min + 1, years.max))
+    page.text_input(key="explore_instruction").set_value("similar data")
     page.slider(key="explore_steer").set_value(80)
     preset.set_value(wanted)
     run(page)
-    asked = {name: param(page, name) for name in ("from", "steer", "aspect")}
-    assert asked["from"] == f"{years.min + 1:.0f}"
+    asked = {name: param(page, name) for name in ("q", "steer", "aspect")}
+    assert asked["q"] == "similar data"
     assert asked["steer"] == "0.8"
     assert asked["aspect"] != "method"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -13,14 +14,16 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
-from pages._login import login
+from pages._login import guard, login
 from pages._login.guard import GuardSessions
 from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
 from pages._login.visit_cookie import VisitCookie
+from tests.support import finish
 
 Switch = Callable[[bool], None]
 
@@ -94,6 +97,42 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
     assert client().get("/_stcore/metrics").text == "figures"
     monkeypatch.setattr(login, "is_wanted", lambda: True)
     assert client().get("/_stcore/metrics").status_code == 403
+
+
+def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let_in = {"grace"}
+    monkeypatch.setattr(guard, "MOST_STRANGERS", 2)
+    monkeypatch.setattr(guard, "login_name", lambda cookies: cookies["who"])
+    monkeypatch.setattr(guard, "_stands", lambda name: name in let_in)
+    ended = []
+
+    async def page(_: Scope, receive: Receive, __: Send) -> None:
+        assert (await receive())["type"] == "websocket.disconnect"
+
+    async def never() -> Message:
+        return await asyncio.Future()  # a message that is not finished
+
+    async def visits() -> None:
+        watched, tasks = GuardSessions(page), []
+        for who in ("grace", "first", "ada", "second", "third", "fourth"):
+            cookie = [(b"cookie", f"who={who}".encode())]
+            scope = {"type": "websocket", "headers": cookie}
+
+            async def send(message: Message, who: str = who) -> None:
+                ended.append((who, message["code"]))
+
+            tasks.append(asyncio.create_task(watched(scope, never, send)))
+            await asyncio.sleep(0)
+            let_in.add("ada") if who == "ada" else None  # the gate lets her in a moment later
+        while len(ended) < 2:
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+
+    finish(visits())
+    assert ended == [("first", 1013), ("second", 1013)]
 
 
 def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(

@@ -55,6 +55,7 @@ def test_components_show_no_text_but_with_marks() -> None:
 def test_components_look_nothing_up_by_a_name_from_outside() -> None:
     """Every object has a "constructor"; a Map has what was put in."""
     own = {"ICONS[name]", "node.style[name]", "before[name]", "scrolled[name]"}  # names of ours
+    own |= {"part.arrays[name]"}  # as the server packs them
     own.add("keys[event.key.toLowerCase()]")  # after Object.hasOwn
     lookup = re.compile(
         r"[\w.]+\[[^]]*(?:id|name|key|term|aspect|annotator)\b(?:\.\w+\([^)]*\))?\]"

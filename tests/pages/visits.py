@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -73,6 +75,16 @@ def param(page: AppTest, name: str) -> str:
     """A parameter of the page's address; empty when it has none of this name."""
     found = page.query_params.get(name, "")
     return found[0] if isinstance(found, list) else found
+
+
+def facets_of(page: AppTest) -> dict[str, Any]:
+    """What the facets of a page show; {} while they are folded."""
+    found = [
+        one.proto.json
+        for one in page.get("bidi_component")
+        if one.proto.component_name == "seedlens_facets"
+    ]
+    return json.loads(found[0]) if found else {}
 
 
 def judged_on(page: AppTest) -> bool:

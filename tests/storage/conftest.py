@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from storage.ledger import Ledger
+from tests import ledgers_made_once
+
+
+@pytest.fixture(autouse=True)
+def _ledgers_as_they_are() -> Iterator[None]:
+    with ledgers_made_once.as_people_have_them():
+        yield
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from storage import migrations
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.migrations import MIGRATIONS, migrate, schema_version
+from storage.migrations import MIGRATIONS, migrate, version_of
 
 TABLES = {
     *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
@@ -38,8 +38,8 @@ def tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
 def test_an_empty_file_is_taken_to_the_newest_version(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    assert schema_version(connection) == 0
-    assert migrate(connection) == len(MIGRATIONS) == schema_version(connection)
+    assert version_of(connection) == 0
+    assert migrate(connection) == len(MIGRATIONS) == version_of(connection)
     assert tables(connection) == TABLES
 
 
@@ -91,7 +91,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     with pytest.raises(RuntimeError, match="half way"):
         migrate(connection)
 
-    assert schema_version(connection) == len(MIGRATIONS)
+    assert version_of(connection) == len(MIGRATIONS)
     assert tables(connection) == TABLES
 
 
@@ -105,7 +105,7 @@ def test_a_newer_schema_is_refused_with_both_versions_and_the_file(
         migrate(connection)
 
     assert str(tmp_path / "ledger.duckdb") in str(caught.value)
-    assert schema_version(connection) == 99
+    assert version_of(connection) == 99
 
 
 @pytest.mark.parametrize(("verdict", "relevance"), [("grade", -1), ("grade", None), ("skip", 2)])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.config import ASSETS
-from engine.corpora.aspect_space import token_roles, without_context
+from engine.corpora.aspect_space import passage_direction, token_roles, without_context
 from engine.corpora.contracts import (
     Corpus,
     Focus,
@@ -223,9 +223,7 @@ def _weighed(parts: Sequence[VectorPart], steer: float) -> list[VectorPart]:
 
 def focus_vector(seed: Seed, focus: Focus) -> FloatArray:
     """(d,): the seed's sentences in focus, beside the seed as a whole."""
-    mean = unit(focus.sentence_weights @ seed.sentences)
-    rows: FloatArray = without_context(mean[None], seed.vector[None])
-    return rows.reshape(-1)
+    return passage_direction(focus.sentence_weights, seed.sentences, seed.vector)
 
 
 def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:

@@ -196,13 +196,14 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
     small_copy: Explorer, server: ModelServer, tmp_path: Path
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
-    job_id = verifier.start(RerankRequest(QUERY, "allpair", 100), own)
+    request = RerankRequest(QUERY, "pointwise", 100)
+    job_id = verifier.start(request, own)
     reranked(small_copy, job_id)
-    before = verifier.estimate(RerankRequest(QUERY, "allpair", 100), own)
+    before = verifier.estimate(request, own)
     source = write_jsonl(tmp_path / "fewer.jsonl", DOCUMENTS[:-3])
     small_copy.library.delete("small")
     small_copy.library.import_documents(ImportRequest(source, "small"))
     for look in (verifier.job, verifier.result):
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
-    assert verifier.estimate(RerankRequest(QUERY, "allpair", 100), own).calls < before.calls
+    assert verifier.estimate(request, own).calls < before.calls

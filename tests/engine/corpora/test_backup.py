@@ -8,6 +8,7 @@ import shutil
 import stat
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,13 @@ from engine.corpora import backup
 from engine.corpora.backup import back_up, restore, verify
 from engine.errors import BadInputError, StorageError
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from storage.errors import LedgerBusyError
 from storage.home import Home
+from storage.ledger import Ledger
+from storage.records import CorpusRow
 from tests.support import make_explorer
 
 EXISTING = Query("small", seed="bees-network", aspect="method", k=5)
@@ -244,6 +249,66 @@ def test_corpora_that_change_meanwhile_are_read_again(
     assert not list(tmp_path.glob("*other.zip*"))
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_corpus_that_goes_while_it_is_backed_up_is_never_said_to_be_in_the_backup(
+    small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    home, library, real = small_copy.home, small_copy.library, backup._files
+    done = iter([False])
+
+    def files(folder: Path) -> list[Path]:
+        found = real(folder)
+        if not next(done, True):  # the first folder to be read, before those of corpora
+            library.delete("small")
+            if again:
+                other = [{"doc_id": "other", "text": "Another text, of another corpus."}]
+                library.add("small", other, lens=POSTS)
+        return found
+
+    monkeypatch.setattr(backup, "_files", files)
+    report = back_up(home, small_copy.ledger, tmp_path / "home.zip")
+    restore(tmp_path / "home.zip", Home(tmp_path / "other"))
+    other_home = make_explorer(tmp_path / "other")
+    assert report.corpora == (("small",) if again else ())
+    assert other_home.library.names() == list(report.corpora)
+    if again:
+        assert other_home.library.lens("small") == library.lens("small") == POSTS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "../x"}, {"lens": "[1]"}, {"lens": "[" * 9999}, {"lens": '{"store": 1e400}'}],
+)
+def test_a_ledger_with_a_corpus_that_cannot_be_read_is_not_restored(
+    change: dict[str, str], tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    at = datetime.now(UTC)
+    row = CorpusRow("small", "ready", "x", "jsonl", "{}", "{}", 1, 1, at, at)
+    ledger.put_corpus(replace(row, **change))  # type: ignore[arg-type]
+    home = Home(tmp_path / "home")
+    back_up(home, ledger, tmp_path / "home.zip", "ledger")
+    with pytest.raises(BadInputError, match="a corpus that cannot be read"):
+        restore(tmp_path / "home.zip", home)
+    assert not home.ledger.exists()
+
+
+def test_nobody_begins_a_ledger_in_a_home_that_another_one_is_moved_into(
+    backed_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, real, looks = Home(tmp_path / "other"), backup._check_empty, iter([1])
+
+    def check(there: Home) -> None:
+        real(there)
+        if not next(looks, 0):  # the last look, before all is moved in
+            with pytest.raises(LedgerBusyError):
+                Ledger(home.ledger, wait_seconds=0).corpora()
+
+    monkeypatch.setattr(backup, "_check_empty", check)
+    restore(backed_up, home)
+    assert [c.name for c in make_explorer(home.root).library.corpora()] == ["small"]
+
+
 def test_a_home_can_be_moved(small_copy: Explorer, tmp_path: Path) -> None:
     library = small_copy.library
     upload = library.save_upload("one.jsonl", b'{"doc_id": "1", "text": "One sentence to find."}')
@@ -267,11 +332,13 @@ def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_
     before, row = found(small_copy), small_copy.library.corpus("small")
     for file in small_copy.home.root.glob("ledger.duckdb*"):
         file.unlink()
-    (small_copy.home.corpora / "unknown").mkdir()
+    for name in ("nested", "unknown"):
+        (small_copy.home.corpora / name).mkdir()
+    (small_copy.home.corpora / "nested" / "corpus.json").write_text("[" * 100_000)
     again = make_explorer(small_copy.home.root)
     assert again.library.names() == []
-    assert again.library.rebuild() == (["small"], ["unknown"])
-    assert again.library.rebuild() == ([], ["unknown"])
+    assert again.library.rebuild() == (["small"], ["nested", "unknown"])
+    assert again.library.rebuild() == ([], ["nested", "unknown"])
     assert found(again) == before
     assert again.library.corpus("small") == row
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from engine.config import DEMO, ROOT
+from engine.config import DEMO
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
+from tests.command_launcher import Launcher, launching
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
@@ -32,65 +31,10 @@ SHARD = 32
 SECONDS = 120
 
 
-# The command as it is, in a process of its own each time. Only the libraries that take seconds to
-# load are loaded before the fork, and the wish is read: where, what, how large a file may get.
-LAUNCHER = """
-import json, os, resource, sys
-import lance_namespace, pylate.models, sentence_transformers
-for line in sys.stdin:
-    home, arguments, limit = json.loads(line)
-    pid = os.fork()
-    if not pid:
-        os.environ["SEEDLENS_HOME"] = home
-        log = os.open(home + ".log", os.O_WRONLY | os.O_CREAT)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        if limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        from engine.cli import main
-        main(arguments)
-    print(pid, flush=True)
-    print(os.waitpid(pid, 0)[1], flush=True)
-"""
-
-
-class Launcher:
-    """Starts ``seedlens`` commands, one after the other."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def start(self, home: Path, *arguments: object, limit: int = 0) -> int:
-        """Begin a command; returns its process id. What it says goes to ``<home>.log``."""
-        assert self._process.stdin
-        print(
-            json.dumps([str(home), [str(a) for a in arguments], limit]),
-            file=self._process.stdin,
-            flush=True,
-        )
-        return self._number()
-
-    def wait(self) -> int:
-        """The exit code of the command begun last; negative for the signal that ended it."""
-        return os.waitstatus_to_exitcode(self._number())
-
-    def _number(self) -> int:
-        assert self._process.stdout
-        return int(self._process.stdout.readline())
-
-
 @pytest.fixture(scope="module")
 def launcher() -> Iterator[Launcher]:
-    with subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER],
-        env={**os.environ, "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)},
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield Launcher(process)
-        process.stdin.close()  # type: ignore[union-attr]
+    with launching(SEEDLENS_SHARD_DOCUMENTS=str(SHARD)) as started:
+        yield started
 
 
 def rows(explorer: Explorer, name: str) -> pa.Table:

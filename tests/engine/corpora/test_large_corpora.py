@@ -8,17 +8,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.index import IvfFlat
 
 import engine.corpora.opened
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
-from engine.corpora.contracts import RankedDocuments, Request, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
+from engine.corpora.corpus_words import RAREST
 from engine.corpora.indexing import table_schema
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.schema import aspect_column, facet, vector_columns
+from engine.corpora.schema import aspect_column, facet, matrix, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, unit
@@ -65,7 +68,7 @@ def random_rows(count: int) -> pa.RecordBatch:
         "url": [None] * count,
         "metadata": ["{}"] * count,
         "facets": [facet("half", n % 2) for n in range(count)],
-        "roles": [[0.2, 0.5, 0.3]] * count,
+        "roles": [[0.2, 0.5, 0.3] if n % 3 else [0.2, 0.3, 0.5] for n in range(count)],
         **{name: fixed(vectors()) for name in VECTORS},
         "sentence_vectors": one_each(fixed(vectors())),
         "token_vectors": one_each(fixed(vectors())),
@@ -135,9 +138,14 @@ def assert_alike(found: RankedDocuments, expected: RankedDocuments) -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_below_twenty_thousand_documents_it_is_exact(
-    resident: OpenCorpus, streamed: OpenCorpus, system: str, seed: str
+def test_few_documents_are_scored_exactly(
+    resident: OpenCorpus,
+    streamed: OpenCorpus,
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+    seed: str,
 ) -> None:
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", COUNT)
     assert resident.resident
     assert not streamed.resident
     expected = rank(resident, seed=seed, system=system)
@@ -145,16 +153,21 @@ def test_below_twenty_thousand_documents_it_is_exact(
     assert_alike(rank(streamed, seed=seed, system=system), expected)
 
 
-@pytest.mark.parametrize("filters", [(), ("half=1",), ("half=0", "year>=1950")], ids=str)
+@pytest.mark.parametrize(
+    "filters", [(), ("half=1",), ("half=0", "year>=1950"), ("has.aspect=result",)], ids=str
+)
 @pytest.mark.parametrize("steer", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("among", [100, COUNT], ids=["asked for more", "asked for these"])
 def test_above_it_the_index_finds_most_of_the_top_twenty(
     resident: OpenCorpus,
     streamed: OpenCorpus,
     monkeypatch: pytest.MonkeyPatch,
     steer: float,
     filters: tuple[str, ...],
+    among: int,
 ) -> None:
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
+    monkeypatch.setattr(engine.corpora.opened, "AMONG_BELOW", among)
     parsed = tuple(map(parse_filter, filters))
     # Among random vectors, a document's neighbours change with the candidates.
     enough = 18 if steer == 0 else 15
@@ -186,13 +199,13 @@ def test_the_index_is_asked_once_for_what_is_nearest_to_a_vector(
     corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
     request = resolved(corpus, Query("large", seed=SEEDS[0], aspect="method"))
     asked: list[tuple[str, bytes]] = []
-    nearest = table.nearest
+    nearest = table.nearest_rows
 
-    def counted(column: str, vector: FloatArray, *rest: Any) -> list[str]:
+    def counted(column: str, vector: FloatArray, *rest: Any) -> Rows:
         asked.append((column, vector.tobytes()))
         return nearest(column, vector, *rest)
 
-    monkeypatch.setattr(table, "nearest", counted)
+    monkeypatch.setattr(table, "nearest_rows", counted)
     for focus in (request.focus, None):  # what a page of results ranks
         AspectSystem().rank(corpus, replace(request, focus=focus))
     corpus.surroundings(request.seed)
@@ -290,6 +303,85 @@ def test_words_score_alike_in_every_pool_and_from_every_thread(table: DocumentTa
             assert found_there == pytest.approx([expected[i] for i in ids])
 
 
+def test_a_document_far_from_the_seed_is_found_where_the_filter_leaves_out_all_that_is_near(
+    table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 0)
+    monkeypatch.setattr(engine.corpora.opened, "AMONG_BELOW", 0)
+    monkeypatch.setattr(engine.corpora.opened, "NEAREST_READ", 20)
+    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
+    request = replace(resolved(corpus, Query("large", seed="d0017")), depth=20)
+    part = VectorPart("vector", request.seed.vector, 1.0)
+    near = set(corpus.candidates([part], replace(request, depth=COUNT), 500).tolist())
+    far = [i for i in range(COUNT) if i not in near]
+    scope = corpus.scope(pool=[corpus.doc_ids[i] for i in far])
+    found = corpus.by_vectors([part], replace(request, scope=scope))
+    assert len(found) == 20
+    assert near.isdisjoint(found.rows.tolist())
+
+
+@pytest.mark.parametrize("index", [IvfFlat(distance_type="cosine", num_partitions=8), None])
+def test_a_corpus_that_an_earlier_version_indexed_is_searched_as_before(
+    resident: OpenCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: IvfFlat | None
+) -> None:
+    table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
+    table.write(random_rows(COUNT), replace=False)
+    table.finish([], timedelta(hours=1))
+    for column in VECTORS if index else ():
+        lancedb.connect(tmp_path).open_table("documents").create_index(column, config=index)
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
+    old = OpenCorpus("large", DocumentTable.open(tmp_path), RESEARCH, SPEC, resident_bytes=0)
+    assert_alike(
+        rank(old, seed="d0017", system="dense"), rank(resident, seed="d0017", system="dense")
+    )
+
+
+def test_rows_are_those_that_scans_stream_whatever_was_written(tmp_path: Path) -> None:
+    table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
+    rows = random_rows(300)
+    for start in range(0, 300, 60):
+        table.write(rows.slice(start, 60), replace=False)
+    table.discard([f"d{n:04}" for n in range(0, 300, 7)])
+    table.write(rows.slice(10, 20), replace=True)
+    for _ in range(2):
+        streamed = [i for batch in table.columns(["doc_id"]) for i in batch["doc_id"].to_pylist()]
+        wanted = [5, 3, 250, 3, len(streamed) - 1]
+        found = table.take(wanted, ["doc_id", "title", "doc_id"])
+        assert found["doc_id"].to_pylist() == [streamed[at] for at in wanted]
+        everywhere, _ = table.full_text("word", 300)
+        assert sorted(everywhere) == list(range(len(streamed)))
+        among = np.array([2, 8, 100], dtype=np.intp)
+        assert sorted(table.full_text("word", 300, among=among)[0]) == [2, 8, 100]
+        vector = matrix(table.take([8], ["vector"])["vector"].combine_chunks(), WIDTH)[0]
+        assert table.nearest_rows("vector", vector, 1).tolist() == [8]
+        assert sorted(table.nearest_rows("vector", vector, 9, among)) == [2, 8, 100]
+        assert table.take([], ["title"]).num_rows == 0
+        table.finish(VECTORS, timedelta(0))  # rows lie elsewhere, and are indexed
+
+
+def test_of_a_long_text_a_large_corpus_is_asked_for_the_rarest_words(
+    table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
+    request = resolved(corpus, Query("large", seed="d0017"))
+    text = " ".join(["word", *(f"rare{n}" for n in range(40)), "rare3"])
+    asked: list[str] = []
+    full_text = table.full_text
+
+    def noted(words: str, *rest: Any) -> tuple[Rows, FloatArray]:
+        asked.append(words)
+        return full_text(words, *rest)
+
+    monkeypatch.setattr(table, "full_text", noted)
+    corpus.by_words(text, request)
+    monkeypatch.setattr(engine.corpora.opened, "LARGE", COUNT - 1)
+    corpus.by_words(text, request)
+    assert asked[0] == text
+    assert len(set(asked[1].split())) == RAREST
+    assert "word" not in asked[1].split(), "it is in every document"
+    assert asked[1].split().count("rare3") == 2
+
+
 def test_rows_come_in_the_order_asked_for(table: DocumentTable) -> None:
     wanted = ["d2999", "d0000", "gone", "d1500", "d0000"]
     found = table.rows(wanted, ["doc_id", "title"])
@@ -313,7 +405,7 @@ def test_the_full_text_is_that_of_the_version_that_is_open(tmp_path: Path) -> No
     writing.write(rows.slice(0, 3), replace=False)
     writing.finish([], timedelta(hours=1))
     reading = DocumentTable.open(tmp_path)
-    reading.remember_addresses()
+    reading.stay()
     assert len(writing.full_text("word", 10)[0]) == 3
     writing.write(rows.slice(3), replace=False)
     assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]

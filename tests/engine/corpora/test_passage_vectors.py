@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -14,13 +15,20 @@ from engine.corpora.passage_vectors import Passages
 from engine.explorer import Explorer
 
 
+@pytest.fixture(autouse=True)
+def no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corpora that other tests left open, perhaps in a thread still at work, take no part."""
+    monkeypatch.setattr(engine.corpora.passage_vectors, "_OPEN", WeakSet())
+
+
 @pytest.fixture
 def corpus(small: Explorer) -> OpenCorpus:
     return small.library.open("small")
 
 
 def passages(corpus: OpenCorpus) -> Passages:
-    return Passages(corpus.table, corpus.spec, len(corpus.lens.aspects), corpus.idf)
+    count = len(corpus.lens.aspects)
+    return Passages(corpus.table, corpus.spec, count, corpus.idf, corpus.row_of)
 
 
 def size(rows: list[TokenRows]) -> int:

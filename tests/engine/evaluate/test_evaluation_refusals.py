@@ -96,6 +96,26 @@ def test_every_file_of_a_collection_has_a_limit_and_may_hold_anything(
         read_collection(asked)
 
 
+def test_instructions_beside_the_queries_of_a_beir_folder_are_wordings(tmp_path: Path) -> None:
+    queries = [
+        {"_id": "a", "text": "lakes", "instruction": "Documents that  measure their depth."},
+        {"_id": "b", "text": "kilns", "instruction_og": "In use.", "instruction_changed": "Old."},
+        {"_id": "c", "text": "pots", "instruction": "w" * 2_001},
+        {"_id": "d", "text": "clay"},
+    ]
+    write_jsonl(tmp_path / "queries.jsonl", queries)
+    write_jsonl(tmp_path / "corpus.jsonl", [])
+    (tmp_path / "qrels").mkdir()
+    rows = "".join(f"{query['_id']}\t1\t1\n" for query in queries)
+    (tmp_path / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+    collection = read_collection(tmp_path)
+    wordings = [topic.instruction for topic in collection.topics]
+    assert wordings == ["Documents that measure their depth.", "In use.", None, None]
+    assert collection.warnings == (
+        "1 query has an instruction of more than 2,000 characters; left out.",
+    )
+
+
 def test_a_collection_without_queries_is_refused(explorer: Explorer) -> None:
     empty = replace(read_collection(DEMO), topics=())
     with pytest.raises(BadInputError, match="no queries"):

@@ -120,3 +120,14 @@ def test_alternatives_that_cannot_be_read_are_left_aside(content: object) -> Non
     read = reply.reply(("A", "B"))
     assert (read.text, read.options) == ("A", ())
     assert len(read.model) < 1_000
+
+
+def test_half_a_character_in_an_answer_is_a_mark_and_two_halves_are_one() -> None:
+    reply = StreamedReply()
+    pieces = ["a\ud83d", "\ude00 b\udc00"]
+    shown = [
+        reply.add({"model": "m\ud800", "choices": [{"delta": {"content": p}}]}) for p in pieces
+    ]
+    read = reply.reply(())
+    assert (read.text, read.model) == ("a\N{GRINNING FACE} b\ufffd", "m\ufffd")
+    assert "".join(shown).encode()

@@ -11,7 +11,8 @@ from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
-from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word, stop_words
+from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word
+from engine.sentences import stop_words
 from engine.types.documents import Document, Sentence
 from engine.types.searches import Query
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -76,6 +77,17 @@ def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small: Explorer)
 def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
     with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
         parse_filter(text)
+
+
+def test_the_time_to_read_filters_grows_with_their_length_alone() -> None:
+    """They come in links; while one is read, nobody else has the interpreter."""
+    started = time.process_time()
+    with pytest.raises(BadInputError, match="cannot be read"):
+        parse_filter("a" + " " * 100_000 + "b")
+    assert parse_filter("a" + " " * 100_000 + "= b").field == "a"
+    assert time.process_time() - started < 1
+    with pytest.raises(BadInputError, match="at most 20,000"):
+        parse_filters("year>=1;" * 10_000)
 
 
 def test_a_lens_survives_being_written_down() -> None:

@@ -134,7 +134,10 @@ def test_a_field_that_the_corpus_does_not_have_is_named_with_those_it_has(
     field = text.split("=", maxsplit=1)[0]
     with pytest.raises(UnknownNameError, match=f"no field '{field}' in corpus 'small'") as error:
         ids(small, seed="plain", filters=(parse_filter(text),))
-    assert error.value.remedy == "Its fields are: year, author, venue."
+    assert error.value.remedy == (
+        "Its fields are: year, author, venue. Every corpus has has.aspect, has.date, has.place, "
+        "has.amount.UNIT."
+    )
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense"])

@@ -1,0 +1,34 @@
+"""Texts of documents in Arrow are found, sorted and cut as Python's own would be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.corpora.stored_texts import RowOf, StoredTexts
+
+IDS = ["b", "", "zürich", "z", "𝔸", "\uffff", "a", "aa", "B", "ä"]
+
+
+@pytest.mark.parametrize("ids", [IDS, sorted(IDS), IDS[:1], []], ids=len)
+def test_rows_and_ranks_are_those_of_python_lists(ids: list[str]) -> None:
+    row_of = RowOf(StoredTexts(ids))
+    assert dict(row_of) == {text: row for row, text in enumerate(ids)}
+    assert row_of.rank.tolist() == [sorted(ids).index(text) for text in ids]
+    assert len(row_of) == len(ids)
+    for unknown in ("c", "zz", "aaa", None, 3):
+        assert unknown not in row_of
+        assert row_of.get(unknown, -1) == -1  # type: ignore[call-overload]
+
+
+def test_texts_are_read_like_a_list() -> None:
+    texts = StoredTexts(IDS)
+    assert (texts[0], texts[-1], len(texts)) == ("b", "ä", len(IDS))
+    for part in (slice(2, 5), slice(None, None, 3), slice(8, 100), slice(-2, None)):
+        assert texts[part] == IDS[part]
+    assert texts.at(np.array([3, 0, 3])) == ["z", "b", "z"]
+    assert texts == IDS
+    assert texts == StoredTexts(IDS)
+    assert texts != StoredTexts(IDS[1:])
+    with pytest.raises(IndexError):
+        texts[len(IDS)]
