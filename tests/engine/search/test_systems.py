@@ -332,7 +332,8 @@ def test_neighbours_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     assert whole is not None
     assert parts is not None
     assert (np.sort(whole.rows) == np.sort(parts.rows)).all()
-    assert np.sort(whole.weights) == pytest.approx(np.sort(parts.weights))
+    # Products of other shapes differ in their last bits, and the softmax makes more of it.
+    assert np.sort(whole.weights) == pytest.approx(np.sort(parts.weights), rel=1e-4)
     assert all(i not in row for i, row in enumerate(whole.rows.tolist()))
 
 
