@@ -18,6 +18,8 @@ _FAULTS: dict[FaultKind, tuple[str, str]] = {
     "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
 }
 _SKIP = "leaves such rows out"
+_REASONS = 5
+"""Sentences that say why no document is left."""
 
 
 def _options(fault: Fault, repairs: Repairs) -> list[str]:
@@ -50,8 +52,8 @@ def check(source: Source, max_chars: int) -> CheckReport:
         raise _refusal(report.refused, first, source.repairs)
     if not report.documents:
         raise BadInputError(
-            f"No document is left of {source.name}: every row was left out.",
-            "Choose other columns, or let something stand in for what the rows lack.",
+            f"No document is left of {source.name}. {' '.join(report.warnings[:_REASONS])}",
+            "Choose other files or columns, or let something stand in for what rows lack.",
         )
     return report
 

@@ -120,7 +120,8 @@ def test_a_choice_that_leaves_rows_undecided_still_refuses(write: Write) -> None
 
 def test_everything_left_out_is_refused(write: Write) -> None:
     path = write("a.csv", "id,text\n1,\n2,\n")
-    assert "every row was left out" in refusal(path, Repairs(skip_empty=True))
+    message = refusal(path, Repairs(skip_empty=True))
+    assert "No document is left of a.csv. 2 rows without text were left out: row 1" in message
 
 
 def test_the_report_names_what_was_done_and_where(write: Write) -> None:
