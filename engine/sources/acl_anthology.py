@@ -121,9 +121,9 @@ def _collection(text: str) -> Element:
 def _papers(root: Element, wanted: Sequence[_Wanted]) -> Iterator[tuple[Row, str, str]]:
     """(row, volume, number) of the papers of a file that are wanted."""
     file = root.get("id", "")
-    for volume in root.iter("volume"):
+    for volume in root.findall("volume"):  # one within another would multiply
         name = volume.get("id", "")
-        for paper in volume.iter("paper"):
+        for paper in volume.findall("paper"):
             number = paper.get("id", "")
             if any(one.is_met(name, number) for one in wanted):
                 yield _row(paper, volume, _full_id(file, name, number)), name, number

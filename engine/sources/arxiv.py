@@ -115,7 +115,7 @@ def _feed(text: str) -> tuple[list[Row], int | None, str]:
         raise unknown_form("arXiv")
     total = words(root.findtext(f"{_OPEN}totalResults"))
     rows, refused = [], ""
-    for entry in root.iter(f"{_ATOM}entry"):
+    for entry in root.findall(f"{_ATOM}entry"):
         if "/api/errors" in (entry.findtext(f"{_ATOM}id") or ""):
             refused = words(entry.findtext(f"{_ATOM}summary"))[:200] or "it is not said why"
         elif row := _row(entry):
@@ -139,7 +139,7 @@ def _row(entry: Element) -> Row | None:
         "title": text(f"{_ATOM}title"),
         "text": text(f"{_ATOM}summary"),
         "year": digits(year),
-        "authors": people(a.findtext(f"{_ATOM}name") for a in entry.iter(f"{_ATOM}author")),
+        "authors": people(a.findtext(f"{_ATOM}name") for a in entry.findall(f"{_ATOM}author")),
         "url": f"https://arxiv.org/abs/{id_[1]}",
         "doi": doi or f"10.48550/arXiv.{id_[1]}",
         "venue": text(f"{_ARXIV}journal_ref"),

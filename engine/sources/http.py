@@ -29,7 +29,7 @@ from engine.config import Settings, __version__
 from engine.errors import ServiceError
 from engine.sources.pace import Pace
 from engine.types.callbacks import Ask, never
-from engine.types.limits import SERVICE_PAGE_BYTES
+from engine.types.limits import SERVICE_PAGE_BYTES, SERVICE_PAGE_VALUES
 
 log = logging.getLogger("seedlens.sources")
 Value = TypeVar("Value")
@@ -45,6 +45,8 @@ HURRIED_TIMEOUT = 15.0
 WHOLE_FACTOR = 5
 """So many timeouts a whole answer may take."""
 _WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
+_SIGNS = ("{", "[", ",", "<", "=")
+"""Of which the values of JSON and XML have one each, at least."""
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
 
@@ -143,19 +145,20 @@ class Client:
     ) -> None:
         self.address = address
         self._attempts, self._longest = (ATTEMPTS, LONGEST_WAIT) if patient else HURRIED
-        self._stopped = stopped
+        self._stopped, self._patient = stopped, patient
         self._factor = settings.service_pace if address.own else 1.0
         self._pace = Pace(pace, address.seconds * self._factor)
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
+        self._deadline = 0.0
         email = settings.contact_email
         contact = f" (mailto:{email})" if email else ""
         self._http = httpx2.Client(
             headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
             timeout=timeout,
             follow_redirects=False,
-            transport=_WithParams(address.params, _proxy_of(address)),
+            transport=_Transport(address.params, _proxy_of(address), self._check_wanted),
         )
 
     def __enter__(self) -> Self:
@@ -236,7 +239,7 @@ class Client:
             RefusedError: it will not.
             StoppedError: nobody waits any more.
         """
-        self._sleep(self._pace.until_due())
+        self._sleep(self._turn())
         name, failed = self.address.name, None
         try:
             answer = self._send(path, params, body)
@@ -251,7 +254,7 @@ class Client:
 
     def _send(self, path: str, params: Mapping[str, Any], body: Any) -> Answer:
         method, url = "GET" if body is None else "POST", self.address.url + path
-        deadline = time.monotonic() + self._whole
+        self._deadline = time.monotonic() + self._whole
         pieces, size = [], 0
         with self._http.stream(method, url, params=params, json=body) as response:
             for piece in response.iter_bytes():
@@ -259,18 +262,33 @@ class Client:
                 pieces.append(piece)
                 if size > SERVICE_PAGE_BYTES:
                     limit = f"{SERVICE_PAGE_BYTES // 2**20} MB"
-                    message = f"{self.address.name} sent more than {limit} for one page."
-                    raise RefusedError(message, "Ask for less at once.", response.status_code)
-                if time.monotonic() > deadline:
-                    raise TransientError(f"{self.address.name} takes too long to answer.")
-                if self._stopped():
-                    raise StoppedError
+                    raise self._too_much(limit, response.status_code)
         headers = {key.lower(): value for key, value in response.headers.items()}
         if backoff := _seconds(headers.get("backoff")):  # Zotero, with any answer
             self._pace.postpone(min(backoff, LONGEST_WAIT) * self._factor)
         text = b"".join(pieces).decode("utf-8", "replace")
+        if max(map(text.count, _SIGNS)) > SERVICE_PAGE_VALUES:
+            raise self._too_much(f"{SERVICE_PAGE_VALUES:,} values", response.status_code)
         self._check(response.status_code, headers, text)
         return Answer(text, headers)
+
+    def _too_much(self, limit: str, status: int) -> RefusedError:
+        message = f"{self.address.name} sent more than {limit} for one page."
+        return RefusedError(message, "Ask for less at once.", status)
+
+    def _check_wanted(self) -> None:
+        """Raise where nobody waits for the answer any more, or it has taken too long."""
+        if self._stopped():
+            raise StoppedError
+        if time.monotonic() > self._deadline:
+            raise TransientError(f"{self.address.name} takes too long to answer.")
+
+    def _turn(self) -> float:
+        """Seconds until the next request is due; a ServiceError where nobody waits for so long."""
+        wait = self._pace.until_due()
+        if not self._patient and wait > self._longest:
+            raise self._busy(wait)
+        return wait
 
     def _check(self, status: int, headers: Mapping[str, str], text: str) -> None:
         name = self.address.name
@@ -330,13 +348,20 @@ class Client:
             time.sleep(min(left, 0.1))
 
 
-class _WithParams(httpx2.HTTPTransport):
+class _Transport(httpx2.HTTPTransport):
     """Adds keys to the URL where a service takes them there: below the client, whose log has all
-    URLs."""
+    URLs.
 
-    def __init__(self, params: Mapping[str, str], proxy: str | None) -> None:
+    Args:
+        check: raises where an answer is to come no further.
+    """
+
+    def __init__(
+        self, params: Mapping[str, str], proxy: str | None, check: Callable[[], None]
+    ) -> None:
         super().__init__(proxy=proxy)
         self._params = params
+        self._pool._network_backend = _Watched(self._pool._network_backend, check)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if self._params:
@@ -348,6 +373,31 @@ class _WithParams(httpx2.HTTPTransport):
                 extensions=request.extensions,
             )
         return super().handle_request(request)
+
+
+class _Watched:
+    """What connects, or a connection: before each piece that is read, it looks whether to go on.
+
+    The library's timeouts count from one piece to the next, and it hands out nothing while headers
+    come, or while what comes unpacks to nothing.
+    """
+
+    def __init__(self, inner: Any, check: Callable[[], None]) -> None:
+        self._inner, self._check = inner, check
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def connect_tcp(self, *args: Any, **options: Any) -> _Watched:
+        return _Watched(self._inner.connect_tcp(*args, **options), self._check)
+
+    def start_tls(self, *args: Any, **options: Any) -> _Watched:
+        return _Watched(self._inner.start_tls(*args, **options), self._check)
+
+    def read(self, *args: Any, **options: Any) -> bytes:
+        self._check()
+        content: bytes = self._inner.read(*args, **options)
+        return content
 
 
 def _proxy_of(address: Address) -> str | None:

@@ -22,6 +22,7 @@ from engine.sources.contracts import FIELDS, START, Page, Row
 from engine.sources.http import RefusedError, StoppedError
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import Progress
+from engine.types.limits import RETRIEVED_BYTES
 from engine.types.plurals import counted
 from engine.types.sources import ServiceQuery
 from storage.files import write_whole
@@ -186,6 +187,12 @@ class Retrieval:
         self._folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(_kept(row), ensure_ascii=False) + "\n" for row in new)
         content = lines.encode(errors="replace")
+        if state.bytes + len(content) > RETRIEVED_BYTES:
+            raise ServiceError(
+                f"{self._name} sent more than {RETRIEVED_BYTES // 2**20:,} MB, in "
+                f"{state.documents - len(new):,} documents.",
+                "Ask for less at once, in several imports under one name.",
+            )
         self.file.touch(0o600)
         with self.file.open("r+b") as out:
             out.truncate(state.bytes)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import crossref, http, openalex, reading
+from engine.sources import acl_anthology, arxiv, crossref, http, openalex, reading
 from engine.sources.services import look_up
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
@@ -324,3 +326,32 @@ def test_numbers_and_dates_that_none_can_be_are_none() -> None:
     far = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
     assert http._seconds(far) is None
     assert http._seconds(far.replace("GMT", "+9" + "9" * 20)) is None
+
+
+def test_volumes_and_entries_within_each_other_do_not_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
+    volumes = '<volume id="1">' * 300 + '<paper id="1"/>' * 300 + "</volume>" * 300
+    root = reading.parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
+    wanted = [acl_anthology._wanted("2024.acl")]
+    assert list(acl_anthology._papers(root, wanted)) == []
+    entries = "<entry><id>http://arxiv.org/abs/2001.00001</id>" * 300 + "</entry>" * 300
+    rows, _, _ = arxiv._feed(f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>')
+    assert len(rows) == 1
+
+
+def test_a_doi_is_looked_for_in_the_beginning_of_a_value_alone() -> None:
+    tracemalloc.start()
+    assert doi_in("https://doi.org/" + "%2" * 1_000_000) is None
+    assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    tracemalloc.stop()
+
+
+def test_who_looks_something_up_does_not_wait_for_minutes(
+    services: ServiceServer, settings: Settings, home: Path
+) -> None:
+    services.behaviour.backoff = 100
+    paced = settings.model_copy(update={"service_pace": 1.0})
+    look_up(query_of("zotero:users/7"), paced, Home(home))
+    begun = time.monotonic()
+    with pytest.raises(ServiceError, match="wants no more requests for 2 minutes"):
+        look_up(query_of("zotero:users/7"), paced, Home(home))
+    assert time.monotonic() < begun + 5
