@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from engine.corpora.schema import FACET_MARK
 from engine.corpora.stored_texts import StoredTexts
 from engine.types.corpora import FieldValues
 from engine.types.facets import YEAR
+from engine.types.limits import FIELD_CHARS, FIELDS
 
 Mask = NDArray[np.bool_]
 """(n,) over the documents of a corpus."""
@@ -88,7 +89,8 @@ def distinct_in_order(rows: NDArray[np.integer]) -> int:
 
 
 def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[str, FieldCodes]:
-    """The fields that documents have, ``year`` first, the others by name.
+    """The fields that documents have, ``year`` first, the others by name; of very many fields,
+    those that most documents have, and without values that are texts (:mod:`engine.types.limits`).
 
     Args:
         facets: of the documents, as stored, in batches.
@@ -97,7 +99,7 @@ def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[st
     stored = pa.chunked_array(list(facets), pa.string()).combine_chunks()
     parts = pc.split_pattern(stored, FACET_MARK)
     rows, flat = pc.list_parent_indices(parts), pc.list_flatten(parts)
-    said = pc.not_equal(flat, "")
+    said = pc.and_(pc.not_equal(flat, ""), pc.less_equal(pc.utf8_length(flat), FIELD_CHARS))
     pairs = flat.filter(said).dictionary_encode()
     rows, codes = rows.filter(said).to_numpy(), pairs.indices.to_numpy()
     names, values = _named(pairs.dictionary)
@@ -111,12 +113,18 @@ def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[st
     place = np.empty(len(field_of), dtype=np.int32)
     place[by_field] = np.arange(len(field_of)) - np.repeat(starts[:-1], np.diff(starts))
     order, bounds = _grouped(field_of[codes], len(fields))
-    for name in sorted(fields):
-        at = fields.index(name)
+    for at in _most_used(fields, np.diff(bounds)):
+        name = fields[at]
         own = order[bounds[at] : bounds[at + 1]]
         values_of = values.take(pa.array(by_field[starts[at] : starts[at + 1]]))
         found[name] = FieldCodes.of(rows[own], place[codes[own]], values_of)
     return found
+
+
+def _most_used(fields: Sequence[str], documents: NDArray[np.integer]) -> list[int]:
+    """Places of the fields that most documents have, by name."""
+    by_use = sorted(range(len(fields)), key=lambda at: (-documents[at], fields[at]))
+    return sorted(by_use[:FIELDS], key=fields.__getitem__)
 
 
 def _grouped(groups: NDArray[np.integer], count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -30,6 +30,12 @@ ID_CHARS = 1_000
 """A document's id, which stands in links and in every judgment."""
 COLUMNS = 1_000
 """Columns that can be chosen as fields; those beyond are metadata."""
+FIELDS = 200
+"""Fields of a corpus that can be filtered by, those that most documents have: each is counted over
+all documents while somebody waits."""
+FIELD_CHARS = 1_000
+"""A field's name and value together, to be filtered by: longer ones are texts, not categories, and
+the most frequent values of all fields go to the browser."""
 UNPACKED_BYTES = 256 * MEGABYTE
 """One column of a row group of a Parquet file, if that is also more than :data:`UNPACKED_RATIO`
 times its size in the file."""
@@ -132,8 +138,13 @@ DATASET_DOCUMENTS = 1_000_000
 """Of a data set by name that whoever logged in may import: larger ones fill a disk."""
 SERVICE_IDS = 50_000
 """Ids of one query, which are asked for in batches; its file is held in memory."""
-SERVICE_PAGE_BYTES = 64 * MEGABYTE
+SERVICE_PAGE_BYTES = 32 * MEGABYTE
 """One page of results, unpacked: a thousand papers with abstracts take some 3 MB, the largest
 proceedings of the ACL Anthology 8 MB."""
+SERVICE_PAGE_VALUES = 1_500_000
+"""Objects, lists, elements or values in one page, each of which takes up to 300 bytes when it is
+read, while nothing else of the app runs. Pages of papers have one in 25 bytes or more."""
+RETRIEVED_BYTES = 4 * 1024 * MEGABYTE
+"""All documents of one query, on the disk: 40 kB for each of the most that there may be."""
 QUERY_BYTES = 200
 """Of a query where it is named, as in the list of corpora; a whole one may be 50,000 ids."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pyarrow as pa
 
 from engine.corpora.field_codes import read_fields
 from engine.corpora.schema import facet
 from engine.explorer import Explorer
+from engine.types.limits import FIELD_CHARS, FIELDS
 from engine.types.searches import Query
 from tests.small_corpus import DOCUMENTS
 
@@ -44,6 +47,22 @@ def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
         if n == "note"
     ]
     assert note.counted(every).counts == {"a=b": 1}
+
+
+def test_of_very_many_fields_those_that_most_documents_have_are_read() -> None:
+    facets = ["".join(facet(f"own-{n}-{i}", "x") for i in range(4_000)) for n in range(10)]
+    stored = [pa.array([one + facet("zone", f"z{n}") for n, one in enumerate(facets)])]
+    began = time.process_time()
+    fields = read_fields(stored, np.full(10, -1, np.int32))
+    assert time.process_time() - began < 3
+    assert len(fields) == 1 + FIELDS
+    assert len(fields["zone"].rows) == 10
+
+
+def test_a_text_is_no_value_to_filter_by() -> None:
+    pairs = [facet("venue", "Parva") + facet("review", "x" * FIELD_CHARS), facet("n" * 2_000, "")]
+    fields = read_fields([pa.array(pairs)], np.full(2, -1, np.int32))
+    assert list(fields) == ["year", "venue"]
 
 
 ODD_IDS = (
