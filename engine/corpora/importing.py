@@ -112,8 +112,6 @@ class Importer:
         known = self.ledger.listed_corpus(request.name)
         if known is not None:
             sweep(self.home, known)
-        elif (deleted := self.ledger.corpus(request.name)) is not None:
-            Trash(self.home, self.ledger).give_up(deleted)
         encoder = self.load_encoder(
             self._encoder_source(request, known),
             bulk=checked.documents >= MANY,
@@ -128,6 +126,9 @@ class Importer:
         store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
         if known is None or known.documents < checked.documents:
             self._check_space(source.name, checked.characters, store)
+        deleted = self.ledger.corpus(request.name) if known is None else None
+        if deleted is not None:  # only now: until here the import may be refused
+            Trash(self.home, self.ledger).give_up(deleted)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,

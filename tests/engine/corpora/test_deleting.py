@@ -17,7 +17,7 @@ import pytest
 from engine.config import ROOT
 from engine.corpora.library import Library
 from engine.corpora.uploads import KEPT_DAYS
-from engine.errors import CorpusMissingError, UnknownNameError
+from engine.errors import CorpusMissingError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
@@ -51,6 +51,18 @@ def test_a_crash_between_the_note_and_the_move_loses_nothing(
     assert small_copy.library.deleted() == ["small"]
     small_copy.library.restore("small")
     assert small_copy.library.corpus("small").documents == documents
+
+
+def test_an_import_under_its_name_that_is_refused_leaves_a_deleted_corpus_to_be_brought_back(
+    small_copy: Explorer,
+) -> None:
+    library = small_copy.library
+    before = library.corpus("small")
+    library.delete("small")
+    with pytest.raises(SeedLensError):
+        library.add("small", [{"doc_id": "a", "text": "A tern."}], encoder="/nowhere/at-all")
+    library.restore("small")
+    assert library.corpus("small").documents == before.documents
 
 
 def on_later_days(monkeypatch: pytest.MonkeyPatch, explorer: Explorer, *days: float) -> None:
