@@ -122,8 +122,10 @@ def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[st
 
 
 def _most_used(fields: Sequence[str], documents: NDArray[np.integer]) -> list[int]:
-    """Places of the fields that most documents have, by name."""
-    by_use = sorted(range(len(fields)), key=lambda at: (-documents[at], fields[at]))
+    """Places of the fields that most documents have, by name; a column called ``year`` that is not
+    the year of the documents is none."""
+    places = [at for at, name in enumerate(fields) if name != YEAR]
+    by_use = sorted(places, key=lambda at: (-documents[at], fields[at]))
     return sorted(by_use[:FIELDS], key=fields.__getitem__)
 
 

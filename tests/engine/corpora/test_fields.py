@@ -65,6 +65,14 @@ def test_a_text_is_no_value_to_filter_by() -> None:
     assert list(fields) == ["year", "venue"]
 
 
+def test_a_column_called_year_that_is_not_the_year_breaks_no_filter(fresh: Explorer) -> None:
+    text = "We count the terns of the island."
+    rows = [{"doc_id": "a", "text": text, "date": 1990, "year": "the wet one"}]
+    fresh.library.add("terns", rows, mapping={"year": "date"})
+    found = fresh.facets("terns", fresh.parse_filters("year=1990"))
+    assert (found.documents, found.years) == (1, {1990: 1})
+
+
 ODD_IDS = (
     "constructor", "__proto__", "it's", "x' OR '1'='1", "'; DROP TABLE judgments; --", '"', "%s",
     "{0.__class__}", "../../ledger.duckdb", "C:\\x", "a/b", "*", "?x=1&y=2#z", "=1+1", "\u202eidx",
