@@ -328,7 +328,9 @@ def test_numbers_and_dates_that_none_can_be_are_none() -> None:
     assert http._seconds(far.replace("GMT", "+9" + "9" * 20)) is None
 
 
-def test_volumes_and_entries_within_each_other_do_not_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_volumes_and_entries_within_each_other_do_not_multiply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     volumes = '<volume id="1">' * 300 + '<paper id="1"/>' * 300 + "</volume>" * 300
     root = reading.parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
     wanted = [acl_anthology._wanted("2024.acl")]
