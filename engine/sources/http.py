@@ -361,7 +361,8 @@ class _Transport(httpx2.HTTPTransport):
     ) -> None:
         super().__init__(proxy=proxy)
         self._params = params
-        self._pool._network_backend = _Watched(self._pool._network_backend, check)
+        pool = self._pool
+        pool._network_backend = _Watched(pool._network_backend, check)  # type: ignore[assignment]
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if self._params:
