@@ -286,7 +286,7 @@ class Client:
     def _turn(self) -> float:
         """Seconds until the next request is due; a ServiceError where nobody waits for so long."""
         wait = self._pace.until_due()
-        if not self._patient and wait > self._longest:
+        if not self._patient and wait > HURRIED_TIMEOUT:
             raise self._busy(wait)
         return wait
 
