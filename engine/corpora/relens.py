@@ -38,6 +38,7 @@ from storage.home import Home, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, never_used
+from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
 READ_ROWS = 32
@@ -78,6 +79,7 @@ class LensChange:
             build_indexes(table, row, lens, self.settings, timedelta(0))
             carry_scenarios(before, after)
             carry_sources(before, after)
+            carry_selections(before, after)
         except BaseException:
             Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
             raise
