@@ -22,6 +22,7 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
+from engine.corpora.map_making import carry_whole
 from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
@@ -80,6 +81,7 @@ class LensChange:
             carry_scenarios(before, after)
             carry_sources(before, after)
             carry_selections(before, after)
+            carry_whole(before, after)
         except BaseException:
             Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
             raise

@@ -9,12 +9,16 @@ from functools import partial
 import numpy as np
 
 from engine.annotate.annotation import Annotation
+from engine.corpora.aspect_space import role_matrix, without_context
+from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
 from engine.maps.values import values_of
+from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import Project
@@ -101,9 +105,9 @@ class Maps(ForPerson):
                 - "year", or another field of the documents;
                 - "cluster": of ``layout`` at ``level`` (0 coarse, 1 fine), whose labels the codes
                   are;
-                - "likeness": cosine, -1 to 1, with the seed of ``query`` (a stored one) in its
-                  aspect, NaN for a document that no sentence serves it of; without an aspect as
-                  whole documents;
+                - "likeness": cosine, -1 to 1, with the seed of ``query`` (a stored one, or a
+                  text) in its aspect, NaN for a document that no sentence serves it of; without an
+                  aspect as whole documents. NaN for all where nothing in the seed serves it;
                 - "grade": the highest in ``project`` that stands for a document under any query;
                   for annotators, of their own.
 
@@ -197,18 +201,29 @@ class Maps(ForPerson):
         return MapValues("cluster", codes=clusters.labels, names=clusters.names)
 
     def _likeness(self, opened: OpenCorpus, query: Query | None) -> np.ndarray:
-        if query is None or query.seed is None:
-            raise BadInputError("Likeness needs a seed.", "Name a document of the corpus.")
-        if query.seed not in opened.row_of:
-            opened.document(query.seed)  # says so
-        column = f"aspect_{query.aspect}" if query.aspect else "vector"
+        if query is None or (query.seed is None and query.text is None):
+            raise BadInputError("Likeness needs a seed.", "Name a document, or give a text.")
         if query.aspect and query.aspect not in opened.aspects:
             raise UnknownNameError(f"There is no aspect '{query.aspect}' in '{opened.name}'.")
+        column = aspect_column(query.aspect) if query.aspect else "vector"
         rows = np.arange(len(opened), dtype=np.intp)
-        own = opened.vectors(opened.rows([query.seed]), [column])[column][0]
+        if query.text is not None:
+            own = self._of_text(opened, query)
+        else:
+            seed = opened.document(query.seed or "").doc_id  # says so where there is none
+            own = opened.vectors(opened.rows([seed]), [column])[column][0]
         cosines = opened.cosines(rows, [(column, own)])[:, 0].astype(np.float32)
         cosines[cosines == 0.0] = np.nan  # of a zero vector: nothing serves the aspect
         return cosines
+
+    def _of_text(self, opened: OpenCorpus, query: Query) -> FloatArray:
+        """What a pasted text says as a whole or in an aspect (d,), as documents are stored."""
+        seed = self._searcher(opened.name).seed(query)
+        if not query.aspect:
+            return seed.vector
+        roles = role_matrix(seed.document, len(opened.aspects))
+        said = aspect_vectors(seed.sentences, roles)[[opened.lens.index(query.aspect)]]
+        return np.asarray(without_context(said, seed.vector[None])[0])
 
     def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
         grades = np.full(len(opened), np.nan, dtype=np.float32)

@@ -174,7 +174,17 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
         f"{counted(len(drawn.doc_ids), 'document')}; near each other means alike. "
         f"Distances between clusters, and the axes, mean little.{sampled}"
     )
-    if drawn.missing:
+    lens = explorer.library.lens(drawn.corpus)
+    lacking = [a.name for a in lens.aspects if a.key not in drawn.layouts]
+    if lacking:
+        job = explorer.maps.jobs.latest(drawn.corpus)
+        if job is None or not job.running:
+            note(
+                f"There is no map by {', '.join(lacking)} yet: the lens of the corpus changed.",
+                f"Computing it takes about {_minutes(len(drawn.doc_ids))}.",
+            )  # fmt: skip
+            _start_button(explorer, drawn.corpus, "Compute what is missing")
+    elif drawn.missing:
         came = counted(drawn.missing, "document is", "documents are")
         note(f"{came} newer than the map.", "They can be placed without moving the others.")
         _start_button(explorer, drawn.corpus, "Place them on the map")

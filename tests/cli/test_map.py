@@ -28,3 +28,11 @@ def test_a_map_is_made_once_and_written(small_home: Path, home: Path, tmp_path: 
     refused = run_inside(home, "map", "small", "--output", tmp_path / "map.png")
     assert refused.code == 2
     assert "Use .json or .csv" in refused.stderr
+
+
+def test_another_lens_has_its_map_at_once(small_home: Path, home: Path) -> None:
+    shutil.copytree(small_home, home)
+    run_inside(home, "map", "small")
+    changed = run_inside(home, "lens", "set", "small", "posts")
+    assert changed.code == 0, changed.stderr
+    assert "the map is up to date" in run_inside(home, "map", "small").stdout

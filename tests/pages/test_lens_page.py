@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from tests.pages.visits import Serve, click, param, run, shown, visit
+from tests.support import wait_until
 
 
 @pytest.fixture
@@ -53,6 +54,10 @@ def test_aspects_are_added_moved_and_removed_while_ten_documents_follow(
     assert [aspect.name for aspect in lens.aspects] == [names[2], names[1], "<b>Place</b>"]
     assert lens.aspects[0] == before.aspects[2]
     assert page.button(key="lens_use").disabled
+    wait_until(lambda: small_copy.maps.view("small"), what="a map by these aspects")
+    drawn = small_copy.maps.view("small")
+    assert drawn is not None
+    assert [*drawn.layouts][1:] == [aspect.key for aspect in lens.aspects]
 
 
 def test_a_sentence_may_have_no_aspect(small_copy: Explorer, serve: Serve) -> None:

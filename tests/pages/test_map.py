@@ -11,11 +11,25 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
 from pages._map.map_parts import rows_from_bits
 from pages._map.selection import RUN
-from tests.pages.visits import BROKEN, Serve, address, click, param, run, run_until, shown, visit
+from tests.pages.visits import (
+    APP,
+    BROKEN,
+    Serve,
+    address,
+    click,
+    facets_of,
+    param,
+    run,
+    run_until,
+    script,
+    shown,
+    visit,
+)
 from tests.support import make_explorer
 
 
@@ -138,3 +152,46 @@ def test_a_corpus_without_a_map_is_offered_one(small_copy: Explorer, serve: Serv
     click(page, "map_compute")
     run_until(page, lambda: told(page), what="the map")
     assert "The map is computed" in shown(page)
+
+
+def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
+    chosen = ids(mapped, 3)
+    explore = visit(APP)
+    explore.switch_page(script("map"))
+    explore.query_params.update(corpus="small", seed=chosen[0], chosen=",".join(chosen))
+    click(run(explore), "map_filter")
+    assert BROKEN not in shown(explore)
+    (chip,) = [one for one in explore.button if one.label.startswith("×")]
+    assert chip.label == "× within 3 selected documents"
+    assert facets_of(explore)["documents"] == 3
+    where = param(explore, "where")
+    within = told(visit("map", corpus="small", where=where))["within"]
+    assert rows_from_bits(within, 40) == [0, 1, 2], "the map keeps to it, too"
+    chip.click()
+    assert not param(run(explore), "where")
+
+
+def test_a_selection_of_another_home_is_said_to_be_unknown(mapped: Explorer) -> None:
+    app = visit(APP)
+    for name in ("explore", "map", "compare"):
+        page = app.switch_page(script(name))
+        page.query_params.update(corpus="small", where="in.selection=7-0123456789abcdef")
+        assert BROKEN not in shown(run(page)), name
+        assert "is not stored here" in shown(page), name
+        (chip,) = [one for one in page.button if one.label.startswith("×")]
+        chip.click()
+        assert "is not stored here" not in shown(run(page)), name
+
+
+def test_after_a_change_of_lens_the_map_says_what_it_lacks_and_offers_it(mapped: Explorer) -> None:
+    mapped.library.set_lens("small", POSTS)
+    page = visit("map", corpus="small", layout="method")
+    assert BROKEN not in shown(page)
+    names = ", ".join(aspect.name for aspect in POSTS.aspects)
+    assert f"There is no map by {names} yet" in shown(page)
+    assert " document " in told(page)["layout"]
+    click(page, "map_compute")
+    run_until(page, lambda: "The map is computed" in shown(page), what="the map")
+    assert "There is no map by" not in shown(page)
+    key = POSTS.aspects[0].key
+    assert f" {key} " in told(visit("map", corpus="small", layout=key))["layout"]
