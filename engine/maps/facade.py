@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
 from engine.annotate.annotation import Annotation
 from engine.corpora.aspect_space import role_matrix, without_context
+from engine.corpora.contracts import Seed
 from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres
@@ -38,6 +39,9 @@ from engine.types.people import ForPerson
 from engine.types.searches import PAGE_SIZE, Query
 from storage.maps import StoredLayout, map_stamp, read_map
 
+MOST_TEXTS = 8
+"""Pasted texts whose vectors are kept: a long one takes seconds to encode."""
+
 
 class Maps(ForPerson):
     """The maps of one home. Safe to share between threads.
@@ -52,6 +56,7 @@ class Maps(ForPerson):
         self._library, self._annotation, self._searcher = library, annotation, searcher
         self.jobs = JobRunner()
         self._seen: dict[str, tuple[object, CorpusMap]] = {}
+        self._text = lru_cache(maxsize=MOST_TEXTS)(self._encoded)
 
     # -- looking ---------------------------------------------------------------------------
 
@@ -218,12 +223,16 @@ class Maps(ForPerson):
 
     def _of_text(self, opened: OpenCorpus, query: Query) -> FloatArray:
         """What a pasted text says as a whole or in an aspect (d,), as documents are stored."""
-        seed = self._searcher(opened.name).seed(query)
+        seed = self._text(opened.identity, opened.name, query.text or "")
         if not query.aspect:
             return seed.vector
         roles = role_matrix(seed.document, len(opened.aspects))
         said = aspect_vectors(seed.sentences, roles)[[opened.lens.index(query.aspect)]]
         return np.asarray(without_context(said, seed.vector[None])[0])
+
+    def _encoded(self, identity: str, corpus: str, text: str) -> Seed:
+        """A pasted text with its vectors; ``identity`` is that of the corpus as it is."""
+        return self._searcher(corpus).encode_text(text)
 
     def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
         grades = np.full(len(opened), np.nan, dtype=np.float32)

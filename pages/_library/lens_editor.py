@@ -135,11 +135,11 @@ def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None
         if wanted and lens is not None:
             with error_boundary():
                 place = st.empty()
-                change_lens(explorer, info.name, lens, place)
+                use_lens(explorer, info.name, lens, place)
                 st.rerun()
 
 
-def change_lens(explorer: Explorer, corpus: str, lens: Lens, place: Any) -> None:
+def use_lens(explorer: Explorer, corpus: str, lens: Lens, place: Any) -> None:
     """Sort a corpus's sentences by a lens, with its progress in a place; its maps by aspect are
     made anew behind the page."""
     changed = explorer.library.set_lens(corpus, lens, lambda now: _show_progress(place, now))

@@ -92,7 +92,9 @@ def of_range(
     The lowest and highest hundredth share the ends, so that one odd value takes no colours away.
     """
     known = values[~np.isnan(values)]
-    low, high = np.percentile(known, [1, 99]) if known.size else (0.0, 1.0)
+    if not known.size:
+        return Colour(key, label, "range", np.full(len(values), NO_VALUE, np.uint8))
+    low, high = np.percentile(known, [1, 99])
     share = ((values - low) / max(high - low, 1e-9)).clip(0, 1)
     scaled = np.where(np.isnan(values), NO_VALUE, np.round(share * MOST_COLOURS)).astype(np.uint8)
     return Colour(key, label, "range", scaled, low=write(low), high=write(high))
@@ -166,8 +168,10 @@ def colour(explorer: Explorer, view: MapView, words: str) -> Colour:
     if kind.startswith(LIKENESS):
         query = _query(explorer, view, kind.removeprefix(LIKENESS))
         words = words[0].lower() + words[1:]
-        found = ask(view.corpus, "likeness", query=query)
-        return _stamped(of_range(kind, words, _numbers(found), "{:.2f}".format))
+        numbers = _numbers(ask(view.corpus, "likeness", query=query))
+        if np.isnan(numbers).all():
+            words += ", which says nothing of it"
+        return _stamped(of_range(kind, words, numbers, "{:.2f}".format))
     if kind.startswith(CLUSTER):
         found = ask(view.corpus, CLUSTER, layout=kind.removeprefix(f"{CLUSTER}:"))
     else:

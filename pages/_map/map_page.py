@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
@@ -55,7 +55,8 @@ def corpus_box(view: MapView, names: list[str]) -> None:
 
 
 def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
-    """The view with a layout and a colour that this map has; says what it lacks."""
+    """The view with a seed, a layout and a colour that there are; says what is not there."""
+    view = _seeded(explorer, view)
     if view.layout not in drawn.layouts:
         note(f"This map has no layout '{view.layout}'.", "It shows whole documents.")
         view = replace(view, layout=WHOLE)
@@ -63,6 +64,19 @@ def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
         note(f"Nothing here can be coloured by '{view.colour}'.", "Clusters are shown.")
         view = replace(view, colour=CLUSTER)
     return _marked_by(explorer, view)
+
+
+def _seeded(explorer: Explorer, view: MapView) -> MapView:
+    """The view with a seed that there is."""
+    try:
+        if view.text_id:
+            explorer.notebook.text(view.text_id)
+        else:
+            explorer.document(view.corpus, view.seed)
+    except UnknownNameError as error:
+        note(error.message, "Another seed is taken here.")
+        view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
+    return view
 
 
 def _marked_by(explorer: Explorer, view: MapView) -> MapView:

@@ -14,6 +14,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
+from pages._explore.explore_url import View
 from pages._map.map_parts import rows_from_bits
 from pages._map.selection import RUN
 from tests.pages.visits import (
@@ -104,6 +105,40 @@ def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explore
     assert "field:no" in shown(page)
     assert "Nothing is selected" in shown(page)
     assert " document " in told(page)["layout"]
+
+
+def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(
+    mapped: Explorer,
+) -> None:
+    text_id = mapped.notebook.put_text("We count bees with cheap sensors. Fewer died.")
+    explore = View("small", text_id=text_id, aspect="method")
+    link = {"corpus": "small", "text": text_id, "colour": "likeness:method", "marks": "results"}
+    page = visit("map", layout="method", **link)
+    assert BROKEN not in shown(page)
+    data = told(page)
+    assert data["colour"]["label"] == "likeness to the seed in Method"
+    assert data["colour"]["low"] < data["colour"]["high"]
+    (marked,) = data["layers"]
+    searched = mapped.search(explore.to_query(mapped))
+    row_of = mapped.library.open("small").row_of
+    assert marked["rows"] == [row_of[one.doc_id] for one in searched.results]
+
+
+def test_a_seed_that_says_nothing_of_an_aspect_colours_nothing_by_it(mapped: Explorer) -> None:
+    page = visit("map", corpus="small", seed="no-method", colour="likeness:method")
+    assert BROKEN not in shown(page)
+    colour = told(page)["colour"]
+    assert colour["label"] == "likeness to the seed in Method, which says nothing of it"
+    assert (colour["none"], colour["low"], colour["high"]) == (40, "", "")
+
+
+@pytest.mark.parametrize("lost", [{"text": "gone"}, {"seed": "gone"}])
+def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer, lost: dict[str, str]) -> None:
+    page = visit("map", corpus="small", colour="likeness:document", **lost)
+    assert BROKEN not in shown(page)
+    assert "gone&#x27;" in shown(page)
+    assert "Another seed is taken here" in shown(page)
+    assert told(page)["colour"]["scale"] == "range"
 
 
 def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:

@@ -19,7 +19,7 @@ from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE, read_map, write_map
-from tests.small_corpus import DOCUMENTS
+from tests.small_corpus import DOCUMENTS, METHODS
 from tests.support import made_once, make_explorer, wait_until, write_jsonl
 
 SEED = "bees-network"
@@ -283,6 +283,24 @@ def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Ex
         assert np.array_equal(np.isnan(likeness), np.isnan(laid)), (
             "no likeness in what is not there"
         )
+
+
+def test_likeness_to_a_pasted_text_is_that_to_a_document_of_the_same_text(fresh: Explorer) -> None:
+    texts = [one["text"] for one in DOCUMENTS if "text" in one]
+    texts += [" ".join(one["sentences"]) for one in DOCUMENTS if "sentences" in one]
+    fresh.library.add("texts", [{"doc_id": str(n), "text": text} for n, text in enumerate(texts)])
+    row = texts.index(next(text for text in texts if METHODS["sensor"] in text))
+    for aspect in (None, *fresh.library.open("texts").aspects):
+        by_text, by_seed = (
+            fresh.maps.values("texts", "likeness", query=query).numbers
+            for query in (
+                Query("texts", text=texts[row], aspect=aspect),
+                Query("texts", seed=str(row), aspect=aspect),
+            )
+        )
+        assert by_text is not None
+        assert by_text == pytest.approx(by_seed, abs=0.01, nan_ok=True)
+        assert by_text[row] == np.nanmax(by_text)
 
 
 def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer) -> None:
