@@ -230,8 +230,8 @@ class Maps(ForPerson):
         said = aspect_vectors(seed.sentences, roles)[[opened.lens.index(query.aspect)]]
         return np.asarray(without_context(said, seed.vector[None])[0])
 
-    def _encoded(self, identity: str, corpus: str, text: str) -> Seed:
-        """A pasted text with its vectors; ``identity`` is that of the corpus as it is."""
+    def _encoded(self, _identity: str, corpus: str, text: str) -> Seed:
+        """A pasted text with its vectors; kept for the corpus as it is, which has the identity."""
         return self._searcher(corpus).encode_text(text)
 
     def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:

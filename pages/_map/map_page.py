@@ -132,7 +132,7 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
         if view.marks:
             with st.popover("Which pool and system", width="content"):
                 _whose(explorer, view)
-    where_panel(explorer, view.corpus, MapView, key="map")
+    where_panel(explorer, view.corpus, MapView, key="map", unfolds=False)  # the map stays in view
 
 
 def _whose(explorer: Explorer, view: MapView) -> None:
