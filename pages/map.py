@@ -22,7 +22,7 @@ with error_boundary():
         map_page.nothing_drawn(explorer, view.corpus)
     else:
         view = map_page.within(explorer, view, drawn)
-        chosen = map_page.selection(view, drawn)
+        chosen = map_page.selection(explorer, view, drawn)
         map_page.controls(explorer, view, names, drawn)
         left, right = st.columns([8, 4], gap="medium")
         with left, st.container(key="map_left"), error_boundary():

@@ -98,10 +98,18 @@ def _colours(explorer: Explorer, view: MapView, drawn: CorpusMap) -> dict[str, s
     return map_layers.choices(explorer, view, explorer.library.lens(view.corpus), drawn)
 
 
-def selection(view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
-    """What is selected, in the order of the corpus; documents that the map lacks are left out."""
+def selection(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
+    """What is selected, in the order of the corpus; what the map lacks or filters rule out is left
+    out."""
     wanted = set(selected(view))
-    return tuple(d for d in drawn.doc_ids if d in wanted) if wanted else ()
+    if not wanted:
+        return ()
+    try:
+        within = map_layers.within(explorer, view)
+    except SeedLensError:  # it is said in the place of the map
+        within = None
+    rows = range(len(drawn.doc_ids)) if within is None else within
+    return tuple(drawn.doc_ids[row] for row in rows if drawn.doc_ids[row] in wanted)
 
 
 def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> None:

@@ -153,6 +153,13 @@ def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
     assert told(visit("map", corpus="small"))["within"] == ""
 
 
+def test_what_a_filter_rules_out_is_not_selected(mapped: Explorer) -> None:
+    chosen = "bees-network,no-method"
+    page = visit("map", corpus="small", where="has.aspect=method", chosen=chosen)
+    assert "1 document selected" in shown(page)
+    assert "2 documents selected" in shown(visit("map", corpus="small", chosen=chosen))
+
+
 def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) -> None:
     one = ids(mapped, 5)[4]
     page = visit("map", corpus="small", chosen=one)
