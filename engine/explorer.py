@@ -111,7 +111,9 @@ class Explorer(ForPerson):
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
-        self.maps = Maps(self.library, self.annotation, self.searcher)
+        self.maps = Maps(
+            self.library, self.annotation, self.searcher, self.settings, self._ledger.answers
+        )
         self.collections = CollectionStore(self._ledger, self.library)
         self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
         self.pair_grading = PairGrading(self._ledger, self.settings, self.library)

@@ -152,7 +152,7 @@ class MapMaker:
             near = ((positions[new][:, None] - _centres(old)[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
             labels[0, new] = _coarse_of(old)[labels[1, new]]
-        return StoredLayout(positions, labels, old.names)
+        return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
         batches = self.table.columns([column])

@@ -174,7 +174,8 @@ def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:
     layout = drawn.layouts[view.layout]
     label = next((a.name for a in lens.aspects if a.key == view.layout), "a place")
     identity = explorer.library.open(view.corpus).identity
-    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes()):x}"
+    names = repr([level.names for level in layout.levels]).encode()
+    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes(), zlib.crc32(names)):x}"
     words = _colours(explorer, view, drawn)[view.colour]
     return Shown(
         layout, f"{identity} {stamp}", f"{identity} titles", label,

@@ -108,7 +108,9 @@ MAY: dict[str, dict[str, str]] = {
         "all": "check_idle job list running", "own": "cancel dismiss resume",
         "checked": "here start",
     },
-    "maps": {"all": "overlay values view", "leads": "build start"},
+    "maps": {
+        "all": "overlay values view", "leads": "build estimate_names own_names start word_names",
+    },
     "maps.jobs": JOBS,
     "notebook": {
         "all": "export_documents export_trail kept put_text seed_title seed_titles text trail "
