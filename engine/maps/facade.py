@@ -27,7 +27,7 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import complete
-from engine.maps.cluster_names import ClusterNames, central_rows, clusters_of, naming, worded
+from engine.maps.naming_prompts import ClusterNames, central_rows, clusters_of, naming, worded
 from engine.maps.values import values_of
 from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only

@@ -31,7 +31,7 @@ def cluster_names(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
     worded_by = drawn.layouts[view.layout].worded_by
     if worded_by:
         words = f"The names of these clusters were worded by {worded_by}; they may be wrong."
-        st.html(f'<p class="map-hint">{escape(words)}</p>')
+        st.caption(escape_label(words))
     if not login.acting().is_lead:
         return
     if worded_by:
@@ -43,7 +43,7 @@ def cluster_names(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
     asked: Future[ModelUsage] | None = st.session_state.get(_ASKED, {}).get(_place(view))
     info = endpoint(explorer)
     if asked is not None and not asked.done():
-        st.html(f'<p class="map-hint" role="status">{escape(info.model)} is asked …</p>')
+        st.caption(f"{escape_label(info.model)} is asked …")
         renew_when(asked.done, every=_POLL_SECONDS)
         return
     if asked is not None and (error := asked.exception()):

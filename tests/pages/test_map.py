@@ -244,26 +244,26 @@ def test_after_a_change_of_lens_the_map_says_what_it_lacks_and_offers_it(mapped:
 
 
 def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back(
-    mapped: Explorer, connect: Connect
+    mapped: Explorer, serve: Serve, connect: Connect
 ) -> None:
-    offered = visit("map", corpus="small")
-    offered.session_state["map_names"] = True
-    assert not [one for one in run(offered).button if one.key == "map_names_ask"], "no model"
     with serving(Knowledge({}, {})) as server:
         connect(server.url)
+        explorer = serve(make_explorer(mapped.home.root))
         server.behaviour.handlers = [names()]
         page = visit("map", corpus="small", layout="method")
         before = told(page)["layout"]
         page.session_state["map_names"] = True
-        run(page); print([b.label for b in page.button], [n.proto for n in page.get("popover")][:3], shown(page)[:3000], page.session_state["map_names"] if "map_names" in page.session_state else None); assert "1 call" in shown(page)
+        assert "1 call" in shown(run(page))
         click(page, "map_names_ask")
         run_until(page, lambda: "worded by" in shown(page), what="the names")
         assert told(page)["layout"] != before, "the browser is sent the names"
         click(page, "map_names_back")
         assert told(page)["layout"] == before
         server.behaviour.handlers = [lambda *_: "no names"]
+        page = visit("map", corpus="small", layout="result")
         page.session_state["map_names"] = True
-        run(page)
-    drawn = mapped.maps.view("small")
-    assert drawn is not None
-    assert not drawn.layouts["method"].worded_by
+        click(run(page), "map_names_ask")
+        run_until(page, lambda: "gave no names" in shown(page), what="what went wrong")
+        drawn = explorer.maps.view("small")
+        assert drawn is not None
+        assert not any(one.worded_by for one in drawn.layouts.values())
