@@ -35,7 +35,7 @@ from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
 from engine.scenarios.facade import Scenarios
-from engine.search.filters import parse_filters
+from engine.search.filters import check_held, parse_filters
 from engine.search.finding import find_documents
 from engine.search.queries import parse_reading
 from engine.search.reading import lens_words, load_network
@@ -48,13 +48,14 @@ from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document
 from engine.types.encoders import Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
-from engine.types.facets import Facets
+from engine.types.facets import SELECTION, Facets
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.searches import Filter, FoundDocument, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
+from storage.selections import write_selection
 
 log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
@@ -110,7 +111,9 @@ class Explorer(ForPerson):
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
-        self.maps = Maps(self.library, self.annotation, self.searcher)
+        self.maps = Maps(
+            self.library, self.annotation, self.searcher, self.settings, self._ledger.answers
+        )
         self.collections = CollectionStore(self._ledger, self.library)
         self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
         self.pair_grading = PairGrading(self._ledger, self.settings, self.library)
@@ -223,6 +226,20 @@ class Explorer(ForPerson):
             BadInputError: a filter that means nothing.
         """
         return self.library.open(corpus).facet_index.facets(filters)
+
+    def select(self, corpus: str, doc_ids: Sequence[str]) -> Filter:
+        """Keep a selection of documents with their corpus; returns the filter that is met by them.
+
+        The same documents make the same filter. It is kept as long as the corpus is.
+
+        Raises:
+            UnknownNameError: no such corpus, or documents that it does not have; they are named.
+            BadInputError: no document is given.
+            StorageError: it cannot be written.
+        """
+        opened = self.library.open(corpus)
+        check_held(opened, doc_ids)
+        return Filter(SELECTION, "=", write_selection(opened.table.path, corpus, doc_ids))
 
     @staticmethod
     def parse_reading(text: str) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ with error_boundary():
         with error_boundary():
             filter_controls.filter_controls(explorer, view)
     with right, error_boundary():
+        filter_controls.chips(explorer, view)
         query = view.to_query(explorer)
         shown = explore_model.shown(explorer, view, query, run)
         page = shown.results

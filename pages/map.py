@@ -7,6 +7,7 @@ import streamlit as st
 from pages._common.shared import error_boundary, show_problem
 from pages._explore.first_visit import open_page
 from pages._map import map_page
+from pages._map.cluster_names import cluster_names
 from pages._map.map_view import map_view
 from pages._map.selection import selection_panel
 
@@ -22,11 +23,12 @@ with error_boundary():
         map_page.nothing_drawn(explorer, view.corpus)
     else:
         view = map_page.within(explorer, view, drawn)
-        chosen = map_page.selection(view, drawn)
+        chosen = map_page.selection(explorer, view, drawn)
         map_page.controls(explorer, view, names, drawn)
         left, right = st.columns([8, 4], gap="medium")
         with left, st.container(key="map_left"), error_boundary():
             map_view(drawn, map_page.shown(explorer, view, drawn), chosen)
             map_page.about(explorer, view, drawn)
+            cluster_names(explorer, view, drawn)
         with right, st.container(key="map_right"), error_boundary():
             selection_panel(explorer, view, chosen)

@@ -21,6 +21,8 @@ from storage.files import write_whole
 FILE = "map.parquet"
 FORMAT = 1
 _ABOUT = b"seedlens"
+Names = tuple[tuple[str, ...], tuple[str, ...]]
+"""Of the clusters of the coarse and the fine level."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,11 +33,15 @@ class StoredLayout:
         positions: (n, 2) float32, NaN for a document without one.
         labels: (2, n) int32, clusters of the coarse and the fine level, -1 for none.
         names: of the clusters of both levels.
+        worded: names that a model gave them, which stand in the place of ``names``; None for none.
+        worded_by: that model.
     """
 
     positions: NDArray[np.float32]
     labels: NDArray[np.int32]
-    names: tuple[tuple[str, ...], tuple[str, ...]]
+    names: Names
+    worded: Names | None = None
+    worded_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +79,9 @@ def write_map(folder: Path, kept: StoredMap) -> None:
         "format": FORMAT,
         "sampled": kept.sampled,
         "layouts": [[name, *layout.names] for name, layout in kept.layouts.items()],
-    }
+        "worded": {name: [layout.worded_by, *layout.worded]
+                   for name, layout in kept.layouts.items() if layout.worded},
+    }  # fmt: skip
     table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
@@ -106,11 +114,13 @@ def read_map(folder: Path) -> StoredMap | None:
         about = json.loads((table.schema.metadata or {})[_ABOUT])
         if about["format"] != FORMAT:
             return None
+        worded = about.get("worded", {})
         layouts = {
             name: StoredLayout(
                 _columns(table, f"x{at}", f"y{at}").T.astype(np.float32),
                 _columns(table, f"coarse{at}", f"fine{at}").astype(np.int32),
-                (tuple(map(str, coarse)), tuple(map(str, fine))),
+                _names(coarse, fine),
+                *_worded(*worded[name]) if name in worded else (),
             )
             for at, (name, coarse, fine) in enumerate(about["layouts"])
         }
@@ -129,12 +139,22 @@ def read_map(folder: Path) -> StoredMap | None:
         ) from error
 
 
+def _names(coarse: Sequence[object], fine: Sequence[object]) -> Names:
+    return tuple(map(str, coarse)), tuple(map(str, fine))
+
+
+def _worded(model: object, coarse: Sequence[object], fine: Sequence[object]) -> tuple[Names, str]:
+    return _names(coarse, fine), str(model)
+
+
 def _check_labels(layouts: Mapping[str, StoredLayout]) -> None:
     """A map may be of somebody's backup; a label beyond the names would be an index."""
     for layout in layouts.values():
         for labels, names in zip(layout.labels, layout.names, strict=True):
             if labels.max(initial=-1) >= len(names):
                 raise ValueError("a document is in a cluster that has no name")
+        if layout.worded and [*map(len, layout.worded)] != [*map(len, layout.names)]:
+            raise ValueError("a model named other clusters")
 
 
 def _columns(table: pa.Table, *names: str) -> NDArray[np.float64]:

@@ -127,7 +127,7 @@ const legendNodes = (colour, layers, dark) => {
   const first = make("div", "line")
   first.append(make("span", "about", `Colour: ${withMarks(colour.label)}`))
   if (colour.scale === "clusters") first.append(make("span", "dim", "names are on the map"))
-  if (colour.scale === "range" && !colour.entries.length) first.append(rampNode(colour, dark))
+  if (colour.scale === "range" && colour.high) first.append(rampNode(colour, dark))
   for (const { label, value, count } of colour.entries) {
     first.append(entryNode("disc", css(colourOf(value, colour.scale, dark)), label, count))
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from engine.cli.common import (
     json_option,
     open_explorer,
     parsed_filters,
+    selection_of,
     system_names,
+    within_option,
 )
 from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
@@ -192,6 +195,7 @@ def _line(judgment: Judgment) -> str:
     help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
 )
 @filter_option
+@within_option
 @json_option
 def pool(
     name: str,
@@ -204,6 +208,7 @@ def pool(
     runs: Sequence[Path],
     unjudged: bool,
     filters: Sequence[str],
+    within: Path | None,
     as_json: bool,
 ) -> None:
     """Pool what several systems rank best for the queries of a project on corpus NAME.
@@ -216,6 +221,8 @@ def pool(
     explorer = open_explorer()
     annotation = explorer.annotation
     asked = annotation.project(name, project)
+    within_file = selection_of(explorer, name, within)
+    request = replace(request, filters=(*request.filters, *within_file))
     added = _add_queries(explorer, asked, queries, collection)
     known = annotation.queries(asked)
     if not known:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from engine.cli.terminal import progress
 from engine.config import Settings
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -48,6 +49,14 @@ filter_option = click.option(
     "must hold.",
 )
 
+within_option = click.option(
+    "--within",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Only among the documents that FILE names, an id on each line. The filter that this "
+    "makes, in.selection=KEY, can be given to --filter and stands in links, too.",
+)
+
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Several options that commands share, as one decorator."""
@@ -70,6 +79,28 @@ def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
     from engine.search.filters import parse_filter
 
     return tuple(map(parse_filter, texts))
+
+
+def selection_of(explorer: Explorer, corpus: str, file: Path | None) -> tuple[Filter, ...]:
+    """The filter that ``--within`` stands for, if it was given.
+
+    Raises:
+        BadInputError: the file cannot be read, or names nothing.
+        UnknownNameError: there is no such corpus, or the file names documents that it lacks.
+    """
+    if file is None:
+        return ()
+    explorer.library.corpus(corpus)
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+        return (explorer.select(corpus, [line.strip() for line in lines if line.strip()]),)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise BadInputError(
+            f"{file} cannot be read: {reason}.", "Name a text file with an id on each line."
+        ) from error
+    except (BadInputError, UnknownNameError) as error:
+        raise type(error)(f"{file}: {error.message}", error.remedy) from error
 
 
 def import_command(source: str, name: str) -> str:

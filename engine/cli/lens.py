@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.terminal import print_json, progress
+from engine.cli.terminal import print_json, progress, stop_requested
 
 
 @click.group("lens")
@@ -61,14 +61,18 @@ def set_(corpus: str, key: str, as_json: bool) -> None:
     """Sort the sentences of CORPUS by another lens, without encoding it again.
 
     Roles that the source gave are kept for aspects that both lenses have; the others are
-    estimated. Stopped in the middle, the corpus is as it was.
+    estimated. Stopped in the middle, the corpus is as it was. Then its maps by aspect are made
+    anew (seedlens map does it, where that was stopped).
     """
     from engine.lenses.definitions import choose_lens
 
     chosen = choose_lens(key)
-    library = open_explorer().library
+    explorer = open_explorer()
     with progress() as tell:
-        changed = library.set_lens(corpus, chosen, tell)
+        changed = explorer.library.set_lens(corpus, chosen, tell)
+    if changed and explorer.settings.maps:
+        with progress() as tell, stop_requested() as stopped:
+            explorer.maps.build(corpus, tell, stopped)
     if as_json:
         aspects = [aspect.key for aspect in chosen.aspects]
         print_json({"corpus": corpus, "lens": chosen.key, "aspects": aspects, "changed": changed})

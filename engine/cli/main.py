@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +25,8 @@ from engine.cli.common import (
     json_option,
     open_explorer,
     parsed_filters,
+    selection_of,
+    within_option,
 )
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate
@@ -324,6 +327,7 @@ def corpora(as_json: bool) -> None:
 )
 @click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="How many results.")
 @filter_option
+@within_option
 @click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
 @reading_option
 @rerank_option
@@ -334,6 +338,7 @@ def search(
     name: str,
     as_json: bool,
     filters: Sequence[str],
+    within: Path | None,
     reading: str | None,
     sentences: Sequence[int],
     model_reading: bool,
@@ -356,6 +361,7 @@ def search(
         **options,
     )
     explorer = open_explorer()
+    query = replace(query, filters=(*query.filters, *selection_of(explorer, name, within)))
     if model_reading:
         query, most_calls = read_by_model(explorer.verifier, query, most_calls)
     if mode is not None or query.system in MODEL_SYSTEM_NAMES:

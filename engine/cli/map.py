@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.cli.common import open_explorer
+from engine.cli.model import at_most, budget_option
 from engine.cli.terminal import progress, stop_requested
 from engine.errors import BadInputError
+from engine.types.models import ModelUsage, summed
 from engine.types.spreadsheets import spreadsheet_cell
 
 if TYPE_CHECKING:
+    from engine.maps.facade import Maps
     from engine.types.maps import CorpusMap, Layout
 
 COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
@@ -32,12 +35,28 @@ COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
     metavar="FILE",
     help="Write positions and clusters to FILE.json or FILE.csv.",
 )
-def map_command(corpus: str, rebuild: bool, output: Path | None) -> None:
+@click.option(
+    "--model-names",
+    is_flag=True,
+    help="Let a language model word the names of clusters: a question for each layout.",
+)
+@click.option("--own-names", is_flag=True, help="Take the names that a model gave back.")
+@budget_option
+def map_command(
+    corpus: str,
+    rebuild: bool,
+    output: Path | None,
+    model_names: bool,
+    own_names: bool,
+    budget_calls: int | None,
+) -> None:
     """Lay the documents of CORPUS out in the plane: as a whole, and by each aspect.
 
     Documents that are on its map stay where they are; new ones are placed among them. With
     --rebuild all are laid out anew.
     """
+    if model_names and own_names:
+        raise BadInputError("--model-names and --own-names ask for opposites.", "Give one.")
     if output is not None and output.suffix.lower() not in (".json", ".csv"):
         raise BadInputError(f"A map cannot be written as {output.name}.", "Use .json or .csv.")
     maps = open_explorer().maps
@@ -52,9 +71,32 @@ def map_command(corpus: str, rebuild: bool, output: Path | None) -> None:
         f"'{corpus}': {report.documents:,} documents, {done}{placed}, in {report.seconds:.1f} s."
     )
     found = maps.view(corpus)
+    if found is not None and (model_names or own_names):
+        _name(maps, corpus, found, model_names, budget_calls)
+        found = maps.view(corpus)
     if output is not None and found is not None:
         _write(output, found)
         click.echo(f"Written to {output}.")
+
+
+def _name(
+    maps: Maps, corpus: str, found: CorpusMap, model_names: bool, most_calls: int | None
+) -> None:
+    """Have the clusters of every layout named by a model, or by their own words."""
+    if not model_names:
+        for name, layout in found.layouts.items():
+            if layout.worded_by:
+                maps.own_names(corpus, name)
+        click.echo("Clusters are named by their own words.")
+        return
+    estimate = summed([maps.estimate_names(corpus, name) for name in found.layouts])
+    click.echo(at_most(estimate), err=True)
+    used: list[ModelUsage] = []
+    for name in found.layouts:
+        left = None if most_calls is None else most_calls - sum(one.calls for one in used)
+        used.append(maps.word_names(corpus, name, most_calls=left))
+    calls, cached = sum(one.calls for one in used), sum(one.cached for one in used)
+    click.echo(f"Clusters are named by {used[0].model}: {calls:,} calls, {cached:,} known before.")
 
 
 def _write(output: Path, found: CorpusMap) -> None:

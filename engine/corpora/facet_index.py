@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.field_codes import FieldCodes, Mask, read_fields
 from engine.corpora.schema import condition, rows_of
 from engine.corpora.stated_values import StatedValues, read_stated
-from engine.corpora.stored_texts import MANY
-from engine.errors import UnknownNameError
+from engine.corpora.stored_texts import MANY, StoredTexts
+from engine.errors import BadInputError, UnknownNameError
 from engine.facts.atlas import atlas
 from engine.types.corpora import FieldValues
 from engine.types.facets import (
@@ -26,6 +27,7 @@ from engine.types.facets import (
     DATE,
     NUMBER,
     PLACE,
+    SELECTION,
     YEAR,
     AmountCount,
     Facets,
@@ -35,6 +37,7 @@ from engine.types.facets import (
 from engine.types.lenses import Lens
 from engine.types.searches import Filter
 from storage.records import Condition
+from storage.selections import read_selection
 from storage.vectors import DocumentTable
 
 MOST_VALUES = 200
@@ -42,7 +45,7 @@ MOST_VALUES = 200
 MOST_UNITS = 12
 """Units of amounts that are described, beside those that are filtered by."""
 MOST_REMEMBERED = 16
-"""Sets of filters whose counts are kept."""
+"""Sets of filters whose counts are kept, and selections whose documents are."""
 
 
 class FacetIndex:
@@ -63,6 +66,8 @@ class FacetIndex:
         self._size = len(years)
         self._counted: OrderedDict[tuple[Filter, ...], Facets] = OrderedDict()
         self._lock = Lock()
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
+        self._selected = lru_cache(maxsize=MOST_REMEMBERED)(partial(_read_selected, table, name))
 
     # -- what is read ----------------------------------------------------------------------
 
@@ -121,6 +126,8 @@ class FacetIndex:
     def _facet_mask(self, name: str, group: Sequence[Filter]) -> Mask:
         if name == ASPECT:
             return self._met(self._with_aspect(one) for one in group)
+        if name == SELECTION:
+            return self._met(self._within(one) for one in group)
         if is_derived(name):
             return self._stated_in(name).mask(group)
         if name not in self._codes:
@@ -150,6 +157,14 @@ class FacetIndex:
             )
         chosen = [keys.index(value) for value in one.values]
         return np.asarray(self._aspects[:, chosen].any(axis=1))
+
+    def _within(self, one: Filter) -> Mask:
+        if one.op != "=":
+            raise BadInputError(
+                f"The filter '{one}' cannot be used: a selection has no order.",
+                f"Write {SELECTION}=KEY.",
+            )
+        return np.asarray(reduce(np.logical_or, map(self._selected, one.values)))
 
     def _stated_in(self, name: str) -> StatedValues:
         if not name.startswith(AMOUNT):
@@ -233,3 +248,17 @@ class FacetIndex:
             if described is not None:
                 found.append(AmountCount(field.removeprefix(AMOUNT), *described))
         return tuple(sorted(found, key=lambda amount: -amount.documents))
+
+
+def _read_selected(table: DocumentTable, corpus: str, key: str) -> Mask:
+    """Which documents are in a selection; those of it that the corpus lost are left out."""
+    doc_ids = read_selection(table.path, corpus, key)
+    if doc_ids is None:
+        raise UnknownNameError(
+            f"The selection '{key}' of corpus '{corpus}' is not stored here.",
+            "Links to selections work only with the home and the corpus that they were made in. "
+            "Remove the filter, or select the documents again on Map.",
+        )
+    stored = StoredTexts.read(table, "doc_id").array
+    found = pc.is_in(stored, value_set=pa.array(doc_ids, pa.string()))
+    return np.asarray(found.to_numpy(zero_copy_only=False))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class MapMaker:
     Attributes:
         dimension: of its vectors.
         rebuild: lay everything out anew; False: documents that have a position keep it, unless
-            most have none.
+            most have none, and layouts that are not there are made.
     """
 
     corpus: str
@@ -67,13 +68,16 @@ class MapMaker:
         new = int((kept < 0).sum())
         if new > len(doc_ids) / 2:  # too few to place the others among
             old, kept = None, self._rows_kept(None, doc_ids, hashes)
+        is_current = old is not None and not new and len(old.doc_ids) == len(doc_ids)
+        current = old.layouts if old is not None and is_current else {}
+        wanted = tuple(name for name in names if name not in current)
         made: tuple[str, ...] = ()
         stopped, sampled = "", old.sampled if old else None
-        if not old or new or len(old.doc_ids) != len(doc_ids):
+        if wanted:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
                 write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
-                made = names
+                made = wanted
             except CancelledLayoutError:
                 stopped = "cancelled"
         seconds = time.perf_counter() - started
@@ -81,13 +85,14 @@ class MapMaker:
         return MapReport(self.corpus, len(doc_ids), made, placed, sampled, seconds, stopped)
 
     def _old(self, names: Sequence[str]) -> StoredMap | None:
-        """The kept map, where documents can be added to it."""
+        """The kept map, where documents and layouts can be added to it."""
         try:
             old = read_map(self.table.path)
         except StorageError:
             return None  # a damaged one is made anew
-        usable = old is not None and [*old.layouts] == [*names] and len(old.doc_ids) > 0
-        return old if usable else None
+        if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
+            return None
+        return old if {*old.layouts} <= {*names} else None
 
     def _documents(self) -> tuple[list[str], list[str]]:
         columns = ["doc_id", "content_hash"]
@@ -109,7 +114,8 @@ class MapMaker:
         self, names: Sequence[str], old: StoredMap | None, kept: NDArray[np.intp], started: float
     ) -> tuple[dict[str, StoredLayout], int | None]:
         whole = self._vectors("vector")
-        texts = self._texts(len(kept)) if old is None else {}
+        known = {} if old is None else old.layouts
+        texts = {} if {*names} <= {*known} else self._texts(len(kept))
         layouts: dict[str, StoredLayout] = {}
         sampled = None if old is None else old.sampled
         start: FloatArray | None = None
@@ -118,15 +124,15 @@ class MapMaker:
             vectors = whole
             if name != WHOLE_DOCUMENT:
                 vectors = without_context(self._vectors(aspect_column(name)), whole)
-            if old is not None:
-                layouts[name] = self._extended(old.layouts[name], vectors, kept)
-                continue
-            positions, computed = find_positions(vectors, start, self.cancelled)
-            labels = np.stack(find_clusters(positions))
-            coarse, fine = (name_clusters(level, texts[name]) for level in labels)
-            layouts[name] = StoredLayout(positions, labels, (coarse, fine))
-            if name == WHOLE_DOCUMENT:
-                start, sampled = positions, computed
+            if name in known:
+                layouts[name] = self._extended(known[name], vectors, kept)
+            else:
+                positions, computed = find_positions(vectors, start, self.cancelled)
+                labels = np.stack(find_clusters(positions))
+                coarse, fine = (name_clusters(level, texts[name]) for level in labels)
+                layouts[name] = StoredLayout(positions, labels, (coarse, fine))
+                sampled = computed if name == WHOLE_DOCUMENT else sampled
+            start = layouts[WHOLE_DOCUMENT].positions
         return layouts, sampled
 
     def _extended(
@@ -146,7 +152,7 @@ class MapMaker:
             near = ((positions[new][:, None] - _centres(old)[None]) ** 2).sum(axis=2)
             labels[1, new] = near.argmin(axis=1)
             labels[0, new] = _coarse_of(old)[labels[1, new]]
-        return StoredLayout(positions, labels, old.names)
+        return replace(old, positions=positions, labels=labels)
 
     def _vectors(self, column: str) -> FloatArray:
         batches = self.table.columns([column])
@@ -185,6 +191,18 @@ def map_imported(home: Home, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
         reason = error.message if isinstance(error, SeedLensError) else type(error).__name__
         return f"The map could not be made ({reason}). The documents can be searched all the same."
     return ""
+
+
+def carry_whole(before: Path, after: Path) -> None:
+    """Copy the layout of whole documents to the folder that takes the place of another, under
+    another lens: it rests on no aspect. Those by aspect are left to :class:`MapMaker`."""
+    try:
+        old = read_map(before)
+        if old is not None and WHOLE_DOCUMENT in old.layouts:
+            whole = {WHOLE_DOCUMENT: old.layouts[WHOLE_DOCUMENT]}
+            write_map(after, replace(old, layouts=whole))
+    except StorageError:  # the corpus is worth more than its map, which can be made anew
+        log.warning("The map of %s could not be carried over.", before, exc_info=True)
 
 
 def _by_role(row: dict[str, Any], aspects: int) -> list[str]:

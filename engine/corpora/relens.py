@@ -22,6 +22,7 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
+from engine.corpora.map_making import carry_whole
 from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
@@ -38,6 +39,7 @@ from storage.home import Home, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, never_used
+from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
 READ_ROWS = 32
@@ -78,6 +80,8 @@ class LensChange:
             build_indexes(table, row, lens, self.settings, timedelta(0))
             carry_scenarios(before, after)
             carry_sources(before, after)
+            carry_selections(before, after)
+            carry_whole(before, after)
         except BaseException:
             Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
             raise

@@ -27,6 +27,7 @@ from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LENS_FILE_BYTES
+from engine.types.maps import WHOLE_DOCUMENT
 
 MOST_ASPECTS = 8
 """As many colours as can be told apart."""
@@ -47,8 +48,8 @@ LONGEST = {
 MOST_TEXTS = 60
 """Examples, phrases or paraphrases that one aspect may have."""
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
-_RESERVED = frozenset({"any"})
-"""Stands for "no aspect" in the ids of queries."""
+_RESERVED = frozenset({"any", WHOLE_DOCUMENT})
+"""Stand for "no aspect" in the ids of queries, and for the map of whole documents."""
 
 
 def read_lens(path: Path | str) -> Lens:
@@ -163,7 +164,8 @@ def _key(fields: _Fields, name: str, taken: set[str]) -> str:
         _refuse(
             fields.where,
             f"the key '{given}' cannot be used",
-            "Use lower-case letters, digits and _, each key once, and not 'any'; or leave it out.",
+            "Use lower-case letters, digits and _, each key once, and not 'any' or "
+            f"'{WHOLE_DOCUMENT}'; or leave it out.",
         )
     stem = given or slug(name) or "aspect"
     free = (stem, *(f"{stem[:28]}{n}" for n in range(2, MOST_ASPECTS + 3)))

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from typing import TypeVar, cast
 
 import numpy as np
 
 from engine.annotate.annotation import Annotation
+from engine.config import Settings
+from engine.corpora.aspect_space import role_matrix, without_context
+from engine.corpora.contracts import Seed
+from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
+from engine.llm.client import Client
+from engine.llm.connecting import connect
+from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import Endpoint
+from engine.llm.estimates import estimator
+from engine.llm.messages import Prompt
+from engine.llm.run import complete
+from engine.maps.naming_prompts import ClusterNames, central_rows, clusters_of, naming, worded
 from engine.maps.values import values_of
+from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import Project
@@ -30,9 +45,15 @@ from engine.types.maps import (
     MapValues,
     OverlayKind,
 )
+from engine.types.models import Estimate, ModelUsage
 from engine.types.people import ForPerson
 from engine.types.searches import PAGE_SIZE, Query
-from storage.maps import StoredLayout, map_stamp, read_map
+from storage.answers import Answers
+from storage.maps import Names, StoredLayout, StoredMap, map_stamp, read_map, write_map
+
+Laid = TypeVar("Laid")
+MOST_TEXTS = 8
+"""Pasted texts whose vectors are kept: a long one takes seconds to encode."""
 
 
 class Maps(ForPerson):
@@ -43,11 +64,18 @@ class Maps(ForPerson):
     """
 
     def __init__(
-        self, library: Library, annotation: Annotation, searcher: Callable[[str], Searcher]
+        self,
+        library: Library,
+        annotation: Annotation,
+        searcher: Callable[[str], Searcher],
+        settings: Settings,
+        answers: Answers,
     ) -> None:
         self._library, self._annotation, self._searcher = library, annotation, searcher
+        self._settings, self._answers = settings, answers
         self.jobs = JobRunner()
         self._seen: dict[str, tuple[object, CorpusMap]] = {}
+        self._text = lru_cache(maxsize=MOST_TEXTS)(self._encoded)
 
     # -- looking ---------------------------------------------------------------------------
 
@@ -101,9 +129,9 @@ class Maps(ForPerson):
                 - "year", or another field of the documents;
                 - "cluster": of ``layout`` at ``level`` (0 coarse, 1 fine), whose labels the codes
                   are;
-                - "likeness": cosine, -1 to 1, with the seed of ``query`` (a stored one) in its
-                  aspect, NaN for a document that no sentence serves it of; without an aspect as
-                  whole documents;
+                - "likeness": cosine, -1 to 1, with the seed of ``query`` (a stored one, or a
+                  text) in its aspect, NaN for a document that no sentence serves it of; without an
+                  aspect as whole documents. NaN for all where nothing in the seed serves it;
                 - "grade": the highest in ``project`` that stands for a document under any query;
                   for annotators, of their own.
 
@@ -181,34 +209,123 @@ class Maps(ForPerson):
             corpus, work, Progress("mapping", 0, 0, 0.0), request=corpus, owner=owner
         )
 
+    # -- names by a model --------------------------------------------------------------------
+
+    @leads_only
+    def estimate_names(
+        self, corpus: str, layout: str, endpoint: Endpoint | None = None
+    ) -> Estimate:
+        """What :meth:`word_names` would take, its answer not in the ledger; nothing is asked.
+
+        Raises as :meth:`word_names`.
+        """
+        connection = connect(self._settings, endpoint, person=self.person)
+        prompt = self._naming(corpus, layout)
+        return estimator(connection, self._answers).estimate([prompt], 1)
+
+    @leads_only
+    def word_names(
+        self,
+        corpus: str,
+        layout: str,
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+    ) -> ModelUsage:
+        """Have a model word the names of all clusters of a layout: one question.
+
+        They stand for everybody in the place of the clusters' own words, until :meth:`own_names`,
+        or until the layout is made anew.
+
+        Raises:
+            NoEndpointError: none is set up; says how to.
+            EndpointError: it gave no names.
+            UnknownNameError: no such corpus or layout.
+            BadInputError: there is no map.
+            StorageError: the map cannot be read or written.
+        """
+        connection = connect(self._settings, endpoint, most_calls, self.person)
+        prompt, own = self._naming(corpus, layout), self._kept(corpus, layout)[1].names
+
+        async def work(client: Client) -> ClusterNames | None:
+            [answer] = await client.ask([prompt])
+            if answer is None:
+                client.raise_problem()
+            return answer
+
+        done = complete(connection, self._answers, work)
+        said = done.value
+        if said is None:
+            raise EndpointError(
+                "The model gave no names that can be used.", "The clusters' own words stay."
+            )
+        model = connection.endpoint.model
+        self._rename(corpus, layout, lambda now: (worded(_same(own, now), said), model))
+        return done.usage
+
+    @leads_only
+    def own_names(self, corpus: str, layout: str) -> None:
+        """Take the names that a model gave back; raises as :meth:`word_names`."""
+        self._rename(corpus, layout, lambda _: (None, ""))
+
+    def _naming(self, corpus: str, layout: str) -> Prompt[ClusterNames]:
+        (kept, laid), opened = self._kept(corpus, layout), self._library.open(corpus)
+        rows = [row for level in central_rows(laid) for one in level for row in one]
+        places = {row: opened.row_of.get(kept.doc_ids[row]) for row in rows}
+        titles = {row: opened.titles[at] for row, at in places.items() if at is not None}
+        respect = next(
+            (f"{a.name}: {a.definition}" for a in opened.lens.aspects if a.key == layout),
+            "the text as a whole",
+        )
+        return naming(respect, clusters_of(laid, titles))
+
+    def _rename(
+        self, corpus: str, layout: str, names: Callable[[Names], tuple[Names | None, str]]
+    ) -> None:
+        kept, laid = self._kept(corpus, layout)
+        given, model = names(laid.names)
+        layouts = {**kept.layouts, layout: replace(laid, worded=given, worded_by=model)}
+        write_map(self._library.open(corpus).table.path, replace(kept, layouts=layouts))
+
+    def _kept(self, corpus: str, layout: str) -> tuple[StoredMap, StoredLayout]:
+        kept = read_map(self._library.open(corpus).table.path)
+        laid = _laid(corpus, layout, kept and kept.layouts)
+        return cast("StoredMap", kept), laid
+
     # -- inside ----------------------------------------------------------------------------
 
     def _clusters(self, corpus: str, layout: str, level: int) -> MapValues:
         found = self.view(corpus)
-        if found is None:
-            raise BadInputError(
-                f"The corpus '{corpus}' has no map yet.", f"Make it: seedlens map {corpus}"
-            )
-        if layout not in found.layouts:
-            raise UnknownNameError(
-                f"The map has no layout '{layout}'.", f"It has {', '.join(found.layouts)}."
-            )
-        clusters = found.layouts[layout].levels[level]
+        clusters = _laid(corpus, layout, found and found.layouts).levels[level]
         return MapValues("cluster", codes=clusters.labels, names=clusters.names)
 
     def _likeness(self, opened: OpenCorpus, query: Query | None) -> np.ndarray:
-        if query is None or query.seed is None:
-            raise BadInputError("Likeness needs a seed.", "Name a document of the corpus.")
-        if query.seed not in opened.row_of:
-            opened.document(query.seed)  # says so
-        column = f"aspect_{query.aspect}" if query.aspect else "vector"
+        if query is None or (query.seed is None and query.text is None):
+            raise BadInputError("Likeness needs a seed.", "Name a document, or give a text.")
         if query.aspect and query.aspect not in opened.aspects:
             raise UnknownNameError(f"There is no aspect '{query.aspect}' in '{opened.name}'.")
+        column = aspect_column(query.aspect) if query.aspect else "vector"
         rows = np.arange(len(opened), dtype=np.intp)
-        own = opened.vectors(opened.rows([query.seed]), [column])[column][0]
+        if query.text is not None:
+            own = self._of_text(opened, query)
+        else:
+            seed = opened.document(query.seed or "").doc_id  # says so where there is none
+            own = opened.vectors(opened.rows([seed]), [column])[column][0]
         cosines = opened.cosines(rows, [(column, own)])[:, 0].astype(np.float32)
         cosines[cosines == 0.0] = np.nan  # of a zero vector: nothing serves the aspect
         return cosines
+
+    def _of_text(self, opened: OpenCorpus, query: Query) -> FloatArray:
+        """What a pasted text says as a whole or in an aspect (d,), as documents are stored."""
+        seed = self._text(opened.identity, opened.name, query.text or "")
+        if not query.aspect:
+            return seed.vector
+        roles = role_matrix(seed.document, len(opened.aspects))
+        said = aspect_vectors(seed.sentences, roles)[[opened.lens.index(query.aspect)]]
+        return np.asarray(without_context(said, seed.vector[None])[0])
+
+    def _encoded(self, _identity: str, corpus: str, text: str) -> Seed:
+        """A pasted text with its vectors; kept for the corpus as it is, which has the identity."""
+        return self._searcher(corpus).encode_text(text)
 
     def _grades(self, opened: OpenCorpus, project: Project | None) -> np.ndarray:
         grades = np.full(len(opened), np.nan, dtype=np.float32)
@@ -244,6 +361,29 @@ class Maps(ForPerson):
         return [doc_id for doc_id in opened.doc_ids if doc_id not in pooled]
 
 
+def _laid(corpus: str, layout: str, layouts: Mapping[str, Laid] | None) -> Laid:
+    """A layout of a map that there is.
+
+    Args:
+        layouts: of the map; None where there is none.
+    """
+    if layouts is None:
+        raise BadInputError(
+            f"The corpus '{corpus}' has no map yet.", f"Make it: seedlens map {corpus}"
+        )
+    if layout not in layouts:
+        raise UnknownNameError(
+            f"The map has no layout '{layout}'.", f"It has {', '.join(layouts)}."
+        )
+    return layouts[layout]
+
+
+def _same(before: Names, now: Names) -> Names:
+    if before != now:
+        raise BadInputError("The map was made anew while its clusters were named.", "Try again.")
+    return now
+
+
 def _given(project: Project | None) -> Project:
     if project is None:
         raise BadInputError("This needs a project.", "Choose one.")
@@ -255,9 +395,10 @@ def _layout(name: str, kept: StoredLayout, rows: np.ndarray) -> Layout:
     positions = np.where((rows >= 0)[:, None], kept.positions[rows], np.nan).astype(np.float32)
     labels = np.where(rows >= 0, kept.labels[:, rows], -1).astype(np.int32)
     coarse, fine = (
-        _level(positions, of_one, names) for of_one, names in zip(labels, kept.names, strict=True)
+        _level(positions, of_one, names)
+        for of_one, names in zip(labels, kept.worded or kept.names, strict=True)
     )
-    return Layout(name, positions, (coarse, fine))
+    return Layout(name, positions, (coarse, fine), kept.worded_by)
 
 
 def _level(positions: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) -> ClusterLevel:

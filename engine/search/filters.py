@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from engine.errors import BadInputError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError, UnknownNameError
 from engine.types.limits import LONGEST_FILTERS
+from engine.types.plurals import counted
 from engine.types.searches import Filter, separated, unescaped
 
+MOST_NAMED = 5
+"""Documents that a message names."""
 _FILTER = re.compile(r"([^<>=]+)(>=|<=|=)(.*)", re.DOTALL)
 
 
@@ -40,3 +48,24 @@ def parse_filters(text: str) -> tuple[Filter, ...]:
             "Choose fewer values.",
         )
     return tuple(map(parse_filter, separated(text, ";")))
+
+
+def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
+    """Refuse a selection of no document, or of documents that the corpus does not have.
+
+    Raises:
+        BadInputError, UnknownNameError: the first ones are named.
+    """
+    if not doc_ids:
+        raise BadInputError("The selection has no document.", "Select at least one.")
+    asked = pa.array(doc_ids, pa.string())
+    known = pc.is_in(asked, value_set=corpus.doc_ids.array)
+    unknown = asked.filter(pc.invert(known)).to_pylist()
+    if unknown:
+        named = ", ".join(repr(doc_id) for doc_id in unknown[:MOST_NAMED])
+        more = len(unknown) - MOST_NAMED
+        raise UnknownNameError(
+            f"The corpus '{corpus.name}' does not have {counted(len(unknown), 'document')} of the "
+            f"selection: {named}{f' and {more:,} more' if more > 0 else ''}.",
+            "Check the ids: they are the doc_id that the import read.",
+        )

@@ -20,11 +20,15 @@ AMOUNT = "has.amount."
 """For documents with an amount in the unit that follows: ``has.amount.USD>=100``."""
 NUMBER = "number"
 """The unit of an amount without one, in a filter."""
+SELECTION = "in.selection"
+"""For documents that somebody selected: ``in.selection=KEY``, as
+:meth:`engine.explorer.Explorer.select` makes it. A key begins with how many they were."""
 
 
 def is_derived(field: str) -> bool:
-    """Whether a filter's field is found in the documents themselves, not among their metadata."""
-    return field in (ASPECT, DATE, PLACE) or field.startswith(AMOUNT)
+    """Whether a filter's field is no stored one: it is found in the documents themselves, or
+    names a selection of them."""
+    return field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT)
 
 
 @dataclass(frozen=True, slots=True)

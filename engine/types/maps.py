@@ -47,11 +47,14 @@ class Layout:
         positions: (n, 2) float32 in 0 to 1; NaN for a document that no sentence serves the aspect
             of, or that came after the map was made.
         levels: coarse, then fine.
+        worded_by: the model that worded the names of clusters; "" where they are the clusters'
+            own words.
     """
 
     name: str
     positions: NDArray[np.float32]
     levels: tuple[ClusterLevel, ClusterLevel]
+    worded_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from engine.types.documents import Document, Span
-from engine.types.facets import AMOUNT, is_derived
+from engine.types.facets import AMOUNT, SELECTION, is_derived
 from engine.types.facts import FactMatch
 from engine.types.scenarios import ScenarioMatch
 
@@ -43,6 +43,12 @@ def unescaped(part: str) -> str:
     return re.sub(r"\\([\\|;])", r"\1", part)
 
 
+def _size_of(selection: str) -> str:
+    """How many documents a selection has, as its key says; a key of a link may be anything."""
+    size = selection.partition("-")[0]
+    return f"{int(size):,}" if size.isdecimal() and len(size) < 10 else "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     r"""A condition on a field: ``year >= 2010``, ``venue = ACL``, ``venue = ACL|EMNLP``.
@@ -50,7 +56,8 @@ class Filter:
     Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
     belongs to a value has a backslash before it; :meth:`any_of` sees to that. Values are compared
     as text, as a whole; those of ``year`` as numbers. What documents say themselves has fields
-    that begin with ``has.``: see :mod:`engine.types.facets`.
+    that begin with ``has.``, and ``in.selection`` names documents that somebody selected: see
+    :mod:`engine.types.facets`.
 
     >>> Filter("venue", "=", "ACL|EMNLP").values
     ('ACL', 'EMNLP')
@@ -74,7 +81,11 @@ class Filter:
 
     @property
     def words(self) -> str:
-        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``, ``has USD ≥ 100``."""
+        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``, ``has USD ≥ 100``,
+        ``within 312 selected documents``."""
+        if self.field == SELECTION and self.op == "=":
+            sizes = " or ".join(map(_size_of, self.values))
+            return f"within {sizes} selected document{'s' * (sizes != '1')}"
         sign = {"=": "=", ">=": "≥", "<=": "≤"}[self.op]
         field = self.field.replace(AMOUNT, "has ") if is_derived(self.field) else self.field
         field = field.replace(".", " ") if is_derived(self.field) else field

@@ -32,25 +32,38 @@ CELL = 2
 Filters = Sequence[Filter]
 Change = Callable[[Callable[[Filters], Filters]], None]
 """Changes the filters that a page has now."""
+Unread = tuple[str, Callable[[], None]]
+"""What is set and is no filter, and what removes it."""
 _PANEL = component("facets")
 
 
-def filter_panel(
-    explorer: Explorer,
-    corpus: str,
-    filters: Filters,
-    change: Change,
-    *,
-    key: str,
-    unread: Sequence[tuple[str, Callable[[], None]]] = (),
+def filter_chips(
+    filters: Filters, change: Change, *, key: str, unread: Sequence[Unread] = ()
 ) -> None:
+    """What is set, each with a button that removes it; nothing where nothing is set.
+
+    Args:
+        key: of its widgets; different on each page.
+        unread: what is set and is no filter, with what removes it.
+    """
+    with st.container():  # in any case: what follows keeps its place
+        for text, remove in unread:
+            _unread(text, remove, key)
+        if filters:
+            _chips(filters, change, key)
+
+
+def filter_panel(
+    explorer: Explorer, corpus: str, filters: Filters, change: Change, *, key: str,
+    unread: Sequence[Unread] = (), unfolds: bool = True,
+) -> None:  # fmt: skip
     """Facets of a corpus, folded until something is set or somebody unfolds them.
 
     Nothing is counted while they are folded.
 
     Args:
-        key: of its widgets; different on each page.
-        unread: what is set and is no filter, with what removes it.
+        key, unread: as :func:`filter_chips`.
+        unfolds: False: nobody but a person unfolds them.
     """
     opened, count = f"{key}_unfolded", len(filters) + len(unread)
 
@@ -58,21 +71,20 @@ def filter_panel(
         st.session_state[opened] = st.session_state[f"{key}_filters"]
 
     # Streamlit forgets with the label whether it was open.
-    st.session_state[f"{key}_filters"] = st.session_state.get(opened, bool(count))
+    st.session_state[f"{key}_filters"] = st.session_state.get(opened, unfolds and bool(count))
     box = st.expander(
         f"Filters ({count} set)" if count else "Filters", key=f"{key}_filters", on_change=fold
     )
-    with box:
-        for text, remove in unread:
-            _unread(text, remove, key)
-        if filters:
-            _chips(filters, change, key)
-        if box.open:
+    if box.open:
+        with box:
             _facets(explorer, corpus, filters, change, key)
 
 
-def where_panel(explorer: Explorer, corpus: str, state: type[UrlState], *, key: str) -> None:
-    """:func:`filter_panel` for a page whose state has its filters in a field ``where``."""
+def where_panel(
+    explorer: Explorer, corpus: str, state: type[UrlState], *, key: str, unfolds: bool = True
+) -> None:
+    """:func:`filter_chips` and :func:`filter_panel` for a page whose state has its filters in a
+    field ``where``."""
 
     def where() -> str:
         return str(getattr(state.read(), "where", ""))
@@ -81,16 +93,17 @@ def where_panel(explorer: Explorer, corpus: str, state: type[UrlState], *, key: 
         said: dict[str, Any] = {"where": "; ".join(map(str, filters))}
         state.change(lambda now: replace(now, **said))
 
+    def change(changed: Callable[[Filters], Filters]) -> None:
+        write(changed(explorer.parse_filters(where())))
+
     filters: Filters = ()
-    unread: list[tuple[str, Callable[[], None]]] = []
+    unread: list[Unread] = []
     try:
         filters = explorer.parse_filters(where())
     except BadInputError:
         unread.append((where(), partial(write, ())))
-    filter_panel(
-        explorer, corpus, filters, lambda changed: write(changed(explorer.parse_filters(where()))),
-        key=key, unread=unread,
-    )  # fmt: skip
+    filter_chips(filters, change, key=key, unread=unread)
+    filter_panel(explorer, corpus, filters, change, key=key, unread=unread, unfolds=unfolds)
 
 
 def _unread(text: str, remove: Callable[[], None], key: str) -> None:

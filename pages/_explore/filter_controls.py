@@ -13,7 +13,13 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.facets import YEAR
 from engine.types.searches import Filter, Query, SearchResults
-from pages._common.filter_panel import Change, filter_panel, without
+from pages._common.filter_panel import (
+    Change,
+    Unread,
+    filter_chips,
+    filter_panel,
+    without,
+)
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label
 from pages._explore.explore_url import View, filters_of
@@ -21,11 +27,14 @@ from pages._explore.explore_url import View, filters_of
 
 def filter_controls(explorer: Explorer, view: View) -> None:
     """Facets of the corpus; what is chosen there is in the URL."""
-    set_now, unread = _set_now(explorer, view)
-    filter_panel(
-        explorer, view.corpus, set_now, _change(explorer), key="explore",
-        unread=[(text, partial(View.change, cleared)) for text, cleared in unread],
-    )  # fmt: skip
+    filters, unread = _set_now(explorer, view)
+    filter_panel(explorer, view.corpus, filters, _change(explorer), key="explore", unread=unread)
+
+
+def chips(explorer: Explorer, view: View) -> None:
+    """What is set, to stand above the results that it is about."""
+    filters, unread = _set_now(explorer, view)
+    filter_chips(filters, _change(explorer), key="explore", unread=unread)
 
 
 def _change(explorer: Explorer) -> Change:
@@ -40,22 +49,20 @@ def _change(explorer: Explorer) -> Change:
     return change
 
 
-def _set_now(
-    explorer: Explorer, view: View
-) -> tuple[tuple[Filter, ...], list[tuple[str, Callable[[View], View]]]]:
-    """The filters of a view, and what of it is none, each with what clears it."""
+def _set_now(explorer: Explorer, view: View) -> tuple[tuple[Filter, ...], list[Unread]]:
+    """The filters of a view, and what of it is none."""
     parts = {
         "year_from": f"{YEAR}>={view.year_from}" if view.year_from else "",
         "year_to": f"{YEAR}<={view.year_to}" if view.year_to else "",
         "where": view.where,
     }
     read: list[Filter] = []
-    unread: list[tuple[str, Callable[[View], View]]] = []
+    unread: list[Unread] = []
     for name, text in parts.items():
         try:
             read += explorer.parse_filters(text)
         except BadInputError:
-            unread.append((text, partial(_cleared, name)))
+            unread.append((text, partial(View.change, partial(_cleared, name))))
     return tuple(read), unread
 
 

@@ -17,7 +17,7 @@ from pages._compare.compare_url import params_of_search
 from pages._explore.explore_url import DEFAULT, View, filters_of
 from pages._explore.reading_list import reading_list
 from pages._login import login
-from pages._map.map_url import CLUSTER, LIKENESS, WHOLE, MapView
+from pages._map.map_url import LIKENESS, WHOLE, MapView
 
 _TRAIL = component("trail")
 
@@ -77,7 +77,7 @@ def _compare_link(explorer: Explorer, view: View) -> None:
 def _map_link(view: View) -> None:
     """Where the seed lies among all documents, by what it is searched for."""
     layout = view.aspect or WHOLE
-    colour = f"{LIKENESS}{layout}" if view.seed else CLUSTER
+    colour = f"{LIKENESS}{layout}"
     place = MapView(view.corpus, view.seed, view.text_id, layout, colour, where=view.conditions)
     st.page_link("map.py", label="Show on the map", query_params=place.to_params(), width="content")
 

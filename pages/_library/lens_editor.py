@@ -15,6 +15,7 @@ from pages._common.job_card import progress
 from pages._common.outside_text import with_marks
 from pages._common.shared import error_boundary, note
 from pages._common.url_state import UrlState, param
+from pages._login import login
 
 OWN = "own"
 MOST_ASPECTS = 8
@@ -134,11 +135,19 @@ def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None
         if wanted and lens is not None:
             with error_boundary():
                 place = st.empty()
-                explorer.library.set_lens(info.name, lens, lambda now: show_progress(place, now))
+                use_lens(explorer, info.name, lens, place)
                 st.rerun()
 
 
-def show_progress(place: Any, now: Progress) -> None:
+def use_lens(explorer: Explorer, corpus: str, lens: Lens, place: Any) -> None:
+    """Sort a corpus's sentences by a lens, with its progress in a place; its maps by aspect are
+    made anew behind the page."""
+    changed = explorer.library.set_lens(corpus, lens, lambda now: _show_progress(place, now))
+    if changed and explorer.settings.maps:
+        explorer.maps.start(corpus, owner=login.owner())
+
+
+def _show_progress(place: Any, now: Progress) -> None:
     words = "Building the indexes" if now.phase == "finishing" else "Sorting the sentences"
     with place:
         line = f"{words}: {now.done:,} of {now.total:,}"

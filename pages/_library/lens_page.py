@@ -18,7 +18,7 @@ from pages._annotate.decide import card_html
 from pages._common.components import dark
 from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
-from pages._library.lens_editor import MOST_ASPECTS, LensView, show_progress
+from pages._library.lens_editor import MOST_ASPECTS, LensView, use_lens
 
 PREVIEWED = 10
 _EMPTY = Aspect("", "", "", "", "")
@@ -170,7 +170,7 @@ def _use(explorer: Explorer, corpus: str, current: Lens, lens: Lens | None) -> N
     )
     if pressed and lens is not None:
         with error_boundary():
-            explorer.library.set_lens(corpus, lens, lambda now: show_progress(place, now))
+            use_lens(explorer, corpus, lens, place)
             st.rerun()
 
 

@@ -92,7 +92,9 @@ def of_range(
     The lowest and highest hundredth share the ends, so that one odd value takes no colours away.
     """
     known = values[~np.isnan(values)]
-    low, high = np.percentile(known, [1, 99]) if known.size else (0.0, 1.0)
+    if not known.size:
+        return Colour(key, label, "range", np.full(len(values), NO_VALUE, np.uint8))
+    low, high = np.percentile(known, [1, 99])
     share = ((values - low) / max(high - low, 1e-9)).clip(0, 1)
     scaled = np.where(np.isnan(values), NO_VALUE, np.round(share * MOST_COLOURS)).astype(np.uint8)
     return Colour(key, label, "range", scaled, low=write(low), high=write(high))
@@ -135,7 +137,7 @@ def choices(explorer: Explorer, view: MapView, lens: Lens, drawn: CorpusMap) -> 
     found = {CLUSTER: "Cluster by what is shown"}
     names = {a.key: a.name for a in lens.aspects}
     found |= {f"{CLUSTER}:{n}": f"Cluster by {names.get(n, WHOLE_WORDS)}" for n in drawn.layouts}
-    if view.seed:
+    if view.seed or view.text_id:
         names = {WHOLE: "as a whole"} | {a.key: f"in {a.name}" for a in lens.aspects}
         found |= {
             f"{LIKENESS}{n}": f"Likeness to the seed {names.get(n, n)}" for n in drawn.layouts
@@ -164,10 +166,12 @@ def colour(explorer: Explorer, view: MapView, words: str) -> Colour:
         label = f"highest grade in {project.name or 'what is judged on Explore'}"
         return _stamped(of_grades(kind, label, _numbers(found), names))
     if kind.startswith(LIKENESS):
-        query = _query(view, kind.removeprefix(LIKENESS))
+        query = _query(explorer, view, kind.removeprefix(LIKENESS))
         words = words[0].lower() + words[1:]
-        found = ask(view.corpus, "likeness", query=query)
-        return _stamped(of_range(kind, words, _numbers(found), "{:.2f}".format))
+        numbers = _numbers(ask(view.corpus, "likeness", query=query))
+        if np.isnan(numbers).all():
+            words += ", which says nothing of it"
+        return _stamped(of_range(kind, words, numbers, "{:.2f}".format))
     if kind.startswith(CLUSTER):
         found = ask(view.corpus, CLUSTER, layout=kind.removeprefix(f"{CLUSTER}:"))
     else:
@@ -187,9 +191,11 @@ def _stamped(colour: Colour) -> Colour:
     return replace(colour, key=f"{colour.key} {zlib.crc32(values):x}")
 
 
-def _query(view: MapView, layout: str) -> Query:
-    """The search for the seed that a layout stands for."""
-    return Query(view.corpus, seed=view.seed, aspect=None if layout == WHOLE else layout)
+def _query(explorer: Explorer, view: MapView, layout: str) -> Query:
+    """The search for the seed, a document or a pasted text, that a layout stands for."""
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    aspect = None if layout == WHOLE else layout
+    return Query(view.corpus, seed=None if view.text_id else view.seed, text=text, aspect=aspect)
 
 
 def within(explorer: Explorer, view: MapView) -> list[int] | None:
@@ -225,9 +231,8 @@ def marks(explorer: Explorer, view: MapView) -> list[Mark]:
 def _results(explorer: Explorer, view: MapView, project: Project) -> list[int]:
     """The top 20 for a query of the project, or for the seed as the map shows it."""
     queries = explorer.annotation.queries(project) if view.query else {}
-    if view.query not in queries and not view.seed:
-        return []
-    query = replace(queries.get(view.query) or _query(view, view.layout), system=view.system)
+    query = queries.get(view.query) or _query(explorer, view, view.layout)
+    query = replace(query, system=view.system)
     rows: list[int] = explorer.maps.overlay(view.corpus, "results", query=query).rows.tolist()
     return rows
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
@@ -55,7 +55,8 @@ def corpus_box(view: MapView, names: list[str]) -> None:
 
 
 def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
-    """The view with a layout and a colour that this map has; says what it lacks."""
+    """The view with a seed, a layout and a colour that there are; says what is not there."""
+    view = _seeded(explorer, view)
     if view.layout not in drawn.layouts:
         note(f"This map has no layout '{view.layout}'.", "It shows whole documents.")
         view = replace(view, layout=WHOLE)
@@ -63,6 +64,19 @@ def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
         note(f"Nothing here can be coloured by '{view.colour}'.", "Clusters are shown.")
         view = replace(view, colour=CLUSTER)
     return _marked_by(explorer, view)
+
+
+def _seeded(explorer: Explorer, view: MapView) -> MapView:
+    """The view with a seed that there is."""
+    try:
+        if view.text_id:
+            explorer.notebook.text(view.text_id)
+        else:
+            explorer.document(view.corpus, view.seed)
+    except UnknownNameError as error:
+        note(error.message, "Another seed is taken here.")
+        view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
+    return view
 
 
 def _marked_by(explorer: Explorer, view: MapView) -> MapView:
@@ -84,10 +98,18 @@ def _colours(explorer: Explorer, view: MapView, drawn: CorpusMap) -> dict[str, s
     return map_layers.choices(explorer, view, explorer.library.lens(view.corpus), drawn)
 
 
-def selection(view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
-    """What is selected, in the order of the corpus; documents that the map lacks are left out."""
+def selection(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
+    """What is selected, in the order of the corpus; what the map lacks or filters rule out is left
+    out."""
     wanted = set(selected(view))
-    return tuple(d for d in drawn.doc_ids if d in wanted) if wanted else ()
+    if not wanted:
+        return ()
+    try:
+        within = map_layers.within(explorer, view)
+    except SeedLensError:  # it is said in the place of the map
+        within = None
+    rows = range(len(drawn.doc_ids)) if within is None else within
+    return tuple(drawn.doc_ids[row] for row in rows if drawn.doc_ids[row] in wanted)
 
 
 def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> None:
@@ -118,7 +140,7 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
         if view.marks:
             with st.popover("Which pool and system", width="content"):
                 _whose(explorer, view)
-    where_panel(explorer, view.corpus, MapView, key="map")
+    where_panel(explorer, view.corpus, MapView, key="map", unfolds=False)  # the map stays in view
 
 
 def _whose(explorer: Explorer, view: MapView) -> None:
@@ -152,7 +174,8 @@ def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:
     layout = drawn.layouts[view.layout]
     label = next((a.name for a in lens.aspects if a.key == view.layout), "a place")
     identity = explorer.library.open(view.corpus).identity
-    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes()):x}"
+    names = repr([level.names for level in layout.levels]).encode()
+    stamp = f"{layout.name} {zlib.crc32(layout.positions.tobytes(), zlib.crc32(names)):x}"
     words = _colours(explorer, view, drawn)[view.colour]
     return Shown(
         layout, f"{identity} {stamp}", f"{identity} titles", label,
@@ -174,7 +197,17 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
         f"{counted(len(drawn.doc_ids), 'document')}; near each other means alike. "
         f"Distances between clusters, and the axes, mean little.{sampled}"
     )
-    if drawn.missing:
+    lens = explorer.library.lens(drawn.corpus)
+    lacking = [a.name for a in lens.aspects if a.key not in drawn.layouts]
+    if lacking:
+        job = explorer.maps.jobs.latest(drawn.corpus)
+        if job is None or not job.running:
+            note(
+                f"There is no map by {', '.join(lacking)} yet: the lens of the corpus changed.",
+                f"Computing it takes about {_minutes(len(drawn.doc_ids))}.",
+            )  # fmt: skip
+            _start_button(explorer, drawn.corpus, "Compute what is missing")
+    elif drawn.missing:
         came = counted(drawn.missing, "document is", "documents are")
         note(f"{came} newer than the map.", "They can be placed without moving the others.")
         _start_button(explorer, drawn.corpus, "Place them on the map")

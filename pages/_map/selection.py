@@ -18,11 +18,12 @@ from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from engine.types.trails import EXPORT_FORMATS
 from pages._annotate.annotate_url import NEW, annotator, is_lead
+from pages._common import workspace
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, escape_label, note
-from pages._explore.explore_url import View
+from pages._explore.explore_url import View, filters_of
 from pages._login import login
 from pages._map.map_url import WHOLE, MapView
 
@@ -93,6 +94,14 @@ def explore_view(view: MapView, doc_id: str) -> View:
     return View(corpus=view.corpus, seed=doc_id, aspect=aspect)
 
 
+def filtered_view(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> View:
+    """Explore as it was left, with the selection as its one filter: what the map's own filters
+    rule out is not selected."""
+    within = explorer.select(view.corpus, doc_ids)
+    found = workspace.pages().found(View, view.corpus)
+    return replace(found, **filters_of([within]), page=1)
+
+
 def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     with st.container(horizontal=True, gap="small", key="map_actions"):
         if len(doc_ids) == 1:
@@ -102,6 +111,12 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             seed = partial(MapView.change, lambda now: replace(now, seed=doc_ids[0], text_id=""))
             st.button("Mark as the seed here", "map_seed", on_click=attempt, args=(seed,),
                       help="Colours and marks can then be about it.")  # fmt: skip
+        if st.button(
+            "Filter Explore by these", "map_filter", help="Searches rank these documents only. "
+            "The link of Explore has the filter, for this home.",
+        ):  # fmt: skip
+            place = filtered_view(explorer, view, doc_ids).to_params()
+            st.switch_page(str(PAGES / "explore.py"), query_params=place)
         many = len(doc_ids) > MOST_KEPT
         keep = partial(_keep, explorer, view, tuple(doc_ids))
         st.button(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -122,3 +123,24 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     expect(page.locator(".st-key-explore_seed").get_by_text(words)).to_be_visible()
     page.get_by_role("link", name="Show on the map").click()
     expect(page.locator('.root[data-layout="method"]')).to_be_visible()
+
+
+@pytest.mark.usefixtures("demo_indexed", "demo_map")
+def test_a_cluster_becomes_the_filter_of_explore_and_is_removed_there(visit: Visit) -> None:
+    page = visit.open("/map?corpus=demo&layout=method")
+    page.locator(".cluster:visible").first.press("Enter")
+    selected = page.get_by_role("heading", name="documents selected")
+    expect(selected).to_be_visible()
+    size = selected.inner_text().split()[0]
+    page.get_by_role("button", name="Filter Explore by these").click()
+    chip = page.get_by_role("button", name=f"× within {size} selected documents")
+    expect(chip).to_be_in_viewport()
+    expect(page.locator("article").first).to_be_visible()
+    expect(page).to_have_url(re.compile(f"in.selection%3D{size}-"))
+    page.get_by_role("link", name="Show on the map").click()
+    expect(page.get_by_text(f"{size} of 480 documents pass the filters")).to_be_visible()
+    expect(page.locator("canvas")).to_be_in_viewport()
+    page.go_back()
+    chip.click()
+    expect(page).not_to_have_url(re.compile("in.selection"))
+    expect(chip).to_have_count(0)

@@ -55,7 +55,7 @@ JOBS = {"own": "cancel dismiss start", "all": "job latest result running"}
 MAY: dict[str, dict[str, str]] = {
     "": {
         "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
-        "parse_reading reads_aspect reads_steer search searcher starting_point systems_of",
+        "parse_reading reads_aspect reads_steer search searcher select starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
@@ -108,7 +108,9 @@ MAY: dict[str, dict[str, str]] = {
         "all": "check_idle job list running", "own": "cancel dismiss resume",
         "checked": "here start",
     },
-    "maps": {"all": "overlay values view", "leads": "build start"},
+    "maps": {
+        "all": "overlay values view", "leads": "build estimate_names own_names start word_names",
+    },
     "maps.jobs": JOBS,
     "notebook": {
         "all": "export_documents export_trail kept put_text seed_title seed_titles text trail "

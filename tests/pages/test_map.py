@@ -11,11 +11,30 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
+from pages._explore.explore_url import View
 from pages._map.map_parts import rows_from_bits
 from pages._map.selection import RUN
-from tests.pages.visits import BROKEN, Serve, address, click, param, run, run_until, shown, visit
+from tests.cluster_answers import names
+from tests.model_answers import Knowledge
+from tests.model_server import serving
+from tests.pages.visits import (
+    APP,
+    BROKEN,
+    Connect,
+    Serve,
+    address,
+    click,
+    facets_of,
+    param,
+    run,
+    run_until,
+    script,
+    shown,
+    visit,
+)
 from tests.support import make_explorer
 
 
@@ -92,6 +111,40 @@ def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explore
     assert " document " in told(page)["layout"]
 
 
+def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(
+    mapped: Explorer,
+) -> None:
+    text_id = mapped.notebook.put_text("We count bees with cheap sensors. Fewer died.")
+    explore = View("small", text_id=text_id, aspect="method")
+    link = {"corpus": "small", "text": text_id, "colour": "likeness:method", "marks": "results"}
+    page = visit("map", layout="method", **link)
+    assert BROKEN not in shown(page)
+    data = told(page)
+    assert data["colour"]["label"] == "likeness to the seed in Method"
+    assert data["colour"]["low"] < data["colour"]["high"]
+    (marked,) = data["layers"]
+    searched = mapped.search(explore.to_query(mapped))
+    row_of = mapped.library.open("small").row_of
+    assert marked["rows"] == [row_of[one.doc_id] for one in searched.results]
+
+
+def test_a_seed_that_says_nothing_of_an_aspect_colours_nothing_by_it(mapped: Explorer) -> None:
+    page = visit("map", corpus="small", seed="no-method", colour="likeness:method")
+    assert BROKEN not in shown(page)
+    colour = told(page)["colour"]
+    assert colour["label"] == "likeness to the seed in Method, which says nothing of it"
+    assert (colour["none"], colour["low"], colour["high"]) == (40, "", "")
+
+
+@pytest.mark.parametrize("lost", [{"text": "gone"}, {"seed": "gone"}])
+def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer, lost: dict[str, str]) -> None:
+    page = visit("map", corpus="small", colour="likeness:document", **lost)
+    assert BROKEN not in shown(page)
+    assert "gone&#x27;" in shown(page)
+    assert "Another seed is taken here" in shown(page)
+    assert told(page)["colour"]["scale"] == "range"
+
+
 def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
     page = visit("map", corpus="small", where="has.aspect=method")
     data = told(page)
@@ -102,6 +155,13 @@ def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
     assert 0 < allowed.sum() < len(allowed)
     assert f"{allowed.sum()} of {len(allowed)} documents pass" in shown(page, "caption", "markdown")
     assert told(visit("map", corpus="small"))["within"] == ""
+
+
+def test_what_a_filter_rules_out_is_not_selected(mapped: Explorer) -> None:
+    chosen = "bees-network,no-method"
+    page = visit("map", corpus="small", where="has.aspect=method", chosen=chosen)
+    assert "1 document selected" in shown(page)
+    assert "2 documents selected" in shown(visit("map", corpus="small", chosen=chosen))
 
 
 def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) -> None:
@@ -138,3 +198,72 @@ def test_a_corpus_without_a_map_is_offered_one(small_copy: Explorer, serve: Serv
     click(page, "map_compute")
     run_until(page, lambda: told(page), what="the map")
     assert "The map is computed" in shown(page)
+
+
+def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
+    chosen = ids(mapped, 3)
+    explore = visit(APP)
+    explore.switch_page(script("map"))
+    explore.query_params.update(corpus="small", seed=chosen[0], chosen=",".join(chosen))
+    click(run(explore), "map_filter")
+    assert BROKEN not in shown(explore)
+    (chip,) = [one for one in explore.button if one.label.startswith("×")]
+    assert chip.label == "× within 3 selected documents"
+    assert facets_of(explore)["documents"] == 3
+    where = param(explore, "where")
+    within = told(visit("map", corpus="small", where=where))["within"]
+    assert rows_from_bits(within, 40) == [0, 1, 2], "the map keeps to it, too"
+    chip.click()
+    assert not param(run(explore), "where")
+
+
+def test_a_selection_of_another_home_is_said_to_be_unknown(mapped: Explorer) -> None:
+    app = visit(APP)
+    for name in ("explore", "map", "compare"):
+        page = app.switch_page(script(name))
+        page.query_params.update(corpus="small", where="in.selection=7-0123456789abcdef")
+        assert BROKEN not in shown(run(page)), name
+        assert "is not stored here" in shown(page), name
+        (chip,) = [one for one in page.button if one.label.startswith("×")]
+        chip.click()
+        assert "is not stored here" not in shown(run(page)), name
+
+
+def test_after_a_change_of_lens_the_map_says_what_it_lacks_and_offers_it(mapped: Explorer) -> None:
+    mapped.library.set_lens("small", POSTS)
+    page = visit("map", corpus="small", layout="method")
+    assert BROKEN not in shown(page)
+    names = ", ".join(aspect.name for aspect in POSTS.aspects)
+    assert f"There is no map by {names} yet" in shown(page)
+    assert " document " in told(page)["layout"]
+    click(page, "map_compute")
+    run_until(page, lambda: "The map is computed" in shown(page), what="the map")
+    assert "There is no map by" not in shown(page)
+    key = POSTS.aspects[0].key
+    assert f" {key} " in told(visit("map", corpus="small", layout=key))["layout"]
+
+
+def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back(
+    mapped: Explorer, serve: Serve, connect: Connect
+) -> None:
+    with serving(Knowledge({}, {})) as server:
+        connect(server.url)
+        explorer = serve(make_explorer(mapped.home.root))
+        server.behaviour.handlers = [names()]
+        page = visit("map", corpus="small", layout="method")
+        before = told(page)["layout"]
+        page.session_state["map_names"] = True
+        assert "1 call" in shown(run(page))
+        click(page, "map_names_ask")
+        run_until(page, lambda: "worded by" in shown(page), what="the names")
+        assert told(page)["layout"] != before, "the browser is sent the names"
+        click(page, "map_names_back")
+        assert told(page)["layout"] == before
+        server.behaviour.handlers = [lambda *_: "no names"]
+        page = visit("map", corpus="small", layout="result")
+        page.session_state["map_names"] = True
+        click(run(page), "map_names_ask")
+        run_until(page, lambda: "gave no names" in shown(page), what="what went wrong")
+        drawn = explorer.maps.view("small")
+        assert drawn is not None
+        assert not any(one.worded_by for one in drawn.layouts.values())

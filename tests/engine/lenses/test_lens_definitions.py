@@ -111,13 +111,14 @@ def test_names_definitions_and_examples_make_a_lens(tmp_path: Path) -> None:
 
 
 def test_keys_and_letters_are_each_used_once_whatever_the_names() -> None:
-    names = ["Any", "any!", "剂量", "量", "Größe", "Grosse", "123", "A"]
+    names = ["Any", "any!", "剂量", "量", "Größe", "Grosse", "123", "Document"]
     lens = lens_from_fields(
         {"name": "Odd", "aspects": [aspect(0, name=name) for name in names]}, "odd"
     )
     keys = [a.key for a in lens.aspects]
     assert len(set(keys)) == len({a.letter for a in lens.aspects}) == 8
     assert "any" not in keys, "that stands for no aspect in the id of a query"
+    assert "document" not in keys, "that stands for whole documents on a map"
     assert all(key.isascii() and key.replace("_", "").isalnum() for key in keys)
 
 

@@ -12,13 +12,14 @@ from engine.corpora import map_making
 from engine.corpora.folders import store_of
 from engine.errors import BadInputError, NotAllowedError, StorageError, UnknownNameError
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE, read_map, write_map
-from tests.small_corpus import DOCUMENTS
+from tests.small_corpus import DOCUMENTS, METHODS
 from tests.support import made_once, make_explorer, wait_until, write_jsonl
 
 SEED = "bees-network"
@@ -284,6 +285,24 @@ def test_documents_are_coloured_by_years_fields_clusters_and_likeness(mapped: Ex
         )
 
 
+def test_likeness_to_a_pasted_text_is_that_to_a_document_of_the_same_text(fresh: Explorer) -> None:
+    texts = [one["text"] for one in DOCUMENTS if "text" in one]
+    texts += [" ".join(one["sentences"]) for one in DOCUMENTS if "sentences" in one]
+    fresh.library.add("texts", [{"doc_id": str(n), "text": text} for n, text in enumerate(texts)])
+    row = texts.index(next(text for text in texts if METHODS["sensor"] in text))
+    for aspect in (None, *fresh.library.open("texts").aspects):
+        by_text, by_seed = (
+            fresh.maps.values("texts", "likeness", query=query).numbers
+            for query in (
+                Query("texts", text=texts[row], aspect=aspect),
+                Query("texts", seed=str(row), aspect=aspect),
+            )
+        )
+        assert by_text is not None
+        assert by_text == pytest.approx(by_seed, abs=0.01, nan_ok=True)
+        assert by_text[row] == np.nanmax(by_text)
+
+
 def test_judged_documents_pools_and_results_are_laid_over(mapped_copy: Explorer) -> None:
     maps, annotation = mapped_copy.maps, mapped_copy.annotation
     project, query = annotation.project("small"), Query("small", seed=SEED, aspect="method")
@@ -337,3 +356,50 @@ def test_what_is_needed_and_was_not_given_is_named(mapped: Explorer) -> None:
     ):
         with pytest.raises(UnknownNameError, match=match):
             unknown()
+
+
+# -- another lens ----------------------------------------------------------------------------
+
+
+def test_under_another_lens_whole_documents_stay_and_the_maps_by_aspect_are_made(
+    mapped_copy: Explorer,
+) -> None:
+    before = seen(mapped_copy)
+    mapped_copy.library.set_lens("small", POSTS)
+    between = seen(mapped_copy)
+    assert [*between.layouts] == [WHOLE_DOCUMENT], "those by aspect were of other sentences"
+    keys = tuple(aspect.key for aspect in POSTS.aspects)
+    report = mapped_copy.maps.build("small")
+    assert (report.layouts, report.placed) == (keys, 0)
+    after = seen(mapped_copy)
+    assert [*after.layouts] == [WHOLE_DOCUMENT, *keys]
+    for now in (between, after):
+        whole, was = now.layouts[WHOLE_DOCUMENT], before.layouts[WHOLE_DOCUMENT]
+        assert np.array_equal(whole.positions, was.positions)
+        assert [level.names for level in whole.levels] == [level.names for level in was.levels]
+    fresh = mapped_copy.maps.build("small", rebuild=True)
+    assert fresh.layouts == (WHOLE_DOCUMENT, *keys)
+    for key in keys:
+        anew = seen(mapped_copy).layouts[key].positions
+        assert np.array_equal(anew, after.layouts[key].positions, equal_nan=True)
+
+
+def test_documents_that_come_before_the_maps_by_aspect_are_placed_on_the_map_of_all(
+    mapped_copy: Explorer,
+) -> None:
+    before = seen(mapped_copy)
+    mapped_copy.library.set_lens("small", POSTS)
+    twin = next(one for one in DOCUMENTS if one["doc_id"] == SEED)
+    mapped_copy.library.add("small", [{**twin, "doc_id": "new"}])
+    report = mapped_copy.maps.build("small")
+    assert (len(report.layouts), report.placed) == (1 + len(POSTS.aspects), 1)
+    after = seen(mapped_copy)
+    old = [after.doc_ids.index(doc_id) for doc_id in before.doc_ids]
+    whole = after.layouts[WHOLE_DOCUMENT].positions
+    assert np.array_equal(whole[old], before.layouts[WHOLE_DOCUMENT].positions)
+
+
+def test_a_damaged_map_keeps_no_corpus_from_another_lens(mapped_copy: Explorer) -> None:
+    file_of(mapped_copy).write_bytes(b"PAR1 and no more")
+    assert mapped_copy.library.set_lens("small", POSTS)
+    assert mapped_copy.maps.view("small") is None

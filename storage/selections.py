@@ -1,0 +1,75 @@
+"""Selections of documents: files in the corpus's own folder, so that they are deleted with it.
+
+A selection is named by how many documents are in it and by a digest of which: the same documents
+have the same name, whoever chose them, and a link needs nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from storage.errors import StorageError
+from storage.files import write_whole
+
+FOLDER = "selections"
+_KEY = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
+
+
+def selection_key(corpus: str, doc_ids: Iterable[str]) -> str:
+    """What a selection of a corpus is called.
+
+    >>> selection_key("demo", ["b", "a", "b"]) == selection_key("demo", ["a", "b"])
+    True
+    """
+    different = sorted(set(doc_ids))
+    content = json.dumps([corpus, different], ensure_ascii=True).encode()
+    return f"{len(different)}-{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def write_selection(folder: Path, corpus: str, doc_ids: Iterable[str]) -> str:
+    """Keep a selection with the corpus in a folder, unless it is there; returns its key.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    different = sorted(set(doc_ids))
+    key = selection_key(corpus, different)
+    if read_selection(folder, corpus, key) is not None:
+        return key
+    path = folder / FOLDER / f"{key}.json"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps(different))
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Check the disk and the permissions of the home.",
+        ) from error
+    return key
+
+
+def read_selection(folder: Path, corpus: str, key: str) -> list[str] | None:
+    """The documents of a selection, sorted; None where there is none of this key that is whole.
+
+    Args:
+        key: from a link, so it may be anything.
+    """
+    if not _KEY.fullmatch(key):
+        return None
+    try:
+        doc_ids = json.loads((folder / FOLDER / f"{key}.json").read_bytes())
+        is_whole = selection_key(corpus, doc_ids) == key
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return doc_ids if is_whole else None
+
+
+def carry_selections(before: Path, after: Path) -> None:
+    """Copy the selections of one folder to the folder that takes its place."""
+    if (before / FOLDER).is_dir():
+        shutil.copytree(before / FOLDER, after / FOLDER, dirs_exist_ok=True)

@@ -1,0 +1,121 @@
+"""Selections: documents that somebody chose are a filter like any other, kept with the corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.corpora.backup import back_up, restore
+from engine.corpora.folders import store_of
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
+from engine.search.filters import parse_filter
+from engine.types.searches import Query
+from storage.home import Home
+from storage.selections import FOLDER
+from tests.support import make_explorer
+
+CHOSEN = ["bees-network", "bees-survey", "bridges-survey"]
+
+
+def files(explorer: Explorer) -> list[str]:
+    """The selections that are kept with the corpus, by name."""
+    row = explorer.ledger.corpus("small")
+    assert row is not None
+    return sorted(path.name for path in (store_of(explorer.home, row) / FOLDER).iterdir())
+
+
+def test_the_same_documents_make_the_same_filter_whose_words_say_how_many(
+    small_copy: Explorer,
+) -> None:
+    first = small_copy.select("small", CHOSEN)
+    assert small_copy.select("small", [*reversed(CHOSEN), CHOSEN[0]]) == first
+    assert len(files(small_copy)) == 1
+    assert parse_filter(str(first)) == first
+    assert first.words == "within 3 selected documents"
+    assert small_copy.select("small", CHOSEN[:1]).words == "within 1 selected document"
+
+
+@pytest.mark.parametrize("system", ["bm25", "dense", "aspect", "late-interaction"])
+def test_a_search_keeps_to_a_selection_and_to_other_filters_with_it(
+    small_copy: Explorer, system: str
+) -> None:
+    chosen = small_copy.browse("small", 0, 12)
+    seed, others = chosen[0].doc_id, chosen[1:]
+    within = small_copy.select("small", [one.doc_id for one in chosen])
+    query = Query("small", seed=seed, aspect="method", system=system, filters=(within,))
+    found = {one.doc_id for one in small_copy.search(query).results}
+    assert found <= {one.doc_id for one in others}
+    assert len(found) > 3
+    late = parse_filter("year>=2005")
+    facets = small_copy.facets("small", (within, late))
+    assert facets.documents == sum((one.year or 0) >= 2005 for one in chosen) > 0
+    assert sum(facets.years.values()) + facets.undated == 12, "years are of the selection"
+    two = small_copy.select("small", [one.doc_id for one in chosen[10:]])
+    either = parse_filter(f"{within}|{two.value}")
+    assert small_copy.facets("small", (either,)).documents == 12
+    assert small_copy.facets("small", (within, two)).documents == 2
+
+
+def test_what_cannot_be_selected_is_named(small_copy: Explorer) -> None:
+    with pytest.raises(UnknownNameError, match=r"2 documents of the selection: 'no1', 'no2'\."):
+        small_copy.select("small", ["no1", CHOSEN[0], "no2"])
+    with pytest.raises(UnknownNameError, match="'n4' and 35 more"):
+        small_copy.select("small", [f"n{n}" for n in range(40)])
+    with pytest.raises(BadInputError, match="no document"):
+        small_copy.select("small", [])
+    with pytest.raises(UnknownNameError, match="no corpus 'nothing'"):
+        small_copy.select("nothing", CHOSEN)
+
+
+@pytest.mark.parametrize(
+    "key", ["3-0123456789abcdef", "../../3-0123456789abcdef", "abc", "9" * 6000, "3-" + "é" * 16]
+)
+def test_a_key_that_is_not_stored_is_said_to_be_so(small: Explorer, key: str) -> None:
+    filter_ = parse_filter(f"in.selection={key}")
+    assert filter_.words.startswith("within ")
+    with pytest.raises(UnknownNameError, match="is not stored here"):
+        small.facets("small", [filter_])
+    with pytest.raises(BadInputError, match="has no order"):
+        small.facets("small", [parse_filter(f"in.selection>={key}")])
+
+
+def test_a_selection_that_was_tampered_with_is_none(small_copy: Explorer) -> None:
+    kept = small_copy.select("small", CHOSEN)
+    row = small_copy.ledger.corpus("small")
+    assert row is not None
+    file = store_of(small_copy.home, row) / FOLDER / f"{kept.value}.json"
+    for content in ('["bees-network"]', "[[1]]", "{", "[" * 100_000):
+        file.write_text(content)
+        with pytest.raises(UnknownNameError):
+            small_copy.facets("small", [kept])
+    assert small_copy.select("small", CHOSEN) == kept
+    assert small_copy.facets("small", [kept]).documents == 3
+
+
+def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) -> None:
+    kept = small_copy.select("small", CHOSEN)
+    small_copy.library.set_lens("small", POSTS)
+    assert small_copy.facets("small", [kept]).documents == 3
+    small_copy.library.add("small", [{"doc_id": "new", "text": "Bees are insects."}])
+    assert small_copy.facets("small", [kept]).documents == 3
+
+
+def test_it_is_in_a_backup(small_copy: Explorer, tmp_path: Path) -> None:
+    kept = small_copy.select("small", CHOSEN)
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "all.zip")
+    restore(tmp_path / "all.zip", Home(tmp_path / "restored"))
+    assert make_explorer(tmp_path / "restored").facets("small", [kept]).documents == 3
+
+
+def test_it_goes_with_its_corpus(small_copy: Explorer) -> None:
+    kept = small_copy.select("small", CHOSEN)
+    small_copy.library.delete("small")
+    small_copy.library.restore("small")
+    assert small_copy.facets("small", [kept]).documents == 3
+    small_copy.library.delete("small")
+    small_copy.library.add("small", [{"doc_id": one, "text": "A text."} for one in CHOSEN])
+    with pytest.raises(UnknownNameError, match="is not stored here"):
+        small_copy.facets("small", [kept])

@@ -1,0 +1,165 @@
+"""Names of clusters that a model words: what it is asked, what is taken, kept and taken back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import BadInputError, StorageError, UnknownNameError
+from engine.explorer import Explorer
+from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from engine.llm.endpoints import Endpoint
+from engine.types.maps import CorpusMap, Layout
+from storage.maps import FILE, read_map, write_map
+from tests.cluster_answers import ASKED, names
+from tests.grading_answers import fenced_texts
+from tests.model_server import ModelServer
+from tests.model_sessions import connection
+from tests.small_corpus import DOCUMENTS
+from tests.support import made_once, make_explorer
+
+
+@pytest.fixture(scope="module")
+def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
+    def make(home: Path) -> None:
+        shutil.copytree(small_home, home)
+        make_explorer(home).maps.build("small")
+
+    return made_once("mapped", tmp_path_factory, make)
+
+
+@pytest.fixture
+def mapped(mapped_home: Path, home: Path) -> Explorer:
+    shutil.copytree(mapped_home, home)
+    return make_explorer(home)
+
+
+@pytest.fixture
+def endpoint(server: ModelServer) -> Endpoint:
+    return connection(server.url).endpoint
+
+
+def layout(explorer: Explorer, name: str = "method") -> Layout:
+    found: CorpusMap | None = explorer.maps.view("small")
+    assert found is not None
+    return found.layouts[name]
+
+
+def all_names(explorer: Explorer) -> list[str]:
+    return [name for level in layout(explorer).levels for name in level.names]
+
+
+def test_one_question_names_all_clusters_until_the_names_are_taken_back(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
+) -> None:
+    own, server.behaviour.handlers = all_names(mapped), [names()]
+    assert mapped.maps.estimate_names("small", "method", endpoint).calls == 1
+    usage = mapped.maps.word_names("small", "method", endpoint)
+    assert server.seen.questions == 1
+    assert all_names(mapped) == [f"Group {n}" for n in range(1, len(own) + 1)]
+    assert layout(mapped).worded_by == usage.model
+    assert not layout(mapped, "result").worded_by, "the others keep theirs"
+    by_cluster = mapped.maps.values("small", "cluster", layout="method")
+    assert by_cluster.names[0] == "Group 1"
+    mapped.maps.own_names("small", "method")
+    assert all_names(mapped) == own
+    assert not layout(mapped).worded_by
+    again = mapped.maps.word_names("small", "method", endpoint)
+    assert (again.calls, again.cached) == (0, 1), "the answer was kept"
+
+
+def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluster(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
+) -> None:
+    server.behaviour.handlers = [names()]
+    own, coarse = all_names(mapped), len(layout(mapped).levels[0].names)
+    mapped.maps.word_names("small", "method", endpoint)
+    prompt = server.seen.prompts[-1]
+    [respect] = fenced_texts(prompt, "respect")
+    assert respect.startswith("Method: ")
+    [groups] = fenced_texts(prompt, "groups")
+    lines = groups.splitlines()
+    assert len(lines) == len(own)
+    titles = {one["title"] for one in DOCUMENTS if "title" in one}
+    for number, (line, words) in enumerate(zip(lines, own, strict=True), start=1):
+        begin, *shown = line.split(" | ")
+        part = re.fullmatch(rf"{number}(?: \(part of (\d+)\))?: {re.escape(words)}", begin)
+        assert part is not None, line
+        assert (part[1] is None) == (number <= coarse)
+        assert 1 <= len(shown) <= 3
+        assert {*shown} <= titles
+
+
+def test_new_documents_and_other_layouts_leave_the_names_and_a_new_map_does_not(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
+) -> None:
+    own, server.behaviour.handlers = all_names(mapped), [names()]
+    mapped.maps.word_names("small", "method", endpoint)
+    mapped.library.add("small", [{"doc_id": "new", "text": "We count bees with sensors."}])
+    mapped.maps.build("small")
+    assert all_names(mapped)[0] == "Group 1"
+    mapped.maps.build("small", rebuild=True)
+    assert not layout(mapped).worded_by
+    assert "Group 1" not in all_names(mapped)
+    assert own
+
+
+def test_a_name_that_is_none_or_is_there_twice_leaves_a_cluster_its_own_words(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
+) -> None:
+    own = all_names(mapped)
+    odd: dict[int, Any] = {1: " “Bees”\n ", 2: "bees", 3: "x" * 200, 4: "a\u202eb", 5: None}
+    server.behaviour.handlers = [names(lambda n: odd.get(n, f"Group {n}"))]
+    mapped.maps.word_names("small", "method", endpoint)
+    found = all_names(mapped)
+    assert len(layout(mapped).levels[0].names) >= 2
+    assert found[:5] == ["Bees", own[1], own[2], "ab", own[4]]
+    assert found[5:] == [f"Group {n}" for n in range(6, len(own) + 1)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"names": []}, {"names": [{"number": 99, "name": "Bees"}]}, "Bees", {"names": "Bees"}],
+)
+def test_an_answer_without_names_changes_nothing(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint, answer: Any
+) -> None:
+    own = all_names(mapped)
+    server.behaviour.handlers = [lambda prompt, _: answer if ASKED in prompt else None]
+    with pytest.raises(EndpointError):
+        mapped.maps.word_names("small", "method", endpoint)
+    assert all_names(mapped) == own
+
+
+def test_what_is_missing_is_named(
+    small: Explorer, mapped: Explorer, endpoint: Endpoint, server: ModelServer
+) -> None:
+    with pytest.raises(BadInputError, match="no map yet"):
+        small.maps.word_names("small", "method", endpoint)
+    with pytest.raises(UnknownNameError, match="no layout 'taste'"):
+        mapped.maps.word_names("small", "taste", endpoint)
+    with pytest.raises(NoEndpointError):
+        mapped.maps.word_names("small", "method")
+    server.stop()
+    with pytest.raises(EndpointError):
+        mapped.maps.word_names("small", "method", endpoint)
+    assert not layout(mapped).worded_by
+
+
+def test_names_of_other_clusters_are_a_damaged_map(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint
+) -> None:
+    server.behaviour.handlers = [names()]
+    mapped.maps.word_names("small", "method", endpoint)
+    folder = mapped.library.open("small").table.path
+    kept = read_map(folder)
+    assert kept is not None
+    damaged = dict(kept.layouts)
+    object.__setattr__(damaged["method"], "worded", (("one",), ("two",)))
+    write_map(folder, kept)
+    with pytest.raises(StorageError, match=FILE):
+        mapped.maps.view("small")
