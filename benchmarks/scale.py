@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.figures import Figure, peak_memory, percentile
 from benchmarks.query import draw, milliseconds
 from benchmarks.sources import abstracts, cache
 from engine.config import ROOT, Settings
 from engine.corpora.contracts import DEPTH, RankedDocuments
-from engine.corpora.schema import matrix
+from engine.corpora.schema import matrix, rows_of
 from engine.explorer import Explorer
 from engine.search.filters import parse_filters
 from engine.search.systems.late_interaction import max_similarities
@@ -294,7 +295,8 @@ def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> di
     scores: list[dict[str, float]] = [{} for _ in asked]
     for batch in opened.table.columns(["doc_id", "token_vectors"], 1024):
         doc_ids = batch["doc_id"].to_pylist()
-        documents = [_tokens(row, opened.spec.token_dimension) for row in batch["token_vectors"]]
+        tokens_of = pa.chunked_array([batch["token_vectors"]])
+        documents = rows_of(tokens_of, opened.spec.token_dimension)
         for mine, seed in zip(scores, tokens, strict=True):
             values = max_similarities(seed, documents)
             mine.update(zip(doc_ids, map(float, values), strict=True))
@@ -302,11 +304,6 @@ def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> di
         del mine[query.seed or ""]
     pairs = zip(_ranked(explorer, asked), scores, strict=True)
     return _summary([recall(ranked.scored, exact) for ranked, exact in pairs])
-
-
-def _tokens(row: Any, width: int) -> np.ndarray:
-    values = row.values.flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float32).reshape(-1, width)
 
 
 def recall(ranking: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) -> float:
