@@ -22,7 +22,7 @@ from engine.corpora.relens import Relens
 from engine.encode.one_pass import OnePassEncoder
 from engine.explorer import Explorer
 from engine.ingest import content_hash
-from engine.lenses.definitions import POSTS, RESEARCH
+from engine.lenses.definitions import RESEARCH
 from engine.numeric import widened
 from engine.sentences import split_sentences
 from engine.types.documents import SourceDocument
