@@ -6,9 +6,11 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
 from engine.corpora.schema import aspect_column, facet
@@ -228,7 +230,7 @@ def fixed_vectors(rows: TokenArray) -> pa.FixedSizeListArray:
     return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
-def _ragged(groups: Sequence[TokenArray]) -> pa.ListArray:
+def _ragged(groups: Sequence[NDArray[Any]]) -> pa.ListArray:
     offsets = np.cumsum([0, *(len(g) for g in groups)], dtype=np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
 
