@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -408,3 +409,17 @@ def test_the_full_text_is_that_of_the_version_that_is_open(tmp_path: Path) -> No
     writing.finish([], timedelta(hours=1))
     assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
     assert sorted(reading.full_text("word", 10)[0]) == [0, 1, 2]
+
+
+def test_vectors_come_into_memory_with_little_beside_them(tmp_path: Path) -> None:
+    table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
+    table.write(random_rows(count := 20_000), replace=False)
+    opened = OpenCorpus("large", table, RESEARCH, SPEC, 10**9)
+    first = np.zeros(1, dtype=np.intp)
+    opened.vectors(first, ["vector"])
+    tracemalloc.start()
+    try:
+        opened.vectors(first, ["aspect_method"])
+        assert tracemalloc.get_traced_memory()[1] < 2 * count * WIDTH * 4
+    finally:
+        tracemalloc.stop()
