@@ -43,7 +43,7 @@ class FieldCodes:
         texts = StoredTexts(values)
         if not (rows[1:] > rows[:-1]).all():
             width = max(1, len(texts))
-            # np.unique of so many takes ten times as long.
+            # np.unique of so many takes a hundred times as long.
             pairs = np.sort(rows.astype(np.int64) * width + codes.astype(np.int64))
             pairs = pairs[np.diff(pairs, prepend=-1) > 0]
             rows, codes = pairs // width, pairs % width
