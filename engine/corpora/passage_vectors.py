@@ -23,7 +23,7 @@ TOKEN_COLUMNS = [
     *("text", "sentence_starts", "roles"),
 ]
 KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before, of all corpora of this process; some 5,000
+"""Memory for token vectors of documents read before, of all corpora of this process; some 10,000
 abstracts."""
 
 
