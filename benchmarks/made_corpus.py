@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.corpora.contracts import TokenArray
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import matrix, rows_of
-from engine.numeric import FloatArray, unit
+from engine.numeric import FloatArray, unit, widened
 from engine.types.encoders import EncoderSpec, Encoding, Passage
 
 NEIGHBOURS = 30
@@ -43,7 +44,7 @@ class Spoken(NamedTuple):
 
     abstract: int
     vector: FloatArray
-    tokens: NDArray[np.float16]
+    tokens: TokenArray
     spans: NDArray[np.int32]
 
 
@@ -64,7 +65,7 @@ class MadeCorpus:
         self._abstracts: list[list[tuple[str, str]]] = []
         self._vectors = np.zeros((0, self.spec.dimension), dtype=np.float32)
         self._spoken: dict[str, Spoken] = {}
-        self._title_tokens: dict[str, NDArray[np.float16]] = {}
+        self._title_tokens: dict[str, TokenArray] = {}
         for batch in base.table.columns(COLUMNS):
             self._learn(pa.Table.from_batches([batch]))
         every = np.stack([one.vector for one in self._spoken.values()]).astype(np.float32)
@@ -151,7 +152,7 @@ class MadeCorpus:
         vector += NOISE * chance.standard_normal(len(vector), dtype=np.float32)
         sentences += SENTENCE_NOISE * chance.standard_normal(sentences.shape, dtype=np.float32)
         before = self._title_tokens[passage.title]
-        tokens = np.concatenate([before, *(one.tokens for one in said)]).astype(np.float32)
+        tokens = widened(np.concatenate([before, *(one.tokens for one in said)]))
         tokens += TOKEN_NOISE * chance.standard_normal(tokens.shape, dtype=np.float32)
         outside = np.full((len(before), 2), -1, dtype=np.int32)
         spans = [one.spans + a for one, (a, _) in zip(said, passage.sentences, strict=True)]

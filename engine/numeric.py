@@ -21,16 +21,34 @@ def unit(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)
 
 
-def widened(values: NDArray[np.float16] | FloatArray) -> FloatArray:
-    """Finite float16 values as float32, in a sixth of the time of ``astype``; float32 as it is.
+def narrowed(rows: FloatArray) -> NDArray[np.int8]:
+    """Directions of rows, the largest number of each as -127 or 127; zero rows stay zero.
 
-    The bits move to where float32 has them; its exponents are counted from 112 further down.
+    >>> narrowed(np.array([[0.6, -0.8], [0.0, 0.0]], dtype=np.float32)).tolist()
+    [[95, -127], [0, 0]]
+    """
+    largest = np.abs(rows).max(axis=-1, keepdims=True, initial=0.0)
+    return np.rint(rows * (127 / np.where(largest > 0, largest, 1.0))).astype(np.int8)
+
+
+def widened(values: NDArray[np.float16] | NDArray[np.int8] | FloatArray) -> FloatArray:
+    """Stored values as float32: what was :func:`narrowed` as unit rows; float32 as it is.
+
+    Of finite float16 values, which takes a sixth of the time of ``astype``, the bits move to where
+    float32 has them; its exponents are counted from 112 further down.
 
     >>> widened(np.array([-0.5, 0.0, 6e-8, 65504], dtype=np.float16)).tolist()
     [-0.5, 0.0, 5.960464477539063e-08, 65504.0]
+    >>> widened(narrowed(np.array([[0.6, -0.8]], dtype=np.float32))).round(2).tolist()
+    [[0.6000000238418579, -0.800000011920929]]
     """
     if values.dtype == np.float32:
         return cast(FloatArray, values)
+    if values.dtype == np.int8:
+        wide = values.astype(np.float32)
+        # No row is between zero and 127 long.
+        wide /= np.maximum(np.sqrt(np.einsum("...i,...i", wide, wide)), 1.0)[..., None]
+        return wide
     bits = values.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= ~0x70000000  # copies of the sign, between it and the exponent

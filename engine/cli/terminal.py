@@ -16,7 +16,7 @@ from tqdm import tqdm
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import ImportReport, Progress
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Evaluation, Measures
-from engine.types.plurals import counted
+from engine.types.plurals import counted, size
 from engine.types.searches import SearchResults
 
 
@@ -125,7 +125,14 @@ def progress() -> Iterator[Callable[[Progress], None]]:
     def phase(now: Progress) -> str:
         return now.phase
 
-    with advancing("documents", "checking", step=phase) as tell:
+    with advancing("documents", "checking", step=phase) as advance:
+
+        def tell(now: Progress) -> None:
+            advance(now)
+            if now.disk and sys.stderr.isatty():
+                words = f"Indexing takes about {size(now.disk)} of disk, half of it for good."
+                tqdm.write(words, file=sys.stderr)
+
         yield tell
 
 

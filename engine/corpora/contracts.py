@@ -23,7 +23,7 @@ LARGE = 20_000
 there, comparing all takes 20 ms), and of a long text only the rarest words are looked for."""
 
 
-TokenArray = NDArray[np.float16] | FloatArray
+TokenArray = NDArray[np.int8] | NDArray[np.float16] | FloatArray
 """Token vectors (t, p) as stored, or as encoded now."""
 TokenSpans = NDArray[np.int32]
 """Where each token (t, 2) stands in a text; negative for the title's and the model's own marks."""
@@ -228,7 +228,7 @@ class TokenRows(NamedTuple):
     """The tokens of one document.
 
     Attributes:
-        vectors: (t, p) float16, unit rows.
+        vectors: (t, p) as they are stored, see :func:`engine.numeric.widened`.
         starts: (t,) int32, as in :class:`Seed`.
         idf: (t,) float32, at least 0: how rare each token is in the corpus; 0 for the model's own
             marks, the document's mean for the title.

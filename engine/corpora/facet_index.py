@@ -44,6 +44,8 @@ MOST_VALUES = 200
 """Values of a field that are counted out, beside those that are filtered by."""
 MOST_UNITS = 12
 """Units of amounts that are described, beside those that are filtered by."""
+FEW_VALUES = 8
+"""Values that texts are looked through for, one after the other."""
 MOST_REMEMBERED = 16
 """Sets of filters whose counts are kept, and selections whose documents are."""
 
@@ -78,9 +80,16 @@ class FacetIndex:
         return {name: codes.counted(every) for name, codes in self._codes.items()}
 
     @cached_property
-    def _codes(self) -> dict[str, FieldCodes]:
+    def _stored(self) -> pa.ChunkedArray:
+        """What the documents have in stored fields, as it is stored."""
         columns = [batch["facets"] for batch in self._table.columns(["facets"], MANY)]
-        return read_fields(columns, self._years)
+        return pa.chunked_array(columns, pa.string())
+
+    @cached_property
+    def _codes(self) -> dict[str, FieldCodes]:
+        found = read_fields(self._stored.chunks, self._years)
+        vars(self).pop("_stored", None)
+        return found
 
     @cached_property
     def _aspects(self) -> Mask:
@@ -130,16 +139,27 @@ class FacetIndex:
             return self._met(self._within(one) for one in group)
         if is_derived(name):
             return self._stated_in(name).mask(group)
+        if name == YEAR:
+            return self._met(self._in_years(condition(one)) for one in group)
+        if "_codes" not in vars(self):
+            # To look through the texts for a few values takes a tenth of the time that it takes
+            # to number all values of a million documents.
+            few = sum(len(one.values) for one in group) <= FEW_VALUES
+            met = self._met(map(self._having, group)) if few else np.zeros(0, dtype=np.bool_)
+            if met.any():
+                return met
         if name not in self._codes:
             derived = (ASPECT, DATE, PLACE, f"{AMOUNT}UNIT")
             raise UnknownNameError(
                 f"There is no field '{name}' in corpus '{self._name}'.",
                 f"Its fields are: {', '.join(self._codes)}. Every corpus has {', '.join(derived)}.",
             )
-        if name == YEAR:
-            return self._met(self._in_years(condition(one)) for one in group)
         asked = [one for one in group if condition(one)]
         return self._met(self._codes[name].mask(self._size, one.values) for one in asked)
+
+    def _having(self, one: Filter) -> Mask:
+        found = [pc.match_substring(self._stored, str(v)) for v in condition(one).values]
+        return np.asarray(reduce(pc.or_, found).fill_null(False).to_numpy())
 
     def _in_years(self, one: Condition) -> Mask:
         years = self._years

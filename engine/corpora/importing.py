@@ -24,6 +24,7 @@ from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from engine.types.plurals import size
 from engine.types.repairs import CheckReport
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
@@ -31,9 +32,6 @@ from storage.locks import alone
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
-BYTES_PER_CHARACTER = 100
-"""Disk that an indexed character takes while it is indexed: 50 measured on abstracts, vectors
-included, and as much again until the fragments are compacted."""
 MANY = 100
 """Documents from which the preparation of a faster encoder costs less than it saves."""
 
@@ -85,7 +83,7 @@ class Importer:
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
         with alone(self.home.corpus_lock(request.name), busy, remedy):
-            row, encoder = self._register(request, source, report)
+            row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             run = IndexRun(
                 table=DocumentTable.open_or_create(
@@ -105,7 +103,7 @@ class Importer:
         return replace(done, seconds=seconds, warnings=report.warnings, encoding=encoding)
 
     def _register(
-        self, request: ImportRequest, source: Source, checked: CheckReport
+        self, request: ImportRequest, source: Source, checked: CheckReport, tell: Tell
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
         lens = self._lens(request)
@@ -125,7 +123,8 @@ class Importer:
             )
         store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
         if known is None or known.documents < checked.documents:
-            self._check_space(source.name, checked.characters, store)
+            needed = self._check_space(source.name, checked, store)
+            tell(Progress("checking", checked.documents, checked.documents, 0.0, disk=needed))
         deleted = self.ledger.corpus(request.name) if known is None else None
         if deleted is not None:  # only now: until here the import may be refused
             Trash(self.home, self.ledger).give_up(deleted)
@@ -185,15 +184,17 @@ class Importer:
             )
         return own
 
-    def _check_space(self, source: str, characters: int, store: Path) -> None:
-        needed = characters * BYTES_PER_CHARACTER - folder_bytes(store)
+    def _check_space(self, source: str, checked: CheckReport, store: Path) -> int:
+        """Bytes that indexing is going to take; StorageFullError where they are not free."""
+        needed = max(0, checked.disk - folder_bytes(store))
         free = shutil.disk_usage(self.home.root).free
         if needed > free:
             raise StorageFullError(
-                f"Indexing {source} needs about {needed / 1e9:.1f} GB; "
-                f"{free / 1e9:.1f} GB are free in {self.home.root}.",
+                f"Indexing {source} needs about {size(needed)}; "
+                f"{size(free)} are free in {self.home.root}.",
                 "Free some space, or set SEEDLENS_HOME to a larger disk.",
             )
+        return needed
 
     def _finish(self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens) -> None:
         """Build the indexes if anything is new, and note the outcome."""

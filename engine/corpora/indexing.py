@@ -6,10 +6,13 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from engine.corpora.contracts import TokenArray
 from engine.corpora.schema import aspect_column, facet
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, find_anew
 from engine.facts import VERSION
@@ -17,7 +20,7 @@ from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.prototypes import prototypes
 from engine.lenses.roles import role_classifier
-from engine.numeric import FloatArray, unit
+from engine.numeric import FloatArray, narrowed, unit
 from engine.sentences import split_sentences
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, Phase, Progress
@@ -30,9 +33,14 @@ SHARD_CHARACTERS = 1_000_000
 """Text of one shard; its token states take some 400 MB while it is encoded."""
 
 
-def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
-    """Columns of the documents table for one model and one lens."""
+def table_schema(spec: EncoderSpec, lens: Lens, like: pa.Schema | None = None) -> pa.Schema:
+    """Columns of the documents table for one model and one lens.
+
+    Args:
+        like: of a table whose tokens keep their type: earlier versions stored half precision.
+    """
     vector = pa.list_(pa.float16(), spec.dimension)
+    tokens = pa.list_(pa.list_(pa.int8(), spec.token_dimension))
     offsets = pa.list_(pa.int32())
     return pa.schema(
         [
@@ -52,7 +60,7 @@ def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
             pa.field("vector", vector),
             *(pa.field(aspect_column(a.key), vector) for a in lens.aspects),
             pa.field("sentence_vectors", pa.list_(vector)),
-            pa.field("token_vectors", pa.list_(pa.list_(pa.float16(), spec.token_dimension))),
+            pa.field("token_vectors", like.field("token_vectors").type if like else tokens),
             pa.field("token_starts", offsets),
             pa.field("token_ends", offsets),
             *FACT_FIELDS,
@@ -136,9 +144,15 @@ def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
 
 
 def encode_batch(
-    documents: Sequence[SourceDocument], encoder: Encoder, lens: Lens
+    documents: Sequence[SourceDocument],
+    encoder: Encoder,
+    lens: Lens,
+    like: pa.Schema | None = None,
 ) -> pa.RecordBatch:
     """Index a batch of documents: pure, so that any runner may map it over batches.
+
+    Args:
+        like: of the table that it is for, see :func:`table_schema`.
 
     Returns:
         one row per document, columns as in :func:`table_schema`.
@@ -156,7 +170,10 @@ def encode_batch(
         **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
         **_vector_columns(encodings, spans, roles, lens),
     }
-    schema = table_schema(encoder.spec, lens)
+    schema = table_schema(encoder.spec, lens, like)
+    tokens = [encoding.tokens for encoding in encodings]
+    is_narrow = schema.field("token_vectors").type.value_type.value_type == pa.int8()
+    columns["token_vectors"] = _ragged(list(map(narrowed, tokens)) if is_narrow else tokens)
     arrays = [
         pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
         for f in schema
@@ -201,19 +218,19 @@ def _vector_columns(
         "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
         **{aspect_column(a.key): fixed_vectors(aspects[:, i]) for i, a in enumerate(lens.aspects)},
         "sentence_vectors": _ragged([e.sentences for e in encodings]),
-        "token_vectors": _ragged([e.tokens for e in encodings]),
         "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
         "token_ends": [e.token_spans[:, 1].tolist() for e in encodings],
     }
 
 
-def fixed_vectors(rows: FloatArray) -> pa.FixedSizeListArray:
-    """Rows (n, d) as a column of half-precision vectors."""
-    values = pa.array(np.ascontiguousarray(rows, dtype=np.float16).reshape(-1))
+def fixed_vectors(rows: TokenArray) -> pa.FixedSizeListArray:
+    """Rows (n, d) as a column of vectors in half precision, or as bytes where they are narrowed."""
+    kind = np.int8 if rows.dtype == np.int8 else np.float16
+    values = pa.array(np.ascontiguousarray(rows, dtype=kind).reshape(-1))
     return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
-def _ragged(groups: Sequence[FloatArray]) -> pa.ListArray:
+def _ragged(groups: Sequence[NDArray[Any]]) -> pa.ListArray:
     offsets = np.cumsum([0, *(len(g) for g in groups)], dtype=np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
 
@@ -253,7 +270,8 @@ class IndexRun:
             ]
             for group, replace in ((new, False), (changed, True)):
                 if group:
-                    self.table.write(encode_batch(group, self.encoder, self.lens), replace=replace)
+                    rows = encode_batch(group, self.encoder, self.lens, self.table.schema)
+                    self.table.write(rows, replace=replace)
             again = [d.doc_id for d in shard if d.doc_id in stale and d not in changed]
             find_anew(self.table, again)
             read += len(shard)

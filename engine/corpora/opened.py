@@ -439,13 +439,13 @@ class OpenCorpus:
     def _matrix(self, column: str) -> FloatArray:
         """A column as unit rows; of an aspect, what it says beside the document as a whole."""
         if column not in self._resident:
-            parts = [
-                matrix(batch[column], self.spec.dimension) for batch in self.table.columns([column])
-            ]
-            empty = np.zeros((0, self.spec.dimension), dtype=np.float32)
-            read = np.concatenate([empty, *parts])
-            if column != "vector":
-                read = without_context(read, self._matrix("vector"))
+            whole = None if column == "vector" else self._matrix("vector")
+            read = np.empty((len(self), self.spec.dimension), dtype=np.float32)
+            at = 0
+            for batch in self.table.columns([column]):  # beside them there is room for little else
+                here = slice(at, at := at + batch.num_rows)
+                own = matrix(batch[column], self.spec.dimension)
+                read[here] = own if whole is None else without_context(own, whole[here])
             self._resident[column] = read
         return self._resident[column]
 

@@ -23,7 +23,7 @@ TOKEN_COLUMNS = [
     *("text", "sentence_starts", "roles"),
 ]
 KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before, of all corpora of this process; some 5,000
+"""Memory for token vectors of documents read before, of all corpora of this process; some 10,000
 abstracts."""
 
 
@@ -123,7 +123,7 @@ class Passages:
         return [
             TokenRows(
                 doc_id,
-                vectors[at].astype(np.float16),  # copied, so that the others can go
+                vectors[at].copy(),  # copied, so that the others can go
                 starts[at].astype(np.int32),
                 self._idf(text, np.stack([starts[at], ends[at]], axis=1)),
                 token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),

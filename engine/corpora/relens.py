@@ -121,7 +121,8 @@ class Relens:
         A few dozen documents are in memory at a time.
         """
         started = time.perf_counter()
-        target = DocumentTable.open_or_create(folder, table_schema(self.spec, self.new))
+        schema = table_schema(self.spec, self.new, source.schema)
+        target = DocumentTable.open_or_create(folder, schema)
         total, done = source.count(), 0
         for group in _groups(source.columns(source.schema.names, READ_ROWS), self.shard):
             rows = pa.Table.from_batches([self.rows(batch) for batch in group])
@@ -139,7 +140,7 @@ class Relens:
             found = self._roles(batch, i, vectors)
             roles.append(found.ravel().tolist())
             aspects.append(aspect_vectors(vectors, found))
-        schema = table_schema(self.spec, self.new)
+        schema = table_schema(self.spec, self.new, batch.schema)
         stacked = np.stack(aspects)
         derived: dict[str, pa.Array] = {
             "roles": pa.array(roles, schema.field("roles").type),

@@ -41,13 +41,18 @@ Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "d
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``."""
+    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``.
+
+    Attributes:
+        disk: bytes that indexing is going to take, said once before it begins; else 0.
+    """
 
     phase: Phase
     done: int
     total: int
     seconds: float
     rate: float = 0.0
+    disk: int = 0
 
     @property
     def share(self) -> float:

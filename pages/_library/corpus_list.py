@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
-from engine.types.plurals import counted
+from engine.types.plurals import counted, size
 from engine.types.sources import CorpusSource
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
@@ -31,16 +31,6 @@ def state_of(info: CorpusInfo, job: ImportJob | None) -> str:
     if info.state == "ready":
         return "ready"
     return f"incomplete: {info.documents:,} of {info.expected:,}"
-
-
-def size(count: int) -> str:
-    """Bytes as people say them: ``12.3 MB``."""
-    number = float(count)
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} GB"
 
 
 def cut(text: str, most: int) -> str:

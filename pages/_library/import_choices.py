@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from engine.types.plurals import size
 from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
 from pages._common.outside_text import escape
 from pages._common.shared import note
@@ -125,10 +126,11 @@ def what_comes_of_it(report: CheckReport) -> None:
         rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
         note(f"{rows} undecided.", "Choose above what becomes of them; nothing is indexed before.")
         return
+    takes = f"It takes about {size(report.disk)} of disk, half of it for good."
     documents = "1 document" if report.documents == 1 else f"{report.documents:,} documents"
     lines = "".join(f"<li>{escape(line)}</li>" for line in report.warnings)
     st.html(
-        f'<div class="lib-sum" role="status"><strong>{documents} will be indexed.</strong>'
+        f'<div class="lib-sum" role="status"><strong>{documents} will be indexed.</strong> {takes}'
         f"{f'<ul>{lines}</ul>' if lines else ''}</div>"
     )
 

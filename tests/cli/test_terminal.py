@@ -8,7 +8,8 @@ import sys
 import click
 import pytest
 
-from engine.cli.terminal import bar_of, write_text_alone
+from engine.cli.terminal import bar_of, progress, write_text_alone
+from engine.types.corpora import Progress
 
 
 class _Screen(io.StringIO):
@@ -40,3 +41,15 @@ def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     with bar_of("documents", total=2) as bar:
         bar.update()
     assert "\r" in screen.getvalue()
+
+
+def test_the_disk_that_an_import_takes_is_said_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen, piped = _Screen(), io.StringIO()
+    for stream in (screen, piped):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress() as tell:
+            tell(Progress("checking", 5, 5, 0.0, disk=12_345_678))
+    assert "takes about 12.3 MB of disk" in screen.getvalue()
+    assert piped.getvalue() == ""

@@ -173,3 +173,22 @@ def test_sixty_thousand_documents_are_counted_in_a_tenth_of_a_second() -> None:
     assert 0 < facets.documents < SIZE
     assert facets.documents == np.sum(index.mask(filters))
     assert max(facets.dates) >= datetime.date(2000, 1, 1).year
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["venue=venue 3", "author=author 7|author 8; year>=1990", "venue=Venue 3", "doi=10.1/12"],
+)
+def test_the_first_filter_is_met_without_numbering_what_all_documents_have(text: str) -> None:
+    table, lens, years = synthetic(SIZE)
+    filters = parse_filters(text)
+    started = time.process_time()
+    first = FacetIndex("large", table, lens, years).mask(filters)
+    took = time.process_time() - started
+    index = FacetIndex("large", table, lens, years)
+    started = time.process_time()
+    assert len(index.fields) == 5
+    counting = time.process_time() - started
+    assert np.array_equal(first, index.mask(filters))
+    assert first.any() == ("Venue" not in text)
+    assert took < counting / 2 or not first.any()

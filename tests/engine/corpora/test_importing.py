@@ -16,7 +16,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.encoders import EMBEDDED
-from engine.types.repairs import Repairs
+from engine.types.repairs import BYTES_PER_CHARACTER, Repairs
 from engine.types.searches import Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
@@ -108,8 +108,8 @@ def test_one_stopped_before_the_first_shard_stores_nothing(
 def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportRequest) -> None:
     told: list[Progress] = []
     shards.library.import_documents(request_, told.append)
-    assert [p.phase for p in told] == ["checking", *["indexing"] * 5, "finishing", "done"]
-    assert [p.done for p in told[1:6]] == [8, 16, 24, 32, 40]
+    assert [p.phase for p in told] == ["checking"] * 2 + ["indexing"] * 5 + ["finishing", "done"]
+    assert [p.done for p in told[2:7]] == [8, 16, 24, 32, 40]
     assert all(p.total == 40 for p in told[1:])
     assert told[-1].done == 40
 
@@ -295,10 +295,22 @@ def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
 def test_too_little_room_is_said_before_anything_is_indexed(
     shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.corpora.importing.BYTES_PER_CHARACTER", 10**15)
+    monkeypatch.setattr("engine.types.repairs.BYTES_PER_CHARACTER", 10**15)
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []
+
+
+def test_how_much_disk_it_takes_is_said_once_before_it_begins(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    told: list[Progress] = []
+    shards.library.import_documents(request_, told.append)
+    assert [p.disk > 0 for p in told] == [False, True, *[False] * (len(told) - 2)]
+    characters = sum(
+        len(one["text"]) if "text" in one else len(" ".join(one["sentences"])) for one in DOCUMENTS
+    )
+    assert told[1].disk == pytest.approx(BYTES_PER_CHARACTER * characters, rel=0.05)
 
 
 # Documents from memory

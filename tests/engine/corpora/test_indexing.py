@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from engine.corpora.indexing import (
+    IndexRun,
     aspect_vectors,
     encode_batch,
     role_probabilities,
     table_schema,
     without_doubtful,
 )
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.relens import Relens
 from engine.encode.one_pass import OnePassEncoder
 from engine.explorer import Explorer
 from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
+from engine.numeric import widened
 from engine.sentences import split_sentences
 from engine.types.documents import SourceDocument
 from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
+from storage.vectors import DocumentTable
 from tests.small_corpus import DOCUMENTS
 
 TEXT = "Bees die in winter. We trained a network on photographs. Losses fell by 12%."
@@ -62,7 +68,7 @@ def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
         "aspect_method": pa.list_(half, 384),
         "aspect_result": pa.list_(half, 384),
         "sentence_vectors": pa.list_(pa.list_(half, 384)),
-        "token_vectors": pa.list_(pa.list_(half, 128)),
+        "token_vectors": pa.list_(pa.list_(pa.int8(), 128)),
     }
     assert {name: schema.field(name).type for name in expected} == expected
     key = schema.field("doc_id")
@@ -102,11 +108,34 @@ def test_stored_vectors_are_the_encoders_in_half_precision(
     for name, expected in {
         "vector": encoded.vector,
         "sentence_vectors": encoded.sentences,
-        "token_vectors": encoded.tokens,
         "aspect_background": aspects[0],
         "aspect_result": aspects[2],
     }.items():
         assert np.array_equal(np.array(row[name], np.float16), expected.astype(np.float16)), name
+
+
+def test_stored_tokens_point_where_the_encoders_do(
+    encoder: OnePassEncoder, batch: pa.RecordBatch
+) -> None:
+    tokens = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT))])[0].tokens
+    stored = widened(np.array(batch["token_vectors"][0].as_py(), np.int8))
+    assert (stored * tokens).sum(axis=1) == pytest.approx(np.ones(len(tokens)), abs=2e-4)
+
+
+def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has(
+    encoder: OnePassEncoder, tmp_path: Path
+) -> None:
+    new = table_schema(encoder.spec, RESEARCH)
+    at = new.get_field_index("token_vectors")
+    half = pa.list_(pa.list_(pa.float16(), encoder.spec.token_dimension))
+    table = DocumentTable.open_or_create(tmp_path, new.set(at, new.field(at).with_type(half)))
+    IndexRun(table, encoder, RESEARCH, shard_documents=8).run([DOCUMENT], 1, "old")
+    assert table.schema.field(at).type == half
+    tokens = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT))])[0].tokens
+    opened = OpenCorpus("old", table, RESEARCH, encoder.spec, 0)
+    assert np.allclose(opened.seed("bees").tokens, tokens, atol=1e-3)
+    copy = Relens(RESEARCH, POSTS, encoder.spec, encoder, 8)
+    assert copy.copy(table, tmp_path / "copy", lambda _: None).count() == 1
 
 
 def test_a_batch_is_a_pure_function_of_its_documents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -19,12 +20,12 @@ import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
 from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
 from engine.corpora.corpus_words import RAREST
-from engine.corpora.indexing import table_schema
+from engine.corpora.indexing import fixed_vectors, table_schema
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, facet, matrix, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
-from engine.numeric import FloatArray, unit
+from engine.numeric import FloatArray, narrowed, unit
 from engine.search.filters import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -49,10 +50,6 @@ def random_rows(count: int) -> pa.RecordBatch:
         spread = 0.5 * chance.standard_normal((count, WIDTH))
         return unit((centres[chance.integers(60, size=count)] + spread).astype(np.float32))
 
-    def fixed(rows: FloatArray) -> pa.Array:
-        flat = pa.array(rows.astype(np.float16).ravel())
-        return pa.FixedSizeListArray.from_arrays(flat, WIDTH)
-
     def one_each(values: pa.Array) -> pa.Array:
         return pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32)), values)
 
@@ -69,9 +66,9 @@ def random_rows(count: int) -> pa.RecordBatch:
         "metadata": ["{}"] * count,
         "facets": [facet("half", n % 2) for n in range(count)],
         "roles": [[0.2, 0.5, 0.3] if n % 3 else [0.2, 0.3, 0.5] for n in range(count)],
-        **{name: fixed(vectors()) for name in VECTORS},
-        "sentence_vectors": one_each(fixed(vectors())),
-        "token_vectors": one_each(fixed(vectors())),
+        **{name: fixed_vectors(vectors()) for name in VECTORS},
+        "sentence_vectors": one_each(fixed_vectors(vectors())),
+        "token_vectors": one_each(fixed_vectors(narrowed(vectors()))),
         **{name: [[0]] * count for name in ("sentence_starts", "token_starts")},
         **{name: [[4]] * count for name in ("sentence_ends", "token_ends")},
         "facts": [[]] * count,
@@ -412,3 +409,17 @@ def test_the_full_text_is_that_of_the_version_that_is_open(tmp_path: Path) -> No
     writing.finish([], timedelta(hours=1))
     assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
     assert sorted(reading.full_text("word", 10)[0]) == [0, 1, 2]
+
+
+def test_vectors_come_into_memory_with_little_beside_them(tmp_path: Path) -> None:
+    table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
+    table.write(random_rows(count := 20_000), replace=False)
+    opened = OpenCorpus("large", table, RESEARCH, SPEC, 10**9)
+    first = np.zeros(1, dtype=np.intp)
+    opened.vectors(first, ["vector"])
+    tracemalloc.start()
+    try:
+        opened.vectors(first, ["aspect_method"])
+        assert tracemalloc.get_traced_memory()[1] < 2 * count * WIDTH * 4
+    finally:
+        tracemalloc.stop()
