@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storage.access import LedgerTables
+from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.rows import insert, names, records
+from storage.rows import insert, last, names, records
 
 
 class Experiments(LedgerTables):
@@ -86,11 +86,8 @@ class Experiments(LedgerTables):
         Their ``result`` is empty: see :meth:`evaluation`.
         """
         sql = f"""
-            SELECT {names(EvaluationRow, without="result")} FROM (
-                FROM evaluations WHERE collection = ?
-                QUALIFY row_number() OVER (
-                    PARTITION BY corpus_version, systems, settings ORDER BY id DESC) = 1
-            )
+            SELECT {names(EvaluationRow, without="result")}
+            FROM {last("evaluations", "corpus_version, systems, settings", "collection = ?")}
             ORDER BY id DESC LIMIT ?"""  # noqa: S608 - our own column names
         return self._file.records(EvaluationRow, sql, [collection, limit])
 

@@ -26,7 +26,7 @@ from storage.trails import Trails
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 _CORPORA = f"""
-    SELECT {names(CorpusRow)} FROM corpora WHERE ?::VARCHAR IS NULL OR name = ? ORDER BY name"""  # noqa: S608
+    SELECT {names(CorpusRow)} FROM corpora ORDER BY name COLLATE "C\""""  # noqa: S608
 
 
 class Ledger:
@@ -110,7 +110,7 @@ class Ledger:
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        return self._file.records(CorpusRow, _CORPORA, [None, None], ["corpora"])
+        return self._file.records(CorpusRow, _CORPORA, tables=["corpora"])
 
     def listed_corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name; None when there is none, or it was deleted."""
