@@ -55,7 +55,7 @@ class Answers(LedgerTables):
             WHERE rowid IN (SELECT place FROM wanted)
                 OR rowid BETWEEN (SELECT min(place) FROM wanted)
                     AND (SELECT min(place) + $more FROM wanted)"""
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             answers = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
             return dict(answers.fetchall())
 

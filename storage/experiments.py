@@ -26,7 +26,7 @@ class Experiments(LedgerTables):
             WHERE NOT uploaded AND corpus = ? AND corpus_version = ? AND system = ?
                 AND settings = ?
             ORDER BY id DESC LIMIT 1"""  # noqa: S608 - our own column names
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             cursor = connection.execute(sql, [corpus, corpus_version, system, settings])
             return next(iter(records(RunRow, cursor)), None)
 
@@ -49,7 +49,7 @@ class Experiments(LedgerTables):
 
     def run_text(self, run_id: int) -> str:
         """The text of a run; empty when it is gone."""
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             cursor = connection.execute("SELECT run FROM runs WHERE id = ?", [run_id])
             return next(iter(records(str, cursor)), "")
 

@@ -13,6 +13,8 @@ from storage.access import COPIES, LedgerFile
 from storage.answers import Answers
 from storage.asked import Asked
 from storage.builds import Builds
+from storage.database import Database
+from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.leases import Leases
@@ -30,14 +32,16 @@ _CORPORA = f"""
 
 
 class Ledger:
-    """One DuckDB file that many threads and processes may use at once.
+    """One DuckDB file, or one PostgreSQL database, that many threads and processes may use at once.
 
     Every method is one short transaction of its own; nothing stays open between calls, other than
     from one thread to the next that waits already.
 
     Args:
-        path: the DuckDB file; made, with its folder, on the first access.
+        path: the DuckDB file; made, with its folder, on the first access. Where there is a ``url``,
+            its folder is all that counts.
         wait_seconds: how long an access waits for other processes.
+        url: ``postgresql://...`` for a ledger on a server; "" for the file.
 
     Attributes:
         experiments: runs and evaluations.
@@ -56,9 +60,10 @@ class Ledger:
         StorageError: the file is unreadable, or from a newer SeedLens; it is left as it is.
     """
 
-    def __init__(self, path: Path, wait_seconds: float = 30) -> None:
+    def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
-        self._file = LedgerFile(path, wait_seconds)
+        self._on_server = bool(url)
+        self._file = _on_server(url, wait_seconds) if url else LedgerFile(path, wait_seconds)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
         self.judging = Judging(self._file)
@@ -78,8 +83,11 @@ class Ledger:
     def keep_copy(self) -> None:
         """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
 
-        Nothing happens when there is one of today, or nobody wrote since the last.
+        Nothing happens when there is one of today, or nobody wrote since the last, nor with a
+        ledger on a server, which has ways of its own.
         """
+        if self._on_server:
+            return
         folder = self._path.parent / COPIES
         with self.locks.hold(COPIES, what="The ledger is being copied"):
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
@@ -146,3 +154,14 @@ class Ledger:
         """The pasted text of that id, None when there is none."""
         sql = "SELECT text FROM texts WHERE text_id = ?"
         return next(iter(self._file.records(str, sql, [text_id])), None)
+
+
+def _on_server(url: str, wait_seconds: float) -> Database:
+    try:
+        from storage.postgres import PostgresLedger  # of who has a server
+    except ImportError as error:
+        raise StorageError(
+            f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
+            "Install it: pip install 'seedlens[cluster]'",
+        ) from error
+    return PostgresLedger(url, wait_seconds)

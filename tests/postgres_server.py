@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -112,11 +113,14 @@ class PostgresServer:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[PostgresServer]:
+def running() -> Iterator[PostgresServer]:
     """A server that runs while the block does."""
-    server = PostgresServer(folder)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    # Not in pytest's folders, which another account cannot enter.
+    with tempfile.TemporaryDirectory(prefix="seedlens-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        server = PostgresServer(Path(folder) / "server")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
