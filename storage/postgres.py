@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -268,20 +269,16 @@ class PostgresLedger(Database):
             return Session(connection)
 
     def copy(self, target: Path) -> None:
-        half = target.with_name(f"{target.name}.new")
-        file = LedgerFile(half, self._wait_seconds)
         try:
-            half.unlink(missing_ok=True)
-            copy_ledger(self, file, str(target))
-            half.replace(target)
+            with tempfile.TemporaryDirectory(prefix=".ledger-", dir=target.parent) as folder:
+                half = Path(folder) / target.name
+                copy_ledger(self, LedgerFile(half, self._wait_seconds), str(target))
+                half.replace(target)
         except OSError as error:
             raise StorageError(
                 f"The ledger cannot be copied to {target}: {error.strerror or error}.",
                 "Check the disk and the permissions of the folder.",
             ) from error
-        finally:
-            for left in (half, half.with_name(f"{half.name}.lock")):
-                left.unlink(missing_ok=True)
 
     def _busy(self) -> LedgerBusyError:
         return LedgerBusyError(
