@@ -60,7 +60,7 @@ class LedgerFile(Database):
     """The file behind a ledger; see :class:`storage.ledger.Ledger` for arguments and errors."""
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
-        super().__init__()
+        super().__init__(str(path))
         self._path = path
         self._wait_seconds = wait_seconds
         # To attach the file to it takes 2 ms, to start DuckDB with the file 22 ms.

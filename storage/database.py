@@ -74,9 +74,14 @@ class State:
 
 
 class Database(ABC):
-    """The database behind a ledger; see :class:`storage.ledger.Ledger` for errors."""
+    """The database behind a ledger; see :class:`storage.ledger.Ledger` for errors.
 
-    def __init__(self) -> None:
+    Args:
+        name: what errors call it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._memory: dict[Hashable, tuple[Stamp, Any]] = {}
         self._memory_lock = threading.Lock()
 

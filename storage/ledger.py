@@ -18,6 +18,7 @@ from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.leases import Leases
+from storage.ledger_copy import copy_ledger
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -51,8 +52,8 @@ class Ledger:
         builds: collections under construction.
         trails: searches, kept documents, saved searches.
         asked: questions with their answers.
-        locks: of what one run at a time may do; they need no access to the file.
-        leases: of items that are being judged; nor do they.
+        locks: of what one run at a time may do; held without an access.
+        leases: of items that are being judged; so are they.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -62,8 +63,14 @@ class Ledger:
 
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
+        self._file: Database
         self._on_server = bool(url)
-        self._file = _on_server(url, wait_seconds) if url else LedgerFile(path, wait_seconds)
+        locks, leases = path.parent / "locks", path.parent / "leases"
+        if url:
+            self._file, self.locks, self.leases = _on_server(url, wait_seconds, locks, leases)
+        else:
+            self._file = LedgerFile(path, wait_seconds)
+            self.locks, self.leases = Locks(locks), Leases(leases)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
         self.judging = Judging(self._file)
@@ -71,14 +78,29 @@ class Ledger:
         self.builds = Builds(self._file)
         self.trails = Trails(self._file)
         self.asked = Asked(self._file)
-        self.locks = Locks(path.parent / "locks")
-        self.leases = Leases(path.parent / "leases")
 
     # Copies
 
     def copy(self, target: Path) -> None:
         """Copy the ledger, whole and as of one moment, to a file outside of its folder or in it."""
         self._file.copy(target)
+
+    def copy_to(self, other: Ledger) -> dict[str, int]:
+        """Copy all rows to a ledger that has none, on whatever it is; nobody writes to either
+        meanwhile.
+
+        Returns:
+            rows by table.
+
+        Raises:
+            StorageError: there is something in it already; nothing was changed.
+        """
+        return copy_ledger(self._file, other._file)
+
+    @property
+    def name(self) -> str:
+        """What people know it by: its file, or its server's address without user and password."""
+        return self._file.name
 
     def keep_copy(self) -> None:
         """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
@@ -156,12 +178,16 @@ class Ledger:
         return next(iter(self._file.records(str, sql, [text_id])), None)
 
 
-def _on_server(url: str, wait_seconds: float) -> Database:
-    try:
-        from storage.postgres import PostgresLedger  # of who has a server
+def _on_server(
+    url: str, wait_seconds: float, locks: Path, leases: Path
+) -> tuple[Database, Locks, Leases]:
+    try:  # only who has a server has the package
+        from storage.postgres import PostgresLedger
+        from storage.server_locks import ServerLeases, ServerLocks
     except ImportError as error:
         raise StorageError(
             f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
             "Install it: pip install 'seedlens[cluster]'",
         ) from error
-    return PostgresLedger(url, wait_seconds)
+    server = PostgresLedger(url, wait_seconds)
+    return server, ServerLocks(locks, server), ServerLeases(leases, server)

@@ -13,7 +13,7 @@ ROWS_AT_ONCE = 2000
 _COLUMNS = """
     SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
     WHERE table_catalog = current_database() AND table_schema = current_schema()
-        AND table_name <> 'schema_version' AND column_name <> 'rowid'
+        AND table_name NOT IN ('schema_version', 'leases') AND column_name <> 'rowid'
     ORDER BY table_name, ordinal_position"""
 _ORDERED_BY = {"answers": "rowid"}
 """Tables whose order says something, other than by an id."""
@@ -31,11 +31,11 @@ class _Table:
         return "id" if "id" in self.columns else _ORDERED_BY.get(name, "")
 
 
-def copy_ledger(source: Database, target: Database, name: str) -> dict[str, int]:
+def copy_ledger(source: Database, target: Database, name: str = "") -> dict[str, int]:
     """Copy all rows, as of one moment, in one transaction; nobody writes to either meanwhile.
 
     Args:
-        name: what errors call the target.
+        name: what errors call the target; "" for its own name.
 
     Returns:
         rows by table.
@@ -45,10 +45,10 @@ def copy_ledger(source: Database, target: Database, name: str) -> dict[str, int]
     """
     with source.access() as there, target.access() as here:
         tables = _tables(here)
-        held = [name for name in tables if _count(here, name)]
+        held = [table for table in tables if _count(here, table)]
         if held:
             raise StorageError(
-                f"The ledger {name} is not empty (it has rows in {', '.join(held)}).",
+                f"The ledger {name or target.name} is not empty: {', '.join(held)} have rows.",
                 "Copy to one that nobody has used. Nothing was changed.",
             )
         return {table: _copy(there, here, table, tables[table]) for table in _tables(there)}

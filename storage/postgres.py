@@ -61,6 +61,8 @@ _OF_OURS = (
     # As every table of DuckDB has it.
     "ALTER TABLE answers ADD COLUMN IF NOT EXISTS rowid BIGINT GENERATED ALWAYS AS IDENTITY",
     "CREATE INDEX IF NOT EXISTS answers_by_rowid ON answers (rowid)",
+    # Of no use after a crash: then items are leased anew.
+    "CREATE UNLOGGED TABLE IF NOT EXISTS leases (name VARCHAR PRIMARY KEY, content BYTEA NOT NULL)",
 )
 """What the tables have here beyond the schema."""
 
@@ -126,10 +128,12 @@ class PostgresLedger(Database):
     """
 
     def __init__(self, url: str, wait_seconds: float) -> None:
-        super().__init__()
+        given = _parameters(url)
+        super().__init__(_shown(given))
+        # Whoever shows what this object holds does not show the password.
+        self._opened = lambda: psycopg.connect(**given, autocommit=True)
+        self._hidden = lambda text: text.replace(given.get("password") or "\0", "***")
         self._wait_seconds = wait_seconds
-        self._given = _parameters(url)
-        self.name = _shown(self._given)
         self._idle: list[Session] = []
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._met = False
@@ -157,15 +161,34 @@ class PostgresLedger(Database):
             raise self._busy()
         self._here.then = None
         try:
-            with self._begun(deadline, writes) as session:
-                yield session
-            if self._here.then is not None:
-                self._here.then()
-        except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self._explained(error) from error
+            with self.explained():
+                with self._begun(deadline, writes) as session:
+                    yield session
+                if self._here.then is not None:
+                    self._here.then()
         finally:
             self._here.state = None
             self._free.release()
+
+    @contextmanager
+    def apart(self) -> Iterator[Session]:
+        """A transaction beside the access that a thread may have, which shuts out nobody."""
+        with self.explained():
+            session = self._ready(time.monotonic() + self._wait_seconds, writes=False)
+            self._here.state = None
+            try:
+                with transaction(session):
+                    yield session
+            finally:
+                self._put_back(session)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Errors as ours."""
+        try:
+            yield
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise self._explained(error) from error
 
     @contextmanager
     def _begun(self, deadline: float, writes: bool) -> Iterator[Session]:
@@ -252,7 +275,7 @@ class PostgresLedger(Database):
         """A new connection; waits for a server that was there before, or is about to come."""
         while True:
             try:
-                connection = psycopg.connect(**self._given, autocommit=True)
+                connection = self._opened()
             except psycopg.OperationalError as error:
                 said = str(error)
                 soon = any(words in said for words in _SOON)
@@ -289,7 +312,7 @@ class PostgresLedger(Database):
 
     def _explained(self, error: psycopg.Error | UnicodeEncodeError) -> StorageError:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        detail = lines[0].replace(self._given.get("password") or "\0", "***")[:300]
+        detail = self._hidden(lines[0])[:300]
         if isinstance(error, psycopg.Error):
             error._pgconn = None  # it holds the password
         if isinstance(error, errors.LockNotAvailable):

@@ -37,7 +37,6 @@ from engine.types.scenarios import (
 )
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 
 
 class Scenarios(ForPerson):
@@ -259,7 +258,7 @@ class Scenarios(ForPerson):
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        return alone(
+        return self._ledger.locks.alone(
             self._home.corpus_lock(corpus),
             f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
             "Wait until that is done, or cancel it.",
