@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from storage.database import Connection, Database
 from storage.errors import StorageError
@@ -79,23 +80,23 @@ def _copy(source: Connection, target: Connection, name: str, table: _Table) -> i
         target.execute(
             insert, [list(column) for column in zip(*(r[1:] for r in rows), strict=True)]
         )
-        copied, last = copied + len(rows), rows[-1][0]
+        copied, last = copied + len(rows), int(rows[-1][0])
     if table.sequence and last:
         # DuckDB has no other way to say where a sequence goes on.
-        steps = f"generate_series(1, {int(last)})"
+        steps = f"generate_series(1, {last})"
         target.execute(f"SELECT max(nextval('{table.sequence}')) FROM {steps} AS s").fetchall()  # noqa: S608
     return copied
 
 
 def _pieces(
     source: Connection, name: str, columns: str, key: str
-) -> Iterator[list[tuple[object, ...]]]:
+) -> Iterator[list[tuple[Any, ...]]]:
     """All rows of a table, some at a time, each with its key before its columns."""
     if not key:
         if rows := source.execute(f"SELECT 0, {columns} FROM {name}").fetchall():  # noqa: S608
             yield rows
         return
-    last: object = -1
+    last = -1
     sql = f"SELECT {key}, {columns} FROM {name} WHERE {key} > ? ORDER BY {key} LIMIT {ROWS_AT_ONCE}"  # noqa: S608
     while rows := source.execute(sql, [last]).fetchall():
         yield rows

@@ -131,7 +131,9 @@ class PostgresLedger(Database):
         given = _parameters(url)
         super().__init__(_shown(given))
         # Whoever shows what this object holds does not show the password.
+        self._opened: Callable[[], psycopg.Connection[Any]]
         self._opened = lambda: psycopg.connect(**given, autocommit=True)
+        self._hidden: Callable[[str], str]
         self._hidden = lambda text: text.replace(given.get("password") or "\0", "***")
         self._wait_seconds = wait_seconds
         self._idle: list[Session] = []

@@ -9,23 +9,13 @@ from pathlib import Path
 import pytest
 
 from storage.ledger import Ledger
-from tests import ledgers_made_once, postgres_server
-from tests.postgres_server import PostgresServer
+from tests import ledgers_made_once
 
 
 @pytest.fixture(autouse=True)
 def _ledgers_as_they_are() -> Iterator[None]:
     with ledgers_made_once.as_people_have_them():
         yield
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    """A running server, for tests that leave it running."""
-    if why := postgres_server.missing():
-        pytest.skip(why)
-    with postgres_server.running() as server:
-        yield server
 
 
 @pytest.fixture(params=["file", "server"])

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
 from storage.leases import Lease
 from storage.ledger import Ledger
 from storage.migrations import MIGRATIONS
-from tests import postgres_server
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
 from tests.support import wait_until
@@ -38,23 +36,14 @@ with locks.hold("grading", "c", what="It is graded"), locks.alone(Path(sys.argv[
 
 
 @pytest.fixture
-def own_server() -> Iterator[PostgresServer]:
-    """A server that the test may stop."""
-    if why := postgres_server.missing():
-        pytest.skip(why)
-    with postgres_server.running() as server:
-        yield server
-
-
-@pytest.fixture
 def url(postgres: PostgresServer) -> str:
     return postgres.database()
 
 
 def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
-    own_server: PostgresServer, tmp_path: Path
+    own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_server.database())
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
     ledger.judging.add([judgment("before")])
     acknowledged, refused, done = ["before"], [], threading.Event()
 
@@ -77,8 +66,8 @@ def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
     for _ in range(2):
         so_far = len(acknowledged)
         wait_until(lambda: len(acknowledged) > so_far + 20, what="judgments")  # noqa: B023
-        own_server.stop("immediate")
-        own_server.start()
+        own_postgres.stop("immediate")
+        own_postgres.start()
     so_far = len(acknowledged)
     wait_until(lambda: len(acknowledged) > so_far + 20, what="judgments after it")
     done.set()
@@ -87,7 +76,7 @@ def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
     stored = [row.doc_id for row in ledger.judging.history("demo")]
     assert sorted(stored) == sorted(acknowledged), "each once, also those sent twice"
     assert ledger.judging.latest("demo") == Ledger(
-        tmp_path / "ledger.duckdb", url=ledger_url(own_server, ledger)
+        tmp_path / "ledger.duckdb", url=ledger_url(own_postgres, ledger)
     ).judging.latest("demo")
 
 
@@ -96,28 +85,30 @@ def ledger_url(server: PostgresServer, ledger: Ledger) -> str:
 
 
 def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
-    own_server: PostgresServer, tmp_path: Path
+    own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_server.database())
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
     ledger.judging.add([judgment("d1")])
-    own_server.stop("fast")
-    back = threading.Timer(0.5, own_server.start)
+    own_postgres.stop("fast")
+    back = threading.Timer(0.5, own_postgres.start)
     back.start()
     assert len(ledger.judging.latest("demo")) == 1
     back.join()
 
 
 def test_a_server_that_stays_away_is_named_after_the_wait(
-    own_server: PostgresServer, tmp_path: Path
+    own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", 0.5, own_server.database())
+    ledger = Ledger(tmp_path / "ledger.duckdb", 0.5, own_postgres.database())
     ledger.judging.add([judgment("d1")])
-    own_server.stop("fast")
+    own_postgres.stop("fast")
     started = time.monotonic()
-    with pytest.raises(StorageError, match=rf"127\.0\.0\.1:{own_server.port}/.*cannot be reached"):
+    with pytest.raises(
+        StorageError, match=rf"127\.0\.0\.1:{own_postgres.port}/.*cannot be reached"
+    ):
         ledger.judging.add([judgment("d2")])
     assert 0.4 < time.monotonic() - started < 10
-    own_server.start()
+    own_postgres.start()
     ledger.judging.add([judgment("d2")])
     assert len(ledger.judging.history("demo")) == 2
 
