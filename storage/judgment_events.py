@@ -213,6 +213,8 @@ class Judging(LedgerTables):
         """What is stored behind what is held of a project, within an access."""
         with self._held_lock:
             held = self._held.get(place)
+        if held is not None and held[1] == self._file.state.stamp([_TABLE]):
+            return _After(place, held[0], [], held[1])
         standing = Standing() if held is None else held[0]
         last = standing.last
         events = _since(connection, place, last[0])

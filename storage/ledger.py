@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storage.access import COPIES, LedgerFile
 from storage.answers import Answers
@@ -25,6 +26,9 @@ from storage.records import CorpusRow
 from storage.removal import delete
 from storage.rows import insert, names, stored
 from storage.trails import Trails
+
+if TYPE_CHECKING:
+    from storage.server_jobs import SharedJobs
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
@@ -54,6 +58,7 @@ class Ledger:
         asked: questions with their answers.
         locks: of what one run at a time may do; held without an access.
         leases: of items that are being judged; so are they.
+        jobs: imports of all machines that share it; None where it is a file.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -64,12 +69,15 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._file: Database
+        self.jobs: SharedJobs | None
         self._on_server = bool(url)
         locks, leases = path.parent / "locks", path.parent / "leases"
         if url:
-            self._file, self.locks, self.leases = _on_server(url, wait_seconds, locks, leases)
+            self._file, self.locks, self.leases, self.jobs = _on_server(
+                url, wait_seconds, locks, leases
+            )
         else:
-            self._file = LedgerFile(path, wait_seconds)
+            self._file, self.jobs = LedgerFile(path, wait_seconds), None
             self.locks, self.leases = Locks(locks), Leases(leases)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
@@ -180,9 +188,10 @@ class Ledger:
 
 def _on_server(
     url: str, wait_seconds: float, locks: Path, leases: Path
-) -> tuple[Database, Locks, Leases]:
+) -> tuple[Database, Locks, Leases, SharedJobs]:
     try:  # only who has a server has the package
         from storage.postgres import PostgresLedger
+        from storage.server_jobs import SharedJobs
         from storage.server_locks import ServerLeases, ServerLocks
     except ImportError as error:
         raise StorageError(
@@ -190,4 +199,5 @@ def _on_server(
             "Install it: pip install 'seedlens[cluster]'",
         ) from error
     server = PostgresLedger(url, wait_seconds)
-    return server, ServerLocks(locks, server), ServerLeases(leases, server)
+    by_name = ServerLocks(locks, server)
+    return server, by_name, ServerLeases(leases, server), SharedJobs(server, by_name)

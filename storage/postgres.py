@@ -40,7 +40,12 @@ SECONDS_TO_CONNECT = 10
 # A machine that is gone without a word is given up after half a minute, on both sides.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
 _AT_SERVER = "".join(
-    f"SELECT set_config('tcp_{name}', '{value}', false);" for name, value in _KEEPALIVE.items()
+    f"SELECT set_config('{name}', '{value}', false);"
+    for name, value in {
+        **{f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()},
+        # A plan for any value would read all events to find the last ones.
+        "plan_cache_mode": "force_custom_plan",
+    }.items()
 )
 _ADDRESS = re.compile(r"postgres(ql)?://([^@/?#\s]*@)?[^@/?#\s]*(/[^@?#\s]*)?(\?[^@#\s]*)?")
 """Each sign that parts a password from the rest has to be encoded in it."""
@@ -63,6 +68,8 @@ _OF_OURS = (
     "CREATE INDEX IF NOT EXISTS answers_by_rowid ON answers (rowid)",
     # Of no use after a crash: then items are leased anew.
     "CREATE UNLOGGED TABLE IF NOT EXISTS leases (name VARCHAR PRIMARY KEY, content BYTEA NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS import_jobs (name VARCHAR PRIMARY KEY, content VARCHAR NOT NULL, "
+    "stop BOOLEAN NOT NULL, lock BIGINT NOT NULL)",
 )
 """What the tables have here beyond the schema."""
 

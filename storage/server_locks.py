@@ -42,7 +42,7 @@ class ServerLocks(Locks):
         taken = partial(CorpusBusyError, busy, remedy)
         with (
             super().alone(lock_file, busy, remedy, wait),
-            self._held(("file", lock_file.name), wait, lambda *_: taken()),
+            self.held(("file", lock_file.name), wait, lambda *_: taken()),
         ):
             yield
 
@@ -50,18 +50,23 @@ class ServerLocks(Locks):
     def hold(self, *name: str, what: str) -> Iterator[None]:
         with (
             super().hold(*name, what=what),
-            self._held(name, WAIT_SECONDS, partial(_by_whom, what)),
+            self.held(name, WAIT_SECONDS, partial(_by_whom, what)),
         ):
             yield
 
     @contextmanager
-    def _held(
+    def held(
         self,
         name: tuple[str, ...],
-        wait: float,
-        busy: Callable[[Session, int], CorpusBusyError],
+        wait: float = 0.0,
+        busy: Callable[[Session, int], CorpusBusyError] = lambda *_: CorpusBusyError("It is held."),
     ) -> Iterator[None]:
-        key, deadline = _key(name), time.monotonic() + wait
+        """Hold an advisory lock, and nothing on this machine.
+
+        Args:
+            busy: the error for when somebody else holds it after the wait.
+        """
+        key, deadline = key_of(name), time.monotonic() + wait
         with self._server.explained():
             session = self._server.connect()
         try:
@@ -85,7 +90,7 @@ class ServerLeases(Leases):
     @contextmanager
     def _kept(self, file: Path) -> Iterator[tuple[bytes, Callable[[bytes], object]]]:
         with self._server.apart() as session:
-            session.execute("SELECT pg_advisory_xact_lock(?)", [_key(("leases", file.name))])
+            session.execute("SELECT pg_advisory_xact_lock(?)", [key_of(("leases", file.name))])
             found = session.execute("SELECT content FROM leases WHERE name = ?", [file.name])
             row = found.fetchone()
             yield bytes(row[0]) if row else b"", partial(_keep, session, file.name)
@@ -99,7 +104,7 @@ def _keep(session: Session, name: str, content: bytes) -> None:
     )
 
 
-def _key(name: tuple[str, ...]) -> int:
+def key_of(name: tuple[str, ...]) -> int:
     digest = hashlib.sha256("\x00".join(name).encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
+from engine.jobs import processes
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
-from tests.cli.command_line import run_inside
+from tests.cli.command_line import run_inside, write_lines
 from tests.cli.refusals import assert_refusal
 from tests.pages.test_annotate_judging import grade, message
 from tests.postgres_server import PostgresServer
-from tests.support import make_explorer
+from tests.support import make_explorer, wait_until
 
 WRONG = "a-wrong-one"
 
@@ -96,6 +100,42 @@ def test_one_app_writes_a_corpus_at_a_time(
     ):
         other.library.import_documents(ImportRequest(small_source, "small"))
     assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"
+
+
+def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
+    home: Path,
+    home_there: Path,
+    tmp_path: Path,
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = postgres.database()
+    monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
+    rows = [
+        {"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(4000)
+    ]
+    source = write_lines(tmp_path / "many.jsonl", rows)
+    here, there = (make_explorer(h, ledger_url=url).library.jobs for h in (home, home_there))
+    job = here.start(ImportRequest(source, "many"), "Ada")
+    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
+    assert (there.job(job.id).state, there.running("many").id) == ("running", job.id)
+    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
+        there.start(ImportRequest(source, "many"))
+    there.cancel(job.id)
+    wait_until(lambda: here.job(job.id).state == "cancelled", what="its end")
+    wait_until(lambda: there.job(job.id).state == "cancelled", what="its end, seen from there")
+    again = here.resume(job.id)
+    wait_until(lambda: there.job(again.id).progress.done, what="progress of the same again")
+    killed = here.job(job.id)
+    os.kill(killed.pid, signal.SIGKILL)
+    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
+    late = datetime.now(UTC) + timedelta(seconds=60)
+    monkeypatch.setattr(processes, "datetime", type("Late", (datetime,), {"now": lambda _: late}))
+    assert there.job(job.id).state == "interrupted"
+    there.dismiss(job.id)
+    here.dismiss(job.id)
+    assert here.list() == there.list() == []
 
 
 def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
