@@ -7,18 +7,23 @@ or whose machine is gone, the server closes the connection, and with it goes the
 from __future__ import annotations
 
 import hashlib
+import logging
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from storage.errors import CorpusBusyError
+from storage.errors import CorpusBusyError, StorageError
 from storage.leases import Leases
 from storage.locks import POLL_SECONDS, WAIT_SECONDS, Locks, busy_with
 from storage.postgres import PostgresLedger, Session
 
+WATCH_SECONDS = 1.0
+"""Between two looks whether the connection of a lock is there still."""
+log = logging.getLogger("seedlens.storage")
 _HOLDER = """
     SELECT a.application_name FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
@@ -69,15 +74,47 @@ class ServerLocks(Locks):
         key, deadline = key_of(name), time.monotonic() + wait
         with self._server.explained():
             session = self._server.connect()
-        try:
-            with self._server.explained():
+            try:
                 while not _taken(session, key):
                     if time.monotonic() >= deadline:
                         raise busy(session, key)
                     time.sleep(POLL_SECONDS)
+            except BaseException:
+                session.connection.close()
+                raise
+        hold = _Hold(self._server, session, key)
+        try:
             yield
         finally:
-            session.connection.close()
+            hold.end()
+
+
+class _Hold:
+    """A lock that is taken, and is taken again when the server was away."""
+
+    def __init__(self, server: PostgresLedger, session: Session, key: int) -> None:
+        self._server, self._session, self._key = server, session, key
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="seedlens-lock", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Give it back."""
+        self._done.set()
+        self._thread.join()
+        self._session.connection.close()
+
+    def _watch(self) -> None:
+        while not self._done.wait(WATCH_SECONDS):
+            try:
+                with self._server.explained():
+                    self._session.execute("SELECT 1")
+            except StorageError:
+                self._session.connection.close()
+                with suppress(StorageError), self._server.explained():
+                    self._session = self._server.connect()
+                    if not _taken(self._session, self._key):
+                        log.warning("The ledger was away, and another program took what was held.")
 
 
 class ServerLeases(Leases):

@@ -104,7 +104,6 @@ def test_one_app_writes_a_corpus_at_a_time(
 
 def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
     home: Path,
-    home_there: Path,
     tmp_path: Path,
     postgres: PostgresServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -112,11 +111,11 @@ def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed
     url = postgres.database()
     monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
-    rows = [
-        {"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(4000)
-    ]
+    rows = [{"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(800)]
     source = write_lines(tmp_path / "many.jsonl", rows)
-    here, there = (make_explorer(h, ledger_url=url).library.jobs for h in (home, home_there))
+    here, there = (
+        make_explorer(h, ledger_url=url).library.jobs for h in (home, tmp_path / "there")
+    )
     job = here.start(ImportRequest(source, "many"), "Ada")
     wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
     assert (there.job(job.id).state, there.running("many").id) == ("running", job.id)

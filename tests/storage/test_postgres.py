@@ -179,6 +179,20 @@ def test_a_command_says_so_in_one_line_and_without_the_password(
     assert "wrong-horse" not in done.stdout + done.stderr
 
 
+def test_without_the_package_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("storage.postgres", "storage.server_jobs", "storage.server_locks"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(
+        StorageError, match=r"missing \(psycopg\).*pip install 'seedlens\[cluster\]'"
+    ):
+        Ledger(tmp_path / "ledger.duckdb", url="postgresql://localhost/seedlens")
+
+
 # Versions
 
 
@@ -275,6 +289,18 @@ def _is_free(locks: object, path: Path) -> bool:
     with suppress(CorpusBusyError), locks.alone(path, "Busy.", ""):  # type: ignore[attr-defined]
         return True
     return False
+
+
+def test_a_lock_is_taken_again_when_the_server_was_away(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url, there, here = own_postgres.database(), tmp_path / "a" / "c.lock", tmp_path / "b" / "c.lock"
+    one, other = (Ledger(path, url=url).locks for path in (there, here))
+    with one.alone(there, "", ""):
+        own_postgres.stop("immediate")
+        own_postgres.start()
+        wait_until(lambda: not _is_free(other, here), what="the lock")
+    assert _is_free(other, here)
 
 
 def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(
