@@ -364,6 +364,7 @@ def _parameters(url: str) -> dict[str, Any]:
         )
     defaults = {
         **_KEEPALIVE,
+        "tcp_user_timeout": 30_000,
         "connect_timeout": SECONDS_TO_CONNECT,
         "target_session_attrs": "read-write",
         "application_name": f"seedlens {socket.gethostname()[:32]} {os.getpid()}",
