@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml
 	@echo "Installing SeedLens into $(VENV) (about 3 GB to download the first time) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --upgrade pip
-	@$(BIN)/pip install --quiet -e '.[dev,openvino,distill,datasets]'
+	@$(BIN)/pip install --quiet -e '.[dev,openvino,distill,datasets,cluster]'
 	@touch $@
 
 browser:

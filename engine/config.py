@@ -70,6 +70,9 @@ class Settings(BaseSettings):
     shard_documents: int = Field(default=256, gt=0)
     """Documents encoded and committed together; what a kill can cost at most."""
     ledger_wait_seconds: float = Field(default=30.0, gt=0)
+    ledger_url: SecretStr = SecretStr("")
+    """``postgresql://USER:PASSWORD@HOST:PORT/DATABASE`` for a ledger that several machines share;
+    without, it is a file of the home."""
     threads: int = Field(default=0, ge=0)
     """CPU threads for encoding; 0 means all cores."""
     maps: bool = True

@@ -102,7 +102,11 @@ class Explorer(ForPerson):
             if not os.access(self.home.ledger, os.R_OK):
                 raise
             log.warning("%s What is there can be searched.", error.message)
-        self._ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
+        self._ledger = Ledger(
+            self.home.ledger,
+            self.settings.ledger_wait_seconds,
+            self.settings.ledger_url.get_secret_value(),
+        )
         self.library = Library(
             self.home, self._ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
         )

@@ -10,12 +10,25 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from engine.config import Settings
 from engine.errors import SeedLensError
-from engine.jobs.job_files import HOST, Note, process_started, read_job, stop_flag
+from engine.jobs.job_files import (
+    HOST,
+    Note,
+    is_to_stop,
+    process_started,
+    read_job,
+    running,
+    stop_flag,
+)
 from engine.types.corpora import ImportJob
 from engine.types.jobs import JobState
-from storage.home import keep_files_private
+from storage.home import Home, keep_files_private
+
+if TYPE_CHECKING:
+    from storage.server_jobs import SharedJobs
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -30,7 +43,8 @@ def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:
         # Late: the databases take seconds to load, and the file should have our pid by then.
         from engine.explorer import Explorer
 
-        report = Explorer().library.import_documents(job.request, note.tell, stopped)
+        with running(note.shared, job.id):
+            report = Explorer().library.import_documents(job.request, note.tell, stopped)
         state: JobState = "cancelled" if report.cancelled else "done"
         note.job = replace(note.job, state=state, report=report)
     except SeedLensError as error:
@@ -59,10 +73,21 @@ def main(file: Path) -> int:
         os.nice(NICENESS)
     pid = os.getpid()
     started = process_started(pid)
-    note = Note(file, replace(read_job(file), pid=pid, pid_started=started, host=HOST))
+    shared = _shared()
+    note = Note(file, replace(read_job(file), pid=pid, pid_started=started, host=HOST), shared)
     note.write()
-    job = work(note, lambda: asked.is_set() or stop_flag(file).exists())
+    job = work(note, lambda: asked.is_set() or is_to_stop(stop_flag(file), shared))
     return 1 if job.state == "failed" else 0
+
+
+def _shared() -> SharedJobs | None:
+    settings = Settings()
+    url = settings.ledger_url.get_secret_value()
+    if not url:
+        return None  # what a ledger needs takes long to load
+    from storage.ledger import Ledger
+
+    return Ledger(Home(settings.home).ledger, settings.ledger_wait_seconds, url).jobs
 
 
 if __name__ == "__main__":

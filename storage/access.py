@@ -1,4 +1,4 @@
-"""Opening the ledger's file: one process at a time, errors as ours, unchanged reads remembered.
+"""The ledger as a file of DuckDB: one process at a time, errors as ours.
 
 DuckDB's own lock loses acknowledged rows when several processes write in turn, so every
 access, reading too, holds an OS file lock around open, transaction and close. Threads of one
@@ -11,26 +11,21 @@ import errno
 import itertools
 import os
 import shutil
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 import duckdb
 from filelock import FileLock, Timeout
 
+from storage.database import APPENDED, Database, Stamp, State
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.migrations import MIGRATIONS, migrate, transaction, version_of
-from storage.rows import Record, records
 from storage.turns import Turns
 
-Value = TypeVar("Value")
 Signature = tuple[int, ...]
-Stamp = Hashable
-"""Equal while what was read from some tables is true still."""
 
 POLL_SECONDS = 0.01
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -46,17 +41,12 @@ COPIES = "ledger-copies"
 """The folder beside the ledger for its dated copies."""
 READ_ONLY_WORDS = "attached in read-only mode"
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
-MOST_REMEMBERED = 512
-"""Results of queries; the one used longest ago gives way."""
 OPEN_SECONDS = 0.1
 """How long the file stays open at most for threads that wait for each other."""
 PAUSE_SECONDS = 3 * POLL_SECONDS
 """Between two such times: other processes, which poll, find the file free."""
 STAMPS = {
-    **dict.fromkeys(
-        ("judgment_events", "project_versions", "project_queries", "query_states", "pool_items"),
-        "coalesce(max(id), 0)",  # rows are only ever appended
-    ),
+    **dict.fromkeys(APPENDED, "coalesce(max(id), 0)"),
     "corpora": "coalesce(bit_xor(hash(corpora)), 0)",
 }
 """Table -> what is another number after every write to it."""
@@ -66,102 +56,29 @@ _STAMPS = " UNION ALL ".join(
 )
 
 
-@dataclass(frozen=True)
-class FileState:
-    """What the file holds, as far as that can be told without reading it.
-
-    Attributes:
-        signature: times, sizes and identity of the file and its log.
-        version: another number after every write that this process noticed.
-        stamps: by table of :data:`STAMPS`.
-    """
-
-    signature: Signature
-    version: int
-    stamps: Mapping[str, int]
-
-    def stamp(self, tables: Sequence[str], *numbers: int) -> Stamp:
-        """Of some tables; of all there is when none are named.
-
-        Args:
-            numbers: what the stamps of these tables are by now.
-        """
-        file = self.signature[-1]  # one that was put in its place has numbers of its own
-        return (file, *(numbers or map(self.stamps.get, tables))) if tables else self.version
-
-
-class LedgerFile:
+class LedgerFile(Database):
     """The file behind a ledger; see :class:`storage.ledger.Ledger` for arguments and errors."""
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
+        super().__init__(str(path))
         self._path = path
         self._wait_seconds = wait_seconds
-        self._memory: dict[Hashable, tuple[Stamp, Any]] = {}
         # To attach the file to it takes 2 ms, to start DuckDB with the file 22 ms.
         self._engine: duckdb.DuckDBPyConnection | None = None
-        self._memory_lock = threading.Lock()
         self._checked = False
         self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
-        self._state: FileState | None = None
+        self._state: State | None = None
         self._is_open = False
         self._versions = itertools.count()
         self._wrote: tuple[dict[str, int], Callable[[], None]] | None = None
 
-    def remembered(
-        self,
-        key: Hashable,
-        read: Callable[[duckdb.DuckDBPyConnection], Value],
-        tables: Sequence[str] = (),
-    ) -> Value:
-        """What ``read`` finds, from memory while it is true still.
-
-        Args:
-            tables: all that it depends on, of :data:`STAMPS`; none when that is not known, and
-                it is read again after any write to the file.
-        """
-        held = self._recall(key)
-        if held is not None and held[0] == self.stamp(tables):
-            return cast(Value, held[1])
-        with self.access(writes=False) as connection:
-            stamp, held = self.state.stamp(tables), self._recall(key)
-            if held is not None and held[0] == stamp:  # another thread read it meanwhile
-                return cast(Value, held[1])
-            value = read(connection)
-            with self._memory_lock:
-                self._memory[key] = (stamp, value)
-                while len(self._memory) > MOST_REMEMBERED:
-                    self._memory.pop(next(iter(self._memory)))
-        return value
-
-    def _recall(self, key: Hashable) -> tuple[Stamp, Any] | None:
-        with self._memory_lock:
-            held = self._memory.pop(key, None)
-            if held is not None:
-                self._memory[key] = held  # the latest used goes last
-        return held
-
-    def records(
-        self,
-        make: Callable[..., Record],
-        sql: str,
-        values: Mapping[str, Any] | Sequence[Any] = (),
-        tables: Sequence[str] = (),
-    ) -> list[Record]:
-        """The rows of a query as records, remembered; columns as :func:`storage.rows.names`."""
-        given = values.values() if isinstance(values, Mapping) else values
-        return list(
-            self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values)), tables)
-        )
-
     @property
-    def state(self) -> FileState:
-        """The state of the file; to be asked within an access only."""
+    def state(self) -> State:
         if self._state is None:
             raise RuntimeError("the file is not open")
         return self._state
 
     def stamp(self, tables: Sequence[str]) -> Stamp | None:
-        """Of these tables as they are now; None when only an access can tell."""
         state = self._state
         if state is None:
             return None
@@ -176,13 +93,6 @@ class LedgerFile:
 
     @contextmanager
     def access(self, *, writes: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
-        """One transaction on the up-to-date ledger, alone among all threads and processes.
-
-        What it wrote is on the disk when it ends.
-
-        Args:
-            writes: False when it only reads, which takes less.
-        """
         deadline = time.monotonic() + self._wait_seconds
         try:
             with self._turns.take(deadline) as connection:
@@ -215,17 +125,11 @@ class LedgerFile:
                 migrate(connection)
             else:
                 self._check_current(connection)
-            self._state = FileState(self._signature(), next(self._versions), _stamps(connection))
+            self._state = State(self._signature(), next(self._versions), _stamps(connection))
         self._is_open = writable  # and locked
         return connection
 
     def wrote(self, table: str, stamp: int, then: Callable[[], None]) -> None:
-        """Say, within an access, that this table alone was written to.
-
-        Args:
-            stamp: what it is by now.
-            then: called when it is stored, before any other access.
-        """
         self._wrote = ({table: stamp}, then)
 
     def _stamps_after(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
@@ -236,7 +140,7 @@ class LedgerFile:
         """Keep in mind what the file holds after a transaction, which may have written."""
         signature = self._signature()
         if signature != self.state.signature:
-            self._state = FileState(signature, next(self._versions), stamps)
+            self._state = State(signature, next(self._versions), stamps)
 
     def _closed(self, _: object, error: BaseException | None, __: object) -> None:
         # What the log held is in the file now, which says the same; after an error, who knows.
@@ -245,12 +149,6 @@ class LedgerFile:
         self._is_open = False
 
     def copy(self, target: Path) -> None:
-        """Copy the ledger, whole and as of one moment, while others go on using it.
-
-        Raises:
-            LedgerBusyError, StorageFullError, StorageError: as every access; an old ``target``
-                stays.
-        """
         half = target.with_name(f"{target.name}.new")
         with self.access():
             pass  # it is there, sound and up to date
@@ -406,10 +304,3 @@ def _status(path: Path) -> Signature:
 
 def _stamps(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     return dict(connection.execute(_STAMPS).fetchall())
-
-
-class LedgerTables:
-    """Some tables of a ledger, by the file behind it."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
-from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from storage.access import LedgerTables
+from storage.database import Connection, LedgerTables
 from storage.rows import insert, stored
 
 NEIGHBOURS = 4000
@@ -53,10 +52,10 @@ class Answers(LedgerTables):
                 WHERE key IN (SELECT unnest($keys::VARCHAR[]))
             )
             SELECT key, answer FROM answers
-            WHERE rowid IN (FROM wanted)
+            WHERE rowid IN (SELECT place FROM wanted)
                 OR rowid BETWEEN (SELECT min(place) FROM wanted)
                     AND (SELECT min(place) + $more FROM wanted)"""
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             answers = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
             return dict(answers.fetchall())
 
@@ -103,14 +102,13 @@ class _Known(NamedTuple):
     heads: NDArray[np.uint64]
 
 
-def _read_known(connection: DuckDBPyConnection, endpoint: str, model: str) -> _Known:
+def _read_known(connection: Connection, endpoint: str, model: str) -> _Known:
     place = [endpoint, model]
     sql = "SELECT capabilities FROM model_capabilities WHERE endpoint = ? AND model = ?"
     capabilities = connection.execute(sql, place).fetchone()
     sql = """
-        SELECT TRY_CAST('0x' || left(key, 16) AS UBIGINT) AS head FROM answers
-        WHERE endpoint = ? AND model = ? AND head IS NOT NULL ORDER BY head"""
-    heads = connection.execute(sql, place).fetchnumpy()["head"]
-    return _Known(
-        None if capabilities is None else str(capabilities[0]), np.asarray(heads, dtype=np.uint64)
-    )
+        SELECT string_agg(left(key, 16), '') FROM answers
+        WHERE endpoint = ? AND model = ? AND key ~ '^[0-9a-f]{16}.*$'"""
+    (joined,) = connection.execute(sql, place).fetchone() or ("",)
+    heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
+    return _Known(None if capabilities is None else str(capabilities[0]), np.sort(heads))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from storage.access import LedgerTables
+from storage.database import LedgerTables
 from storage.rows import Packed, insert, names
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from storage.access import LedgerTables
-from storage.rows import Packed, insert, names, records
+from storage.database import LedgerTables
+from storage.rows import Packed, insert, last, names, records
 
 EventKind = Literal["run", "edit"]
 
@@ -79,10 +79,10 @@ _LAST = f"""
     SELECT {names(StepRow)} FROM build_steps
     WHERE corpus = ? AND build = ? AND step = ? AND octet_length(content) > 0
     ORDER BY id DESC LIMIT 1"""  # noqa: S608
+_PEOPLE_FIRST = "maker = 'person' DESC, id DESC"
 _LABELS = f"""
-    SELECT {names(LabelRow)} FROM build_labels WHERE corpus = ? AND build = ?
-    QUALIFY row_number() OVER (
-        PARTITION BY doc_id ORDER BY maker = 'person' DESC, id DESC) = 1
+    SELECT {names(LabelRow)}
+    FROM {last("build_labels", "doc_id", "corpus = ? AND build = ?", _PEOPLE_FIRST)}
     ORDER BY id"""  # noqa: S608
 
 
@@ -98,11 +98,11 @@ class Builds(LedgerTables):
 
     def all(self) -> list[BuildRow]:
         """The latest version of every build, in the order in which they were begun."""
-        sql = """
-            SELECT corpus, build, settings, author, time FROM (
-                SELECT *, min(id) OVER (PARTITION BY corpus, build) AS begun FROM build_versions)
-            QUALIFY row_number() OVER (PARTITION BY corpus, build ORDER BY id DESC) = 1
-            ORDER BY begun"""
+        sql = f"""
+            SELECT {names(BuildRow)} FROM {last("build_versions", "corpus, build")}
+            JOIN (SELECT corpus, build, min(id) AS begun FROM build_versions GROUP BY corpus, build)
+                AS first USING (corpus, build)
+            ORDER BY begun"""  # noqa: S608
         return self._file.records(BuildRow, sql)
 
     # -- labels ------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storage.access import LedgerTables
+from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.rows import insert, names, records
+from storage.rows import insert, last, names, records
 
 
 class Experiments(LedgerTables):
@@ -26,7 +26,7 @@ class Experiments(LedgerTables):
             WHERE NOT uploaded AND corpus = ? AND corpus_version = ? AND system = ?
                 AND settings = ?
             ORDER BY id DESC LIMIT 1"""  # noqa: S608 - our own column names
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             cursor = connection.execute(sql, [corpus, corpus_version, system, settings])
             return next(iter(records(RunRow, cursor)), None)
 
@@ -49,7 +49,7 @@ class Experiments(LedgerTables):
 
     def run_text(self, run_id: int) -> str:
         """The text of a run; empty when it is gone."""
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             cursor = connection.execute("SELECT run FROM runs WHERE id = ?", [run_id])
             return next(iter(records(str, cursor)), "")
 
@@ -86,11 +86,8 @@ class Experiments(LedgerTables):
         Their ``result`` is empty: see :meth:`evaluation`.
         """
         sql = f"""
-            SELECT {names(EvaluationRow, without="result")} FROM (
-                FROM evaluations WHERE collection = ?
-                QUALIFY row_number() OVER (
-                    PARTITION BY corpus_version, systems, settings ORDER BY id DESC) = 1
-            )
+            SELECT {names(EvaluationRow, without="result")}
+            FROM {last("evaluations", "corpus_version, systems, settings", "collection = ?")}
             ORDER BY id DESC LIMIT ?"""  # noqa: S608 - our own column names
         return self._file.records(EvaluationRow, sql, [collection, limit])
 

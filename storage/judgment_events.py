@@ -10,9 +10,7 @@ from dataclasses import fields, replace
 from datetime import UTC
 from typing import Any, NamedTuple
 
-import duckdb
-
-from storage.access import LedgerFile, LedgerTables, Stamp
+from storage.database import Connection, Database, LedgerTables, Stamp
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
 from storage.rows import inserted, names, records
@@ -36,7 +34,7 @@ _TO_UNDO = f"""
     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
         AND verdict <> 'undo' AND origin <> 'adjudication'
         AND ($all OR (query_id, doc_id) IN (
-            SELECT (unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[]))))
+            SELECT unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[])))
         AND event NOT IN (SELECT undoes FROM judgment_events WHERE verdict = 'undo')
     ORDER BY id DESC LIMIT 1"""  # noqa: S608
 _UNDONE = f"""
@@ -74,7 +72,7 @@ class _After(NamedTuple):
 class Judging(LedgerTables):
     """The judgments of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
-    def __init__(self, file: LedgerFile) -> None:
+    def __init__(self, file: Database) -> None:
         super().__init__(file)
         self._held: dict[Place, tuple[Standing, Stamp]] = {}
         """What stands in a project, with the stamp of the table up to which it does."""
@@ -194,7 +192,7 @@ class Judging(LedgerTables):
             self._take_in([after])  # before another thread reads all that, too
         return after.standing
 
-    def _append(self, connection: duckdb.DuckDBPyConnection, rows: Iterable[Judgment]) -> int:
+    def _append(self, connection: Connection, rows: Iterable[Judgment]) -> int:
         """Append events, also to what is held of their projects, within an access; returns how
         many were new."""
         new = _insert(connection, rows)
@@ -211,10 +209,12 @@ class Judging(LedgerTables):
         self._file.wrote(_TABLE, new[-1][0], lambda: self._take_in(after))
         return len(new)
 
-    def _after(self, connection: duckdb.DuckDBPyConnection, place: Place) -> _After:
+    def _after(self, connection: Connection, place: Place) -> _After:
         """What is stored behind what is held of a project, within an access."""
         with self._held_lock:
             held = self._held.get(place)
+        if held is not None and held[1] == self._file.state.stamp([_TABLE]):
+            return _After(place, held[0], [], held[1])
         standing = Standing() if held is None else held[0]
         last = standing.last
         events = _since(connection, place, last[0])
@@ -251,7 +251,7 @@ class Judging(LedgerTables):
             return _known(connection, events)
 
 
-def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[str]:
+def _known(connection: Connection, events: Iterable[str]) -> set[str]:
     values: list[Any] = list(events)
     one = len(values) == 1  # is found through the index
     condition = "= ?" if one else "IN (SELECT unnest(?::VARCHAR[]))"
@@ -259,7 +259,7 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
     return {row[0] for row in connection.execute(sql, values if one else [values]).fetchall()}
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> list[Event]:
+def _insert(connection: Connection, given: Iterable[Judgment]) -> list[Event]:
     """Append events that are not there yet; returns these, as they are stored."""
     first: dict[str, Judgment] = {}
     for row in given:
@@ -283,7 +283,7 @@ def _as_stored(given: Judgment) -> Judgment:
     return replace(given, marks=marks, time=given.time.astimezone(UTC))
 
 
-def _since(connection: duckdb.DuckDBPyConnection, place: Place, number: int) -> list[Event]:
+def _since(connection: Connection, place: Place, number: int) -> list[Event]:
     """A project's events from this id on, in order of arrival."""
     values = {"id": number, "corpus": place[0], "project": place[1]}
     return [_event(*row) for row in connection.execute(_SINCE, values).fetchall()]

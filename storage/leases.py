@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from storage.errors import CorpusBusyError, StorageError
@@ -82,19 +82,23 @@ class Leases:
             if not self._turn.acquire(timeout=WAIT_SECONDS):
                 raise CorpusBusyError(BUSY, "Try again.")
             held.callback(self._turn.release)
-            writable = _lock(file.with_suffix(".lock"), held)
-            stored = _read(file)
+            content, write = held.enter_context(self._kept(file))
+            stored = _parsed(content)
             leases = self._standing(file, stored)
             yield leases
-            if not writable or leases == stored:
-                return
-            try:
-                write_whole(file, b"".join(itertools.starmap(_line, leases.items())))
-            except OSError as error:
-                raise StorageError(
-                    f"{file} cannot be written to: {error.strerror or error}.",
-                    "Check its permissions, and free some space on that disk.",
-                ) from error
+            if leases != stored:
+                write(b"".join(itertools.starmap(_line, leases.items())))
+
+    @contextmanager
+    def _kept(self, file: Path) -> Iterator[tuple[bytes, Callable[[bytes], object]]]:
+        """What is kept under this name, and what keeps something else, alone among all processes;
+        that does nothing where the home cannot be written to."""
+        with ExitStack() as held:
+            writable = _lock(file.with_suffix(".lock"), held)
+            content = b""
+            with suppress(OSError):
+                content = file.read_bytes()
+            yield content, partial(_write, file) if writable else len
 
     def _standing(self, file: Path, leases: dict[str, Lease]) -> dict[str, Lease]:
         """Those that have not run out."""
@@ -123,10 +127,20 @@ def _line(visit: str, lease: Lease) -> bytes:
     return json.dumps([visit, lease.annotator, lease.items, lease.token]).encode() + b"\n"
 
 
-def _read(file: Path) -> dict[str, Lease]:
-    """What the file holds; nothing when it is missing or damaged: then items are leased anew."""
-    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return dict(map(_lease, file.read_bytes().splitlines()))
+def _write(file: Path, content: bytes) -> None:
+    try:
+        write_whole(file, content)
+    except OSError as error:
+        raise StorageError(
+            f"{file} cannot be written to: {error.strerror or error}.",
+            "Check its permissions, and free some space on that disk.",
+        ) from error
+
+
+def _parsed(content: bytes) -> dict[str, Lease]:
+    """The leases; none when they are damaged: then items are leased anew."""
+    with suppress(ValueError, TypeError, AttributeError, RecursionError):
+        return dict(map(_lease, content.splitlines()))
     return {}
 
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storage.access import COPIES, LedgerFile
 from storage.answers import Answers
 from storage.asked import Asked
 from storage.builds import Builds
+from storage.database import Database
+from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.leases import Leases
+from storage.ledger_copy import copy_ledger
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -23,21 +27,26 @@ from storage.removal import delete
 from storage.rows import insert, names, stored
 from storage.trails import Trails
 
+if TYPE_CHECKING:
+    from storage.server_jobs import SharedJobs
+
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 _CORPORA = f"""
-    SELECT {names(CorpusRow)} FROM corpora WHERE ?::VARCHAR IS NULL OR name = ? ORDER BY name"""  # noqa: S608
+    SELECT {names(CorpusRow)} FROM corpora ORDER BY name COLLATE "C\""""  # noqa: S608
 
 
 class Ledger:
-    """One DuckDB file that many threads and processes may use at once.
+    """One DuckDB file, or one PostgreSQL database, that many threads and processes may use at once.
 
     Every method is one short transaction of its own; nothing stays open between calls, other than
     from one thread to the next that waits already.
 
     Args:
-        path: the DuckDB file; made, with its folder, on the first access.
+        path: the DuckDB file; made, with its folder, on the first access. Where there is a ``url``,
+            its folder is all that counts.
         wait_seconds: how long an access waits for other processes.
+        url: ``postgresql://...`` for a ledger on a server; "" for the file.
 
     Attributes:
         experiments: runs and evaluations.
@@ -47,8 +56,9 @@ class Ledger:
         builds: collections under construction.
         trails: searches, kept documents, saved searches.
         asked: questions with their answers.
-        locks: of what one run at a time may do; they need no access to the file.
-        leases: of items that are being judged; nor do they.
+        locks: of what one run at a time may do; held without an access.
+        leases: of items that are being judged; so are they.
+        jobs: imports of all machines that share it; None where it is a file.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -56,9 +66,19 @@ class Ledger:
         StorageError: the file is unreadable, or from a newer SeedLens; it is left as it is.
     """
 
-    def __init__(self, path: Path, wait_seconds: float = 30) -> None:
+    def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
-        self._file = LedgerFile(path, wait_seconds)
+        self._file: Database
+        self.jobs: SharedJobs | None
+        self._on_server = bool(url)
+        locks, leases = path.parent / "locks", path.parent / "leases"
+        if url:
+            self._file, self.locks, self.leases, self.jobs = _on_server(
+                url, wait_seconds, locks, leases
+            )
+        else:
+            self._file, self.jobs = LedgerFile(path, wait_seconds), None
+            self.locks, self.leases = Locks(locks), Leases(leases)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
         self.judging = Judging(self._file)
@@ -66,8 +86,6 @@ class Ledger:
         self.builds = Builds(self._file)
         self.trails = Trails(self._file)
         self.asked = Asked(self._file)
-        self.locks = Locks(path.parent / "locks")
-        self.leases = Leases(path.parent / "leases")
 
     # Copies
 
@@ -75,11 +93,31 @@ class Ledger:
         """Copy the ledger, whole and as of one moment, to a file outside of its folder or in it."""
         self._file.copy(target)
 
+    def copy_to(self, other: Ledger) -> dict[str, int]:
+        """Copy all rows to a ledger that has none, on whatever it is; nobody writes to either
+        meanwhile.
+
+        Returns:
+            rows by table.
+
+        Raises:
+            StorageError: there is something in it already; nothing was changed.
+        """
+        return copy_ledger(self._file, other._file)
+
+    @property
+    def name(self) -> str:
+        """What people know it by: its file, or its server's address without user and password."""
+        return self._file.name
+
     def keep_copy(self) -> None:
         """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
 
-        Nothing happens when there is one of today, or nobody wrote since the last.
+        Nothing happens when there is one of today, or nobody wrote since the last, nor with a
+        ledger on a server, which has ways of its own.
         """
+        if self._on_server:
+            return
         folder = self._path.parent / COPIES
         with self.locks.hold(COPIES, what="The ledger is being copied"):
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
@@ -110,7 +148,7 @@ class Ledger:
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        return self._file.records(CorpusRow, _CORPORA, [None, None], ["corpora"])
+        return self._file.records(CorpusRow, _CORPORA, tables=["corpora"])
 
     def listed_corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name; None when there is none, or it was deleted."""
@@ -146,3 +184,20 @@ class Ledger:
         """The pasted text of that id, None when there is none."""
         sql = "SELECT text FROM texts WHERE text_id = ?"
         return next(iter(self._file.records(str, sql, [text_id])), None)
+
+
+def _on_server(
+    url: str, wait_seconds: float, locks: Path, leases: Path
+) -> tuple[Database, Locks, Leases, SharedJobs]:
+    try:  # only who has a server has the package
+        from storage.postgres import PostgresLedger
+        from storage.server_jobs import SharedJobs
+        from storage.server_locks import ServerLeases, ServerLocks
+    except ImportError as error:
+        raise StorageError(
+            f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
+            "Install it: pip install 'seedlens[cluster]'",
+        ) from error
+    server = PostgresLedger(url, wait_seconds)
+    by_name = ServerLocks(locks, server)
+    return server, by_name, ServerLeases(leases, server), SharedJobs(server, by_name)

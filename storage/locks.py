@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -60,6 +60,12 @@ class Locks:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def alone(
+        self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0
+    ) -> AbstractContextManager[None]:
+        """:func:`alone`, on whatever machines share this ledger: the file's name is the lock's."""
+        return alone(lock_file, busy, remedy, wait)
+
     @contextmanager
     def hold(self, *name: str, what: str) -> Iterator[None]:
         """Hold the lock of a name, and let nobody else have it meanwhile.
@@ -80,22 +86,32 @@ class Locks:
             try:
                 held.enter_context(alone(path, f"{what}.", "", WAIT_SECONDS))
             except CorpusBusyError as error:
-                raise _busy(what, holder) from error
+                raise busy_with(what, _process(holder)) from error
             with suppress(OSError):  # it only names who holds the lock
                 holder.write_text(str(os.getpid()), encoding="ascii")
             yield
 
 
-def _busy(what: str, holder: Path) -> CorpusBusyError:
+def _process(holder: Path) -> int | None:
     try:
-        process = int(holder.read_text(encoding="ascii"))
+        return int(holder.read_text(encoding="ascii"))
     except (OSError, ValueError):  # just begun
-        process = None
-    if process == os.getpid():
+        return None
+
+
+def busy_with(what: str, process: int | None, machine: str = "") -> CorpusBusyError:
+    """The error of a lock that somebody holds.
+
+    Args:
+        process: its number; None where it is not known.
+        machine: which it runs on; "" for this one.
+    """
+    if process == os.getpid() and not machine:
         return CorpusBusyError(
             f"{what} by another run here.", "Wait until it is done, or cancel it."
         )
-    which = "" if process is None else f" (process {process})"
+    where = f" on {machine}" if machine else ""
+    which = "" if process is None else f" (process {process}{where})"
     return CorpusBusyError(
         f"{what} by another program{which}.", "Wait until it is done, or cancel it there."
     )

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import duckdb
-from duckdb import DuckDBPyConnection
 
+from storage.database import Connection
 from storage.errors import StorageError
 
 
-def m0001_first_schema(connection: DuckDBPyConnection) -> None:
+def m0001_first_schema(connection: Connection) -> None:
     """Corpora, judgments, trails, kept documents, pasted texts. Times are UTC without a zone.
 
     Event tables have no primary key: nothing looks an event up by its id, the id only says
@@ -52,7 +52,7 @@ def m0001_first_schema(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0002_evaluations(connection: DuckDBPyConnection) -> None:
+def m0002_evaluations(connection: Connection) -> None:
     """Runs, what was measured of them, and judgments that people brought. Texts are zlib'd."""
     connection.execute("CREATE SEQUENCE run_ids")
     connection.execute("""
@@ -79,7 +79,7 @@ def m0002_evaluations(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0003_answers(connection: DuckDBPyConnection) -> None:
+def m0003_answers(connection: Connection) -> None:
     """Answers of language models by content, and what is known of the endpoints' models."""
     connection.execute("""
         CREATE TABLE answers (
@@ -94,7 +94,7 @@ def m0003_answers(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0004_annotation(connection: DuckDBPyConnection) -> None:
+def m0004_annotation(connection: Connection) -> None:
     """Judgments of every scale with skips, doubts and undos; projects, their queries and pools.
 
     What was judged before moves over, in its order.
@@ -146,7 +146,7 @@ def m0004_annotation(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0005_builds(connection: DuckDBPyConnection) -> None:
+def m0005_builds(connection: Connection) -> None:
     """Collections under construction: settings, labels of documents, what each step made.
 
     Contents of steps are zlib'd.
@@ -178,7 +178,7 @@ def m0005_builds(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0006_queries_asked_no_more(connection: DuckDBPyConnection) -> None:
+def m0006_queries_asked_no_more(connection: Connection) -> None:
     """Which queries of projects are asked, as events: the latest counts, and without one a query
     is asked."""
     connection.execute("CREATE SEQUENCE query_state_ids")
@@ -190,7 +190,7 @@ def m0006_queries_asked_no_more(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0007_reading_lists(connection: DuckDBPyConnection) -> None:
+def m0007_reading_lists(connection: Connection) -> None:
     """Order and notes of kept documents, names and owners of trails, saved searches.
 
     What was kept before stands in the order in which it was kept.
@@ -214,7 +214,7 @@ def m0007_reading_lists(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-def m0008_questions(connection: DuckDBPyConnection) -> None:
+def m0008_questions(connection: Connection) -> None:
     """Questions that were asked, with their answers."""
     connection.execute("""
         CREATE TABLE asked (
@@ -224,7 +224,7 @@ def m0008_questions(connection: DuckDBPyConnection) -> None:
         )""")
 
 
-Migration = Callable[["DuckDBPyConnection"], None]
+Migration = Callable[[Connection], None]
 
 MIGRATIONS: list[Migration] = [
     m0001_first_schema,
@@ -240,7 +240,7 @@ MIGRATIONS: list[Migration] = [
 
 
 @contextmanager
-def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
+def transaction(connection: Connection) -> Iterator[None]:
     """Commit what the block did, or none of it when it raises."""
     connection.begin()
     try:
@@ -251,7 +251,7 @@ def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
     connection.commit()
 
 
-def version_of(connection: DuckDBPyConnection) -> int:
+def version_of(connection: Connection) -> int:
     """The version of the schema in the file; 0 when it is empty. Writes nothing."""
     try:
         row = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
@@ -260,8 +260,11 @@ def version_of(connection: DuckDBPyConnection) -> int:
     return int(row[0]) if row else 0
 
 
-def migrate(connection: DuckDBPyConnection) -> int:
+def migrate(connection: Connection, ledger: str = "") -> int:
     """Bring the schema up to date, in one transaction, and return its version.
+
+    Args:
+        ledger: what errors call it; "" for the path of its file.
 
     Raises:
         StorageError: the file was written by a newer SeedLens; nothing was changed.
@@ -269,9 +272,10 @@ def migrate(connection: DuckDBPyConnection) -> int:
     version = version_of(connection)
     if version > len(MIGRATIONS):
         raise StorageError(
-            f"The ledger {_file(connection)} was written by a newer SeedLens: it has schema "
-            f"version {version}, this SeedLens knows versions up to {len(MIGRATIONS)}.",
-            "Upgrade SeedLens, or set SEEDLENS_HOME to another folder. Nothing was changed.",
+            f"The ledger {ledger or _file(connection)} was written by a newer SeedLens: it has "
+            f"schema version {version}, this SeedLens knows versions up to {len(MIGRATIONS)}.",
+            "Upgrade SeedLens, or use another ledger (SEEDLENS_HOME, SEEDLENS_LEDGER_URL). "
+            "Nothing was changed.",
         )
     if version == len(MIGRATIONS):
         return version
@@ -289,7 +293,7 @@ def migrate(connection: DuckDBPyConnection) -> int:
     return len(MIGRATIONS)
 
 
-def _file(connection: DuckDBPyConnection) -> str:
+def _file(connection: Connection) -> str:
     row = connection.execute(
         "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
     ).fetchone()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from storage.access import LedgerTables
-from storage.rows import insert, names, records, stored
+from storage.database import LedgerTables
+from storage.rows import insert, last, names, records, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class PoolRow:
     time: datetime
 
 
-_RETIRED = """
-    SELECT query_id FROM query_states WHERE corpus = $corpus AND project = $project
-    QUALIFY row_number() OVER (PARTITION BY query_id ORDER BY id DESC) = 1 AND NOT asked"""
+_OF_PROJECT = "corpus = $corpus AND project = $project"
+_RETIRED = f"""
+    SELECT query_id FROM {last("query_states", "query_id", _OF_PROJECT)} WHERE NOT asked"""  # noqa: S608
 """Retired queries of a project."""
 _OF_QUERIES = ("project_queries", "query_states")
 _OF_POOLS = ("pool_items", "query_states")
@@ -84,10 +84,9 @@ class Projects(LedgerTables):
 
     def all(self) -> list[ProjectRow]:
         """The latest version of every project, by corpus and name."""
-        sql = """
-            SELECT corpus, project, settings, author, time FROM project_versions
-            QUALIFY row_number() OVER (PARTITION BY corpus, project ORDER BY id DESC) = 1
-            ORDER BY corpus, project"""
+        sql = f"""
+            SELECT {names(ProjectRow)} FROM {last("project_versions", "corpus, project")}
+            ORDER BY corpus COLLATE "C", project COLLATE "C\""""  # noqa: S608
         return self._file.records(ProjectRow, sql, tables=["project_versions"])
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:

@@ -10,7 +10,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from filelock import FileLock, Timeout
 from storage.errors import CorpusBusyError, StorageError
 from storage.files import write_whole
 from storage.home import Home
-from storage.locks import alone
 
 RESPITE = timedelta(days=1)
 """Longest time between finding something old enough and deleting it: a clock that jumps ahead
@@ -76,7 +75,7 @@ class Removal:
         path: Path,
         since: Since,
         kept: timedelta = timedelta(0),
-        lock: Path | None = None,
+        lock: AbstractContextManager[None] | None = None,
     ) -> bool:
         """Delete a file or folder of the home, unless somebody uses it or it is too young.
 
@@ -85,7 +84,7 @@ class Removal:
 
         Args:
             kept: how long it stays at least, once it is of no use.
-            lock: who uses it holds this file locked; None where the caller holds that lock.
+            lock: of who uses it; None where the caller holds that lock.
 
         Returns:
             Whether it was deleted; False too when somebody holds the lock, or when the home
@@ -96,7 +95,7 @@ class Removal:
         try:
             with ExitStack() as held:
                 if lock is not None:
-                    held.enter_context(alone(lock, "", ""))
+                    held.enter_context(lock)
                 unused = since()
                 return unused is not None and self._is_due(path, unused, kept) and delete(path)
         except (CorpusBusyError, StorageError, OSError, Timeout):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    import duckdb
+    from storage.database import Connection
 
 Record = TypeVar("Record")
 Packed = str
@@ -33,14 +33,24 @@ def names(record: Any, without: str = "") -> str:
     )
 
 
-def records(make: Callable[..., Record], cursor: duckdb.DuckDBPyConnection) -> list[Record]:
+def last(table: str, key: str, condition: str = "true", order: str = "id DESC") -> str:
+    """A table's last row of each key, to select from.
+
+    Args:
+        condition: of the rows among which they are the last.
+        order: what makes a row the last one.
+    """
+    nth = f"row_number() OVER (PARTITION BY {key} ORDER BY {order}) AS nth"
+    ordered = f"SELECT *, {nth} FROM {table} WHERE {condition}"  # noqa: S608
+    return f"(SELECT * FROM ({ordered}) AS ordered WHERE nth = 1) AS latest"  # noqa: S608
+
+
+def records(make: Callable[..., Record], cursor: Connection) -> list[Record]:
     """The rows of a query whose columns are those of :func:`names`."""
     return [make(*map(_read, values)) for values in cursor.fetchall()]
 
 
-def insert(
-    connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Any], clause: str = ""
-) -> int:
+def insert(connection: Connection, table: str, rows: Sequence[Any], clause: str = "") -> int:
     """Append records; an ``id`` is given by the table.
 
     One statement for all: row by row, ten thousand would hold the ledger for many seconds.
@@ -57,7 +67,7 @@ def insert(
 
 
 def inserted(
-    connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Any], clause: str
+    connection: Connection, table: str, rows: Sequence[Any], clause: str
 ) -> list[tuple[Any, ...]]:
     """:func:`insert`, with all that the clause returns."""
     if not rows:

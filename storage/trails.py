@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from storage.access import LedgerTables
-from storage.rows import insert, names, records
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from storage.database import Connection, LedgerTables
+from storage.rows import insert, last, names, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,34 +84,33 @@ _STEPS = f"""
     SELECT {names(TrailStepRow)} FROM trail_steps
     WHERE trail_id = ? ORDER BY position DESC LIMIT ?"""  # noqa: S608
 """The last step comes first."""
-_LAST = "QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY id DESC) = 1"
 _KEPT = f"""
-    SELECT {names(KeptRow)} FROM kept_events WHERE trail_id = ?
-    {_LAST.format(key="corpus, doc_id")} ORDER BY place, id"""  # noqa: S608
+    SELECT {names(KeptRow)}
+    FROM {last("kept_events", "corpus, doc_id", "trail_id = ?")} ORDER BY place, id"""  # noqa: S608
 """Removed ones too."""
 _NAME = f"""
-    SELECT {names(TrailNameRow)} FROM trail_names WHERE trail_id = ?
-    {_LAST.format(key="trail_id")}"""  # noqa: S608
+    SELECT {names(TrailNameRow)}
+    FROM {last("trail_names", "trail_id", "trail_id = ?")}"""  # noqa: S608
 _TRAILS = f"""
     WITH walked AS (
-        SELECT trail_id, list(query ORDER BY position) AS queries, max(time) AS time
+        SELECT trail_id, array_agg(query ORDER BY position) AS queries, count(*) AS steps,
+            max(time) AS time
         FROM trail_steps GROUP BY trail_id
     ), called AS (
-        FROM trail_names {_LAST.format(key="trail_id")}
+        SELECT * FROM {last("trail_names", "trail_id")}
     ), held AS (
-        SELECT trail_id, count(*) AS kept FROM (
-            FROM kept_events {_LAST.format(key="trail_id, corpus, doc_id")}
-        ) WHERE kept GROUP BY trail_id
+        SELECT trail_id, count(*) AS kept
+        FROM {last("kept_events", "trail_id, corpus, doc_id")}
+        WHERE kept GROUP BY trail_id
     )
     SELECT trail_id, coalesce(name, ''), queries, coalesce(held.kept, 0), walked.time
     FROM walked LEFT JOIN called USING (trail_id) LEFT JOIN held USING (trail_id)
     WHERE NOT coalesce(deleted, false) AND ($everybody OR coalesce(owner, '') = $owner)
-        AND (len(queries) > 1 OR held.kept > 0 OR name != '')
+        AND (steps > 1 OR held.kept > 0 OR name != '')
     ORDER BY walked.time DESC LIMIT $most"""  # noqa: S608
 _SAVED = f"""
-    SELECT {names(SavedSearchRow)} FROM (
-        FROM saved_searches WHERE owner = ? {_LAST.format(key="link")}
-    ) WHERE saved ORDER BY id DESC"""  # noqa: S608
+    SELECT {names(SavedSearchRow)} FROM {last("saved_searches", "link", "owner = ?")}
+    WHERE saved ORDER BY id DESC"""  # noqa: S608
 
 
 class Trails(LedgerTables):
@@ -221,5 +216,5 @@ def _find(rows: list[KeptRow], document: tuple[str, str]) -> KeptRow | None:
     return next((row for row in rows if (row.corpus, row.doc_id) == document), None)
 
 
-def _put(connection: DuckDBPyConnection, row: KeptRow) -> None:
+def _put(connection: Connection, row: KeptRow) -> None:
     insert(connection, "kept_events", [replace(row, time=datetime.now(UTC))])

@@ -19,8 +19,10 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from tests import postgres_server
 from tests.csfcube_files import write_judged
 from tests.encoded_once import EncodedOnce
+from tests.postgres_server import PostgresServer
 from tests.small_collection import write_collection
 from tests.small_corpus import DOCUMENTS
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
@@ -202,6 +204,25 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def explorer(demo_home: Path) -> Explorer:
     """An explorer over ``demo_home``. For reading only."""
     return make_explorer(demo_home)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A running server of PostgreSQL, for tests that leave it running; skips where none can be."""
+    yield from _postgres()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """One that the test may stop."""
+    yield from _postgres()
+
+
+def _postgres() -> Iterator[PostgresServer]:
+    if why := postgres_server.missing():
+        pytest.skip(why)
+    with postgres_server.running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

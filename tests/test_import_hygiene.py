@@ -43,7 +43,7 @@ def test_the_public_names_load_no_model_library_and_no_user_interface() -> None:
 def test_storage_knows_neither_engine_nor_pages() -> None:
     loaded = loaded_after("import storage, storage.vectors, storage.ledger, storage.parquet_files")
     assert {"storage", "lancedb", "duckdb"} <= loaded
-    assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch"})
+    assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg"})
 
 
 def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:

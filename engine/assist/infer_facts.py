@@ -50,7 +50,6 @@ from engine.types.facts import Fact, FactKind
 from engine.types.models import Estimate
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.vectors import DocumentTable
 
 BATCH = 64
@@ -182,7 +181,7 @@ class FactsByModel:
             build_indexes(table, row, corpus.lens, self.settings, READERS_GRACE)
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
-        return alone(
+        return self.ledger.locks.alone(
             self.home.corpus_lock(corpus),
             f"The corpus '{corpus}' is being written to by another process.",
             "Wait until that is done, or cancel it.",

@@ -24,7 +24,6 @@ from engine.types.callbacks import Ask
 from engine.types.encoders import Passage
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 
 
 def check_step(build: OpenBuild, step: BuildStep) -> None:
@@ -69,7 +68,7 @@ def run_step(
     lock = home.corpus_lock(spec.corpus).with_name(f"{spec.corpus}.{spec.name}.lock")
     busy = f"Another step of '{spec.name}' is under way."
     work = Work(build, step, author, None, "", tell, cancelled)
-    with alone(lock, busy, "Wait until it is done, or cancel it."):
+    with ledger.locks.alone(lock, busy, "Wait until it is done, or cancel it."):
         check_step(build, step)
         report, usage = asyncio.run(_perform(work, connection, ledger))
     return replace(

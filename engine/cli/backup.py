@@ -56,8 +56,15 @@ def restore(file: Path, as_json: bool) -> None:
     """Put the backup FILE into the home, SEEDLENS_HOME, which must be empty."""  # fmt: skip
     from engine.corpora.backup import restore as restore_backup
 
-    home = Settings().home
+    settings = Settings()
+    home = settings.home
     _say(restore_backup(file, Home(home)), f"Restored to {home}", as_json)
+    if settings.ledger_url.get_secret_value():
+        click.echo(
+            f"Its ledger is {Home(home).ledger}. Copy it to an empty database: "
+            "seedlens ledger copy server",
+            err=True,
+        )
 
 
 def _say(report: BackupReport, done: str, as_json: bool) -> None:

@@ -73,7 +73,9 @@ def _home(settings: Settings) -> Check:
     except SeedLensError as error:
         return Check("home", False, str(error))
     held = ", ".join(names) if names else "no corpus yet"
-    return Check("home", True, f"{settings.home} ({held})")
+    ledger = explorer.ledger.name
+    apart = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
+    return Check("home", True, f"{settings.home} ({held}){apart}")
 
 
 def _encoder(settings: Settings) -> Check:

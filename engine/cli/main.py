@@ -33,6 +33,7 @@ from engine.cli.evaluate import evaluate
 from engine.cli.facts import facts
 from engine.cli.gap import gap
 from engine.cli.generate import generate
+from engine.cli.ledger import ledger
 from engine.cli.lens import lens as lens_commands
 from engine.cli.map import map_command
 from engine.cli.model import (
@@ -477,6 +478,7 @@ for command in (
         generate,
         grade,
         judge,
+        ledger,
         lens_commands,
     ),
     *(map_command, pool, project, qrels, read, restore, scenarios, sensitivity, trail, update),

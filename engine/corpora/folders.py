@@ -17,10 +17,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from engine.lenses.definitions import lens_to_json
 from engine.types.lenses import Lens
+from storage.errors import CorpusBusyError
 from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -78,7 +77,7 @@ def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
 def sweep_all(home: Home, ledger: Ledger) -> None:
     """:func:`sweep` every corpus that nobody is writing to."""
     for name in [row.name for row in ledger.corpora() if len(_numbers(home, row.name)) > 1]:
-        with suppress(Timeout), FileLock(home.corpus_lock(name), blocking=False):
+        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
             row = ledger.corpus(name)  # only now: it may have changed over until we had the lock
             if row is not None:
                 sweep(home, row)
@@ -153,7 +152,8 @@ class Trash:
         deleted = [row for row in self.ledger.corpora() if row.state == "deleted"]
         for folder in (*folders, *(store_of(self.home, row) for row in deleted)):
             with suppress(CorpusNameError):  # nothing of ours
-                lock = self.home.corpus_lock(folder.name.partition(".")[0])
+                file = self.home.corpus_lock(folder.name.partition(".")[0])
+                lock = self.ledger.locks.alone(file, "", "")
                 since = partial(self._unused_since, folder)
                 Removal(self.home).remove(folder, since, DELETED_KEPT, lock)
         for row in deleted:

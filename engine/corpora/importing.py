@@ -28,7 +28,6 @@ from engine.types.plurals import size
 from engine.types.repairs import CheckReport
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
@@ -82,7 +81,7 @@ class Importer:
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
-        with alone(self.home.corpus_lock(request.name), busy, remedy):
+        with self.ledger.locks.alone(self.home.corpus_lock(request.name), busy, remedy):
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             run = IndexRun(

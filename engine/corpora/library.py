@@ -38,7 +38,6 @@ from engine.types.lenses import Lens
 from engine.types.sources import ServiceQueries
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import Removal
 from storage.scenarios import ScenarioTable
@@ -343,7 +342,7 @@ class Library(Imports):
         return known[1:]
 
     def _writing(self, name: str) -> AbstractContextManager[None]:
-        return alone(
+        return self._ledger.locks.alone(
             self._home.corpus_lock(name),
             f"The corpus '{name}' is being indexed by another process.",
             "Wait until it is done, or cancel it.",

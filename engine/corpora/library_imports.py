@@ -50,7 +50,7 @@ class Imports(ForPerson):
     delimiters = DELIMITERS
 
     def __init__(self, home: Home, ledger: Ledger, settings: Settings) -> None:
-        self.jobs = ImportJobs(home, self._check_import)
+        self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._apart = Apart()
 

@@ -13,7 +13,6 @@ from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
@@ -47,7 +46,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     folders = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
     for name in sorted(folders - {""}):
         busy = f"The corpus '{name}' is being indexed by another process."
-        with alone(home.corpus_lock(name), busy, "Wait until it is done."):
+        with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
             if ledger.corpus(name) is not None:
                 continue
             row = _noted(home, name)

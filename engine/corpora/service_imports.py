@@ -204,7 +204,7 @@ class ServiceImport:
 def sweep_retrieved(home: Home) -> None:
     """Remove what was retrieved long ago and never imported."""
     for folder in home.retrieved.glob("*/"):
-        since, lock = partial(changed_at, folder), folder.with_suffix(".lock")
+        since, lock = partial(changed_at, folder), alone(folder.with_suffix(".lock"), "", "")
         Removal(home).remove(folder, since, KEPT, lock)
 
 

@@ -88,7 +88,7 @@ def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:
     """
     for folder in home.uploads.glob("*/"):
         since = partial(_unused_since, folder, sources)
-        Removal(home).remove(folder, since, timedelta(days=KEPT_DAYS), _lock(home))
+        Removal(home).remove(folder, since, timedelta(days=KEPT_DAYS), alone(_lock(home), "", ""))
 
 
 def _unused_since(folder: Path, sources: Callable[[], Collection[str]]) -> datetime | None:

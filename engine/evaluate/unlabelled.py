@@ -32,7 +32,6 @@ from engine.types.callbacks import Tell, tell_nobody
 from engine.types.corpora import Progress
 from storage.home import NAME_LENGTH, Home, folder_bytes
 from storage.ledger import Ledger
-from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import Removal, never_used
 
@@ -91,7 +90,9 @@ class Unlabelled:
             return found
         derived = unlabelled_name(name)
         busy = f"The corpus '{derived}' is being made by another process."
-        with alone(self.home.corpus_lock(derived), busy, "Wait until it is done."):
+        with self.ledger.locks.alone(
+            self.home.corpus_lock(derived), busy, "Wait until it is done."
+        ):
             self._make(self.library.open(name), derived, tell)
         return derived
 

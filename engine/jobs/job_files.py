@@ -8,17 +8,22 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from engine.types.lenses import Lens
 from engine.types.repairs import Repairs
 from engine.types.sources import NamedDataset, ServiceQueries
+from storage.errors import StorageError
 from storage.files import write_whole
 from storage.home import Home
+
+if TYPE_CHECKING:
+    from storage.server_jobs import SharedJobs
 
 _PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid", "host")
 HOST = platform.node()
@@ -29,8 +34,12 @@ SECONDS_BETWEEN_WRITES = 0.2
 log = logging.getLogger("seedlens.jobs")
 
 
-def write_job(path: Path, job: ImportJob) -> None:
-    """Replace the file at once: a reader finds the old state or the new one, never half of it."""
+def write_job(path: Path, job: ImportJob, shared: SharedJobs | None = None) -> None:
+    """Replace the file at once: a reader finds the old state or the new one, never half of it.
+
+    Args:
+        shared: where other machines find it.
+    """
     request: ImportRequest = job.request
     source = request.source
     asked = source.queries if isinstance(source, ServiceQueries) else ()
@@ -48,7 +57,10 @@ def write_job(path: Path, job: ImportJob) -> None:
         "progress": asdict(job.progress),
         "report": None if job.report is None else asdict(job.report),
     }
-    write_whole(path, json.dumps(data, ensure_ascii=False, indent=1))
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    write_whole(path, text)
+    if shared is not None:
+        shared.put(job.id, text)
 
 
 @dataclass
@@ -57,6 +69,7 @@ class Note:
 
     file: Path
     job: ImportJob
+    shared: SharedJobs | None = None
     _written: float = field(default=0.0)
 
     def tell(self, progress: Progress) -> None:
@@ -70,8 +83,8 @@ class Note:
         """Put the job into its file; a disk that is full is the import's to report, not ours."""
         self.job = replace(self.job, updated_at=datetime.now(UTC).isoformat())
         try:
-            write_job(self.file, self.job)
-        except OSError as error:
+            write_job(self.file, self.job, self.shared)
+        except (OSError, StorageError) as error:
             log.warning("The progress could not be noted: %s", error)
         self._written = time.monotonic()
 
@@ -83,10 +96,15 @@ def read_job(path: Path) -> ImportJob:
         FileNotFoundError: there is none.
         ValueError: it is not an import as :func:`write_job` writes it, or an earlier version did.
     """
+    return parsed_job(path.read_text(encoding="utf-8"), path.name, _home_of(path))
+
+
+def parsed_job(text: str, name: str, home: Home) -> ImportJob:
+    """The import that a text holds; ValueError as :func:`read_job`."""
     try:
-        return _job(json.loads(path.read_text(encoding="utf-8")), _home_of(path))
+        return _job(json.loads(text), home)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name} is not the file of a job: {error!r}") from error
+        raise ValueError(f"{name} is not the file of a job: {error!r}") from error
 
 
 def _home_of(path: Path) -> Home:
@@ -163,3 +181,13 @@ def _stat(pid: int) -> list[str]:
 def stop_flag(file: Path) -> Path:
     """The file whose being there asks a job to stop."""
     return file.with_suffix(".stop")
+
+
+def is_to_stop(flag: Path, shared: SharedJobs | None) -> bool:
+    """Whether somebody asked a job to stop, by its flag or from another machine."""
+    return flag.exists() or (shared is not None and shared.is_to_stop(flag.stem))
+
+
+def running(shared: SharedJobs | None, id_: str) -> AbstractContextManager[None]:
+    """Have other machines see that this process works on a job."""
+    return nullcontext() if shared is None else shared.running(id_)

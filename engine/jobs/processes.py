@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.config import ROOT
 from engine.errors import (
@@ -30,9 +31,12 @@ from engine.errors import (
 from engine.jobs.job_files import (
     HOST,
     Note,
+    is_to_stop,
+    parsed_job,
     process_runs,
     process_started,
     read_job,
+    running,
     stop_flag,
     write_job,
 )
@@ -43,6 +47,9 @@ from engine.types.people import ForPerson, Person
 from engine.types.sources import NamedDataset, ServiceQueries
 from storage.home import Home, check_corpus_name
 from storage.removal import delete
+
+if TYPE_CHECKING:
+    from storage.server_jobs import SharedJobs
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -57,12 +64,17 @@ class ImportJobs(ForPerson):
 
     Args:
         check: raises NotAllowedError where a person may not import what is asked for.
+        shared: where other homes with the same ledger find them, and have them stopped; None where
+            there are none.
     """
 
     def __init__(
-        self, home: Home, check: Callable[[Person, ImportRequest], object] = lambda *_: None
+        self,
+        home: Home,
+        check: Callable[[Person, ImportRequest], object] = lambda *_: None,
+        shared: SharedJobs | None = None,
     ) -> None:
-        self._home, self._check = home, check
+        self._home, self._check, self._shared = home, check, shared
         self._lock = threading.Lock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -100,7 +112,7 @@ class ImportJobs(ForPerson):
         self._check(self.person, request)
         pid = os.getpid()
         job = replace(_new_job(request, owner), pid=pid, pid_started=process_started(pid))
-        note = Note(self._file(job.id), self._start(job))
+        note = Note(self._file(job.id), self._start(job), self._shared)
         for old in self.list():
             same = (old.request.name, old.request.source) == (job.request.name, job.request.source)
             if same and old.state == "interrupted":
@@ -111,10 +123,12 @@ class ImportJobs(ForPerson):
             on_progress(progress)
 
         try:
-            yield tell, lambda: cancelled() or self._flag(job.id).exists()
+            with running(self._shared, job.id):
+                yield tell, lambda: cancelled() or is_to_stop(self._flag(job.id), self._shared)
         finally:
             self._file(job.id).unlink(missing_ok=True)
             self._flag(job.id).unlink(missing_ok=True)
+            self._forget(job.id)
 
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed.
@@ -152,8 +166,10 @@ class ImportJobs(ForPerson):
         """
         job = self.job(id_)
         check_ends(self.person, job.owner)
-        if job.state == "running":
+        if job.state == "running" and self._file(id_).exists():
             self._flag(id_).touch()
+        elif job.state == "running" and self._shared is not None:
+            self._shared.ask_to_stop(id_)
 
     def dismiss(self, id_: str) -> None:
         """Take a job that has ended off the list. What it indexed stays. Raises as cancel."""
@@ -164,6 +180,7 @@ class ImportJobs(ForPerson):
         for path in (self._file(id_), self._flag(id_), self._log(id_)):
             delete(path)
         self._children.pop(id_, None)
+        self._forget(id_)
 
     def list(self) -> list[ImportJob]:
         """All jobs, newest first; a file that holds none is left out, with a line in the log."""
@@ -175,6 +192,8 @@ class ImportJobs(ForPerson):
                 log.warning("Left out of the list of imports: %s", error)
             except UnknownNameError:
                 continue  # forgotten while we looked
+        known = {job.id for job in jobs}
+        jobs += [job for job in self._of_others() if job.id not in known]
         return sorted(jobs, key=lambda job: (job.started_at, job.id), reverse=True)
 
     def job(self, id_: str) -> ImportJob:
@@ -184,6 +203,9 @@ class ImportJobs(ForPerson):
         try:
             job = read_job(self._file(id_))
         except FileNotFoundError as error:
+            for other in self._of_others():
+                if other.id == id_:
+                    return other
             raise UnknownNameError(f"There is no import '{id_}'.") from error
         if job.state != "running":
             return job
@@ -219,7 +241,9 @@ class ImportJobs(ForPerson):
             self.check_idle(job.request.name)
             try:
                 self._flag(job.id).unlink(missing_ok=True)
-                write_job(self._file(job.id), job)
+                write_job(self._file(job.id), job, self._shared)
+                if self._shared is not None:
+                    self._shared.ask_to_stop(job.id, False)
                 if spawn is not None:
                     self._children[job.id] = spawn(job.id)
             except OSError as error:
@@ -228,6 +252,27 @@ class ImportJobs(ForPerson):
                     f"Check that {self._home.jobs} can be written to.",
                 ) from error
         return job
+
+    def _of_others(self) -> Iterator[ImportJob]:
+        """Jobs of other homes that share the ledger, as they are now."""
+        for id_, found in ({} if self._shared is None else self._shared.all()).items():
+            try:
+                job = parsed_job(found.content, id_, self._home)
+            except ValueError as error:
+                log.warning("Left out of the list of imports: %s", error)
+                continue
+            if self._file(id_).exists():
+                continue
+            if job.state == "running" and not found.runs and not _starts(job):
+                job = _interrupted(job)
+            yield replace(job, stopping=found.stopping and job.state == "running")
+
+    def _forget(self, id_: str) -> None:
+        if self._shared is not None:
+            try:
+                self._shared.remove(id_)
+            except StorageError as error:  # it is listed as interrupted, and can be dismissed
+                log.warning("%s", error)
 
     def _spawn(self, id_: str) -> subprocess.Popen[bytes]:
         with self._log(id_).open("ab") as out:
@@ -247,8 +292,7 @@ class ImportJobs(ForPerson):
             return child.poll() is None  # poll() also reaps a finished child process
         if job.pid:
             return process_runs(job.pid, job.pid_started)
-        waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
-        return waited.total_seconds() < STARTING_SECONDS
+        return _starts(job)
 
     def _file(self, id_: str) -> Path:
         return self._home.jobs.resolve() / f"{id_}.json"
@@ -281,6 +325,11 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
         updated_at=now,
         host=HOST,
     )
+
+
+def _starts(job: ImportJob) -> bool:
+    waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
+    return waited.total_seconds() < STARTING_SECONDS
 
 
 def _elsewhere(job: ImportJob) -> ImportJob:

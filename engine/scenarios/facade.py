@@ -37,7 +37,6 @@ from engine.types.scenarios import (
 )
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.locks import alone
 
 
 class Scenarios(ForPerson):
@@ -52,7 +51,7 @@ class Scenarios(ForPerson):
     components: tuple[Component, ...] = COMPONENTS
 
     def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
-        self._home, self._answers = home, ledger.answers
+        self._home, self._answers, self._locks = home, ledger.answers, ledger.locks
         self._settings, self._library = settings, library
         self.jobs = JobRunner()
         self.batch = BATCH
@@ -259,7 +258,7 @@ class Scenarios(ForPerson):
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        return alone(
+        return self._locks.alone(
             self._home.corpus_lock(corpus),
             f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
             "Wait until that is done, or cancel it.",

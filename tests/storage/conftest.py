@@ -1,8 +1,9 @@
-"""An empty ledger."""
+"""An empty ledger: a file, or a database of a server that runs on this machine for these tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,15 @@ def _ledgers_as_they_are() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(params=["file", "server"])
+def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> partial[Ledger]:
+    """Opens one and the same ledger, of either kind; processes may be given it."""
+    url = ""
+    if request.param == "server":
+        url = request.getfixturevalue("postgres").database()
+    return partial(Ledger, tmp_path / "ledger.duckdb", url=url)
+
+
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.duckdb")
+def ledger(open_ledger: partial[Ledger]) -> Ledger:
+    return open_ledger()

@@ -302,8 +302,7 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
         assert "letters, digits" in str(caught.value)
 
 
-def test_changing_a_list_that_was_read_does_not_change_the_next_one(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb")
+def test_changing_a_list_that_was_read_does_not_change_the_next_one(ledger: Ledger) -> None:
     ledger.judging.add([judgment("d1")])
     ledger.judging.history("demo").clear()
     assert len(ledger.judging.history("demo")) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow
@@ -16,9 +15,9 @@ SECONDS = 5.0
 
 
 def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
-    tmp_path: Path,
+    ledger: Ledger,
 ) -> None:
-    projects = Ledger(tmp_path / "ledger.duckdb").projects
+    projects = ledger.projects
     queries = [ProjectQueryRow("c", "p", f"q{n}", f'{{"n": {n}}}', NOW) for n in range(MANY)]
     pool = [
         PoolRow("c", "p", f"q{n % 100}", f"d{n}", "dense", n % 100 + 1, NOW) for n in range(MANY)

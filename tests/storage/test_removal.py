@@ -11,6 +11,7 @@ import pytest
 
 from storage import removal
 from storage.home import Home
+from storage.locks import alone
 from storage.removal import ASIDE, Removal, delete, never_used
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,10 +82,10 @@ def test_something_is_deleted_when_it_was_found_old_enough_twice(
 def test_what_somebody_uses_is_not_deleted_however_old(home: Home) -> None:
     path, lock = home.corpora / "c", home.corpora / "c.lock"
     path.mkdir()
-    with removal.alone(lock, "", ""):
-        assert not Removal(home).remove(path, never_used, lock=lock)
+    with alone(lock, "", ""):
+        assert not Removal(home).remove(path, never_used, lock=alone(lock, "", ""))
     assert path.exists()
-    assert Removal(home).remove(path, never_used, lock=lock)
+    assert Removal(home).remove(path, never_used, lock=alone(lock, "", ""))
 
 
 def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @pytest.fixture
-def projects(tmp_path: Path) -> Projects:
+def projects(ledger: Ledger) -> Projects:
     """A project with two queries, each with a document in its pool, and another of one query."""
-    found = Ledger(tmp_path / "ledger.duckdb").projects
+    found = ledger.projects
     places = [("p", "a"), ("p", "b"), ("other", "a")]
     found.add_queries(ProjectQueryRow("c", name, query, "{}", NOW) for name, query in places)
     found.add_to_pool(PoolRow("c", name, query, "d", "bm25", 1, NOW) for name, query in places)

@@ -7,14 +7,16 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from storage.access import LedgerFile
 from storage.ledger import Ledger
+from storage.projects import PoolRow
 from storage.records import Judgment, new_event
-from tests.storage.rows import judgment
+from tests.storage.rows import NOW, corpus, judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
 PEOPLE = ("Ada", "Ben", "model:m")
@@ -81,12 +83,11 @@ ITEMS = [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 20))]
 )
 def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_programs(
-    tmp_path: Path, seed: int
+    open_ledger: partial[Ledger], seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311
-    path = tmp_path / "ledger.duckdb"
     # Two of them, as in two processes: neither notices directly what the other does.
-    programs = [Ledger(path), Ledger(path)]
+    programs = [open_ledger(), open_ledger()]
     known: list[Judgment] = []
     for _ in range(16):
         program = chance.choice(programs)
@@ -104,7 +105,7 @@ def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_prog
             program.judging.change(*place, [], lambda history, standing, other: [more])  # noqa: B023
         check(programs[0], chance.choice(programs), chance)
     for program in programs:
-        check(Ledger(path), program, chance)
+        check(open_ledger(), program, chance)
     one, other = ([p.judging.latest(*place) for place in PLACES] for p in programs)
     assert one == other
 
@@ -151,11 +152,28 @@ def test_a_write_elsewhere_leaves_what_was_read_of_a_project_in_memory(
     assert read[2:] == ["writes", "reads", "reads"], "one look each at what another process wrote"
 
 
-def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
-    tmp_path: Path,
+def test_what_another_process_left_as_it_was_is_the_same_object_still(
+    open_ledger: partial[Ledger],
 ) -> None:
-    path = tmp_path / "ledger.duckdb"
-    programs = [Ledger(path), Ledger(path)]
+    ledger, other = open_ledger(), open_ledger()
+    ledger.judging.add([judgment("d1")])
+    pool, corpora = ledger.projects.pool("demo", "p"), ledger.corpora()
+    other.judging.add([judgment("d2")])
+    assert ledger.projects.pool("demo", "p") is pool
+    assert ledger.corpora() == corpora == []
+    assert len(ledger.judging.latest("demo")) == 2
+    other.projects.add_to_pool([PoolRow("demo", "p", "q", "d", "bm25", 1, NOW)])
+    other.put_corpus(corpus())
+    assert len(ledger.projects.pool("demo", "p")) == 1
+    assert ledger.corpora() == [corpus()]
+    other.put_corpus(replace(corpus(), documents=3))
+    assert ledger.corpora() == [replace(corpus(), documents=3)]
+
+
+def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
+    open_ledger: partial[Ledger],
+) -> None:
+    programs = [open_ledger(), open_ledger()]
     missing: list[str] = []
 
     def work(number: int) -> None:

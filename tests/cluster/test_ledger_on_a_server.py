@@ -1,0 +1,205 @@
+"""The app and the command line with a ledger on PostgreSQL, which several of them share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.errors import CorpusBusyError
+from engine.explorer import Explorer
+from engine.jobs import processes
+from engine.types.annotating import PoolRequest, Project
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
+from tests.cli.command_line import run_inside, write_lines
+from tests.cli.refusals import assert_refusal
+from tests.pages.test_annotate_judging import grade, message
+from tests.postgres_server import PostgresServer
+from tests.support import make_explorer, wait_until
+
+WRONG = "a-wrong-one"
+
+
+@pytest.fixture
+def home_there(small_home: Path, tmp_path: Path) -> Path:
+    """The home of another app: the same corpora, and a ledger of its own that is not used."""
+    return Path(shutil.copytree(small_home, tmp_path / "there"))
+
+
+def moved(home: Path, url: str) -> None:
+    run = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
+    assert (run.code, run.stderr) == (0, "")
+
+
+def begun(explorer: Explorer) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(Project("small", "p"), "lead")
+    seed, _ = explorer.starting_point("small")
+    annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
+    return project
+
+
+def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
+    small_copy: Explorer, own_postgres: PostgresServer
+) -> None:
+    url = own_postgres.database()
+    moved(small_copy.home.root, url)
+    explorer = make_explorer(small_copy.home.root, ledger_url=url, ledger_wait_seconds=0.3)
+    project = begun(explorer)
+    place = JudgingSession(project, "Ada", DocumentCache("small"))
+    first, second = view_data(explorer, place)["next"][:2]
+    assert receive(explorer, place, message(1, grade("e1", first, 2))).settled == ("e1",)
+    own_postgres.stop("immediate")
+    events = grade("e1", first, 2), grade("e2", second, 1)
+    answer = receive(explorer, place, message(2, *events))
+    assert (answer.settled, answer.retry) == (("e1",), True)
+    assert "Not stored yet" in answer.message
+    assert "staple" not in answer.message, "of the password"
+    own_postgres.start()
+    assert receive(explorer, place, message(3, *events)).settled == ("e1", "e2")
+    assert view_data(explorer, place)["next"]
+    history = explorer.annotation.history(project)
+    assert [(said.doc_id in first, said.relevance) for said in history] == [(True, 2), (False, 1)]
+
+
+def test_two_apps_see_each_others_judgments_and_share_out_what_is_next(
+    small_copy: Explorer, home_there: Path, postgres: PostgresServer
+) -> None:
+    url = postgres.database()
+    moved(small_copy.home.root, url)
+    one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
+    project = begun(one)
+    ada = JudgingSession(project, "Ada", DocumentCache("small"))
+    ben = JudgingSession(project, "Ben", DocumentCache("small"))
+    hers, his = view_data(one, ada)["next"], view_data(other, ben)["next"]
+    assert hers
+    assert not {*hers[:1]} & {*his}, "what lies before her is not given to him"
+    assert receive(one, ada, message(1, grade("e1", hers[0], 1))).settled == ("e1",)
+    assert [said.annotator for said in other.annotation.judgments(project)] == ["Ada"]
+    assert [row.state for row in other.library.corpora()] == ["ready"]
+
+
+def test_one_app_writes_a_corpus_at_a_time(
+    small_copy: Explorer, home_there: Path, small_source: Path, postgres: PostgresServer
+) -> None:
+    url = postgres.database()
+    moved(small_copy.home.root, url)
+    one, other = (make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there))
+    lock = one.home.corpus_lock("small")
+    with (
+        one.ledger.locks.alone(lock, "", ""),
+        pytest.raises(CorpusBusyError, match="is being indexed by another process"),
+    ):
+        other.library.import_documents(ImportRequest(small_source, "small"))
+    assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"
+
+
+def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
+    home: Path,
+    tmp_path: Path,
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = postgres.database()
+    monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
+    rows = [{"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(800)]
+    source = write_lines(tmp_path / "many.jsonl", rows)
+    here, there = (
+        make_explorer(h, ledger_url=url).library.jobs for h in (home, tmp_path / "there")
+    )
+    job = here.start(ImportRequest(source, "many"), "Ada")
+    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
+    assert (there.job(job.id).state, there.running("many").id) == ("running", job.id)
+    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
+        there.start(ImportRequest(source, "many"))
+    there.cancel(job.id)
+    wait_until(lambda: here.job(job.id).state == "cancelled", what="its end")
+    wait_until(lambda: there.job(job.id).state == "cancelled", what="its end, seen from there")
+    again = here.resume(job.id)
+    wait_until(lambda: there.job(again.id).progress.done, what="progress of the same again")
+    killed = here.job(job.id)
+    os.kill(killed.pid, signal.SIGKILL)
+    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
+    late = datetime.now(UTC) + timedelta(seconds=60)
+    monkeypatch.setattr(processes, "datetime", type("Late", (datetime,), {"now": lambda _: late}))
+    assert there.job(job.id).state == "interrupted"
+    there.dismiss(job.id)
+    here.dismiss(job.id)
+    assert here.list() == there.list() == []
+
+
+def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
+    small_home: Path, home: Path, tmp_path: Path, postgres: PostgresServer
+) -> None:
+    shutil.copytree(small_home, home)
+    url = postgres.database()
+    copied = run_inside(home, "ledger", "copy", "server", "--json", SEEDLENS_LEDGER_URL=url)
+    assert copied.json["rows"]["corpora"] == 1
+    assert url not in copied.stdout
+    again = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
+    assert_refusal(again, ("is not empty", "corpora"))
+    (home / "ledger.duckdb").unlink()
+    there = run_inside(home, "corpora", "--json", SEEDLENS_LEDGER_URL=url)
+    assert [corpus["name"] for corpus in there.json] == ["small"]
+    file = tmp_path / "home.zip"
+    assert run_inside(home, "backup", file, SEEDLENS_LEDGER_URL=url).code == 0
+    assert run_inside(tmp_path / "other", "restore", file).code == 0
+    assert run_inside(tmp_path / "other", "corpora", "--json").json[0]["name"] == "small"
+    back = run_inside(home, "ledger", "copy", "file", SEEDLENS_LEDGER_URL=url)
+    assert (back.code, back.stderr) == (0, "")
+    assert run_inside(home, "corpora", "--json").json[0]["name"] == "small"
+    assert (home / "ledger.duckdb").exists()
+
+
+def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
+    home: Path, postgres: PostgresServer
+) -> None:
+    assert_refusal(
+        run_inside(home, "ledger", "copy", "server"), ("SEEDLENS_LEDGER_URL is not set",)
+    )
+    url = postgres.database()
+    run = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
+    assert_refusal(run, ("There is no ledger", "SEEDLENS_HOME"))
+    wrong = postgres.url("postgres", WRONG)
+    for command in (["ledger", "copy", "file"], ["corpora"], ["project", "list", "small"]):
+        run = run_inside(home, *command, SEEDLENS_LEDGER_URL=wrong)
+        assert_refusal(run, ("password authentication failed", "SEEDLENS_LEDGER_URL"))
+        assert WRONG not in run.stderr
+
+
+def test_apps_that_judge_at_once_store_each_judgment_once(
+    small_copy: Explorer, home_there: Path, postgres: PostgresServer
+) -> None:
+    url = postgres.database()
+    moved(small_copy.home.root, url)
+    apps = [make_explorer(h, ledger_url=url) for h in (small_copy.home.root, home_there)]
+    project = begun(apps[0])
+    acknowledged: list[str] = []
+    keys = view_data(apps[0], JudgingSession(project, "A", DocumentCache("small")))["next"]
+
+    def judge(number: int) -> None:
+        app = apps[number % 2]
+        for turn, key in enumerate(keys):
+            event = grade(f"e{number}-{turn}", key, 1)
+            for _ in range(2):  # an answer that was lost: it comes again, to another visit
+                place = JudgingSession(project, f"A{number}", DocumentCache("small"))
+                settled = receive(app, place, message(turn, event)).settled
+            acknowledged.extend(settled)
+
+    threads = [threading.Thread(target=judge, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stored = [said.event for said in apps[1].annotation.history(project)]
+    assert sorted(stored) == sorted(acknowledged)
+    assert len(stored) == 6 * len(keys) >= 12

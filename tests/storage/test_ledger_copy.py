@@ -1,0 +1,124 @@
+"""A ledger moves from its file to a server and back, whole, and goes on where it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage.answers import AnswerRow
+from storage.asked import AskedRow
+from storage.builds import BuildRow, LabelRow, StepRow
+from storage.errors import StorageError
+from storage.ledger import Ledger
+from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.records import EvaluationRow, QrelsRow, RunRow
+from storage.trails import TrailNameRow
+from tests.postgres_server import PostgresServer
+from tests.storage.rows import NOW, corpus, judgment
+
+MANY = 2_500
+"""More than are copied at once."""
+KEYS = [f"{number:016x}".ljust(64, "f") for number in range(MANY)]
+
+
+def fill(ledger: Ledger) -> None:
+    """Something in every table."""
+    ledger.put_corpus(corpus())
+    ledger.put_text("O'Brien 🌱 %s ? $name")
+    ledger.judging.add([judgment(f"d{n}", marks=((1, 2),)) for n in range(MANY)])
+    ledger.judging.undo("demo", "", "ann")
+    ledger.projects.put(ProjectRow("demo", "p", "{}", "ann", NOW))
+    ledger.projects.add_queries([ProjectQueryRow("demo", "p", q, "{}", NOW) for q in "ab"])
+    ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann", time=NOW)
+    ledger.projects.add_to_pool([PoolRow("demo", "p", "a", "d1", "bm25", 1, NOW)])
+    ledger.builds.put(BuildRow("demo", "b", "{}", "ann", NOW))
+    ledger.builds.add_labels([LabelRow("demo", "b", "d1", "x", "", "person", "ann", "", NOW)])
+    ledger.builds.add_step(StepRow("demo", "b", "s", "run", "content", "", 0, "ann", "", NOW))
+    run = RunRow(0, "c", "demo", "1", "bm25", "{}", False, 1.5, "the run", NOW)
+    ledger.experiments.add_run(run)
+    ledger.experiments.add_run(replace(run, uploaded=True))
+    ledger.experiments.add_evaluation(
+        EvaluationRow("c", "demo", "1", "[]", "{}", "{}", "the result", NOW)
+    )
+    ledger.experiments.add_qrels(QrelsRow(0, "demo", "q", "the judgments", NOW))
+    ledger.answers.add([AnswerRow(key, "e", "m", "p", "{}", 1, 2, NOW) for key in KEYS])
+    ledger.answers.remember_capabilities("e", "m", "{}")
+    ledger.trails.add_step("t", "demo", "{}")
+    ledger.trails.keep("t", "demo", "d1")
+    ledger.trails.put_name(TrailNameRow("t", "mine", "ann", False, NOW))
+    ledger.trails.save_search("ann", "search", "?q=1")
+    ledger.asked.put(AskedRow("x", "ann", "demo", "why?", "done", "because", NOW))
+
+
+def contents(ledger: Ledger) -> list[object]:
+    """What can be read of it."""
+    return [
+        ledger.corpora(), ledger.judging.history("demo"), ledger.judging.latest("demo"),
+        ledger.projects.all(), ledger.projects.queries("demo", "p", retired=True),
+        ledger.projects.retired("demo", "p"), ledger.projects.pool("demo", "p"),
+        ledger.builds.all(), ledger.builds.labels("demo", "b"),
+        ledger.builds.last("demo", "b", "s"),
+        ledger.experiments.computed_run("demo", "1", "bm25", "{}"),
+        ledger.experiments.uploaded_runs("c"), ledger.experiments.qrels(),
+        ledger.experiments.evaluation("c", "1", "[]", "{}"), ledger.experiments.evaluations("c"),
+        ledger.answers.heads("e", "m").tolist(), ledger.answers.capabilities("e", "m"),
+        ledger.answers.find(KEYS[-3:-1]), ledger.trails.all(), ledger.trails.kept("t"),
+        ledger.trails.saved("ann"), ledger.asked.find("x"), ledger.asked.latest("ann", 5),
+    ]  # fmt: skip
+
+
+def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    file, back = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "back.duckdb")
+    server = Ledger(tmp_path / "none", url=postgres.database())
+    fill(file)
+    rows = file.copy_to(server)
+    assert not [table for table, count in rows.items() if not count], "every table has some here"
+    assert (rows["judgment_events"], rows["answers"]) == (MANY + 1, MANY)
+    assert contents(server) == contents(file)
+    assert server.copy_to(back) == rows
+    assert contents(back) == contents(file)
+    for ledger in (server, back):  # numbers go on
+        ledger.judging.add([judgment("new")])
+        assert ledger.judging.history("demo")[-1].doc_id == "new"
+        ledger.judging.undo("demo", "", "ann")
+        assert contents(ledger)[2] == contents(file)[2]
+
+
+def test_a_backup_of_a_ledger_on_a_server_is_a_file(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    server = Ledger(tmp_path / "none", url=postgres.database())
+    fill(server)
+    server.copy(tmp_path / "copy.duckdb")
+    assert contents(Ledger(tmp_path / "copy.duckdb")) == contents(server)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_is_there_already_is_not_mixed_with_another_ledger(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    file = Ledger(tmp_path / "ledger.duckdb")
+    server = Ledger(tmp_path / "none", url=postgres.database())
+    file.judging.add([judgment("d1")])
+    server.put_text("there")
+    for source, target in ((file, server), (server, file)):
+        with pytest.raises(StorageError, match=r"is not empty: \w+ have rows"):
+            source.copy_to(target)
+    assert len(file.judging.history("demo")) == 1
+    assert server.judging.history("demo") == []
+
+
+def test_a_value_that_the_server_cannot_hold_stops_the_copy_and_leaves_nothing(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    file = Ledger(tmp_path / "ledger.duckdb")
+    server = Ledger(tmp_path / "none", url=postgres.database())
+    file.judging.add([judgment("d1")])
+    file.put_text("a text with a \0 in it")
+    with pytest.raises(StorageError, match=r"cannot hold this value.*NUL"):
+        file.copy_to(server)
+    assert server.judging.history("demo") == []

@@ -1,0 +1,319 @@
+"""A ledger on a server: its faults are named, its secrets are not shown, and nothing is lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from engine.config import ROOT
+from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
+from storage.leases import Lease
+from storage.ledger import Ledger
+from storage.migrations import MIGRATIONS
+from tests.postgres_server import PASSWORD, PostgresServer
+from tests.storage.rows import judgment
+from tests.support import wait_until
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from storage.ledger import Ledger
+locks = Ledger(Path(sys.argv[1]), url=sys.argv[2]).locks
+with locks.hold("grading", "c", what="It is graded"), locks.alone(Path(sys.argv[1]), "Busy.", ""):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> str:
+    return postgres.database()
+
+
+def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
+    ledger.judging.add([judgment("before")])
+    acknowledged, refused, done = ["before"], [], threading.Event()
+
+    def judge(who: str) -> None:
+        number = 0
+        while not done.is_set():
+            said = judgment(f"{who}{number}", annotator=who)
+            while True:  # as the page does: until it is acknowledged
+                try:
+                    ledger.judging.add([said])
+                    break
+                except StorageError as error:
+                    refused.append(str(error))
+            acknowledged.append(said.doc_id)
+            number += 1
+
+    threads = [threading.Thread(target=judge, args=(who,)) for who in "abc"]
+    for thread in threads:
+        thread.start()
+    for _ in range(2):
+        so_far = len(acknowledged)
+        wait_until(lambda: len(acknowledged) > so_far + 20, what="judgments")  # noqa: B023
+        own_postgres.stop("immediate")
+        own_postgres.start()
+    so_far = len(acknowledged)
+    wait_until(lambda: len(acknowledged) > so_far + 20, what="judgments after it")
+    done.set()
+    for thread in threads:
+        thread.join()
+    stored = [row.doc_id for row in ledger.judging.history("demo")]
+    assert sorted(stored) == sorted(acknowledged), "each once, also those sent twice"
+    assert ledger.judging.latest("demo") == Ledger(
+        tmp_path / "ledger.duckdb", url=ledger_url(own_postgres, ledger)
+    ).judging.latest("demo")
+
+
+def ledger_url(server: PostgresServer, ledger: Ledger) -> str:
+    return server.url(ledger.name.rpartition("/")[2])
+
+
+def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
+    ledger.judging.add([judgment("d1")])
+    own_postgres.stop("fast")
+    back = threading.Timer(0.5, own_postgres.start)
+    back.start()
+    assert len(ledger.judging.latest("demo")) == 1
+    back.join()
+
+
+def test_a_server_that_stays_away_is_named_after_the_wait(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb", 0.5, own_postgres.database())
+    ledger.judging.add([judgment("d1")])
+    own_postgres.stop("fast")
+    started = time.monotonic()
+    with pytest.raises(
+        StorageError, match=rf"127\.0\.0\.1:{own_postgres.port}/.*cannot be reached"
+    ):
+        ledger.judging.add([judgment("d2")])
+    assert 0.4 < time.monotonic() - started < 10
+    own_postgres.start()
+    ledger.judging.add([judgment("d2")])
+    assert len(ledger.judging.history("demo")) == 2
+
+
+# Secrets
+
+
+def whole_chain(error: BaseException | None) -> str:
+    """What a log that shows causes and their attributes would show."""
+    shown = []
+    while error is not None:
+        shown.append(f"{error!r} {vars(error)!r} {''.join(traceback.format_exception(error))}")
+        error = error.__cause__ or error.__context__
+    return "\n".join(shown)
+
+
+@pytest.mark.parametrize("raw", ["xq7@zk9", "xq7/zk9", "1234/zk9", "xq7?zk9", "xq7#zk9"])
+def test_a_password_that_is_not_encoded_is_refused_and_not_shown(tmp_path: Path, raw: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StorageError, match="SEEDLENS_LEDGER_URL is not the address") as caught:
+        Ledger(tmp_path / "ledger.duckdb", url=f"postgresql://me:{raw}@localhost/db")
+    shown = whole_chain(caught.value)
+    assert not [part for part in ("xq7", "zk9", "1234") if part in shown]
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost", "mysql://h/db", "postgresql://h/db?x", "postgresql://%zz@h"]
+)
+def test_what_is_no_address_of_a_server_is_refused_with_how_to_write_one(
+    tmp_path: Path, url: str
+) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StorageError, match=r"Write postgresql://USER:PASSWORD@HOST"):
+        Ledger(tmp_path / "ledger.duckdb", url=url)
+
+
+def test_wrong_credentials_are_a_clear_error_without_the_password(
+    postgres: PostgresServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    wrong = "wrong horse/battery@staple"
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=postgres.url("postgres", wrong))
+    started = time.monotonic()
+    with pytest.raises(StorageError, match=r"authentication failed.*SEEDLENS_LEDGER_URL") as caught:
+        ledger.corpora()
+    assert time.monotonic() - started < 5, "nobody waits for that"
+    shown = f"{whole_chain(caught.value)} {caplog.text} {vars(ledger)!r} {ledger.name}"
+    assert not [part for part in (wrong, "horse", "staple") if part in shown]
+    nowhere = Ledger(tmp_path / "ledger.duckdb", url=postgres.url("no_such"))
+    with pytest.raises(StorageError, match=r'database "no_such" does not exist') as caught:
+        nowhere.corpora()
+    assert "horse" not in whole_chain(caught.value)
+    assert PASSWORD not in repr(vars(nowhere._file))
+
+
+def test_a_command_says_so_in_one_line_and_without_the_password(
+    postgres: PostgresServer, home: Path
+) -> None:
+    wrong = postgres.url("postgres", "wrong-horse")
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.cli", "project", "list"],
+        env={**os.environ, "SEEDLENS_HOME": str(home), "SEEDLENS_LEDGER_URL": wrong},
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "password authentication failed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "wrong-horse" not in done.stdout + done.stderr
+
+
+def test_without_the_package_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("storage.postgres", "storage.server_jobs", "storage.server_locks"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(
+        StorageError, match=r"missing \(psycopg\).*pip install 'seedlens\[cluster\]'"
+    ):
+        Ledger(tmp_path / "ledger.duckdb", url="postgresql://localhost/seedlens")
+
+
+# Versions
+
+
+def test_a_ledger_of_a_newer_seedlens_is_refused_also_when_it_was_changed_meanwhile(
+    url: str, tmp_path: Path
+) -> None:
+    import psycopg
+
+    ledger = Ledger(tmp_path / "ledger.duckdb", url=url)
+    ledger.judging.add([judgment()])
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("INSERT INTO schema_version VALUES (99, 'm0099', now())")
+        for access in (ledger.corpora, lambda: ledger.judging.add([judgment("d2")])):
+            with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
+                access()
+        other.execute("DELETE FROM schema_version WHERE version = 99")
+    assert len(ledger.judging.history("demo")) == 1
+
+
+def test_processes_that_begin_at_once_make_one_schema(url: str, tmp_path: Path) -> None:
+    ledgers = [Ledger(tmp_path / "ledger.duckdb", url=url) for _ in range(6)]
+    threads = [
+        threading.Thread(target=ledger.judging.add, args=([judgment(f"d{n}")],))
+        for n, ledger in enumerate(ledgers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ledgers[0].judging.history("demo")) == 6
+    with ledgers[0]._file.access() as connection:
+        assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (
+            len(MIGRATIONS),
+        )
+
+
+def test_a_database_that_cannot_hold_every_letter_is_refused(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+    with pytest.raises(StorageError, match=r"/latin cannot hold a ledger.*UTF-8"):
+        Ledger(tmp_path / "ledger.duckdb", url=postgres.url("latin")).corpora()
+
+
+def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
+    url: str, tmp_path: Path
+) -> None:
+    holder = Ledger(tmp_path / "ledger.duckdb", url=url)
+    other = Ledger(tmp_path / "ledger.duckdb", 0.3, url)
+    holder.judging.add([judgment("d1")])
+    with holder._file.access():
+        with pytest.raises(LedgerBusyError, match=r"0\.3 s.*Try again"):
+            other.judging.add([judgment("d2")])
+        assert len(other.judging.latest("demo")) == 1
+    other.judging.add([judgment("d2")])
+
+
+# Locks and leases
+
+
+def test_a_lock_holds_on_all_machines_and_ends_with_the_process_that_has_it(
+    url: str, tmp_path: Path
+) -> None:
+    there, here = tmp_path / "there" / "c.lock", tmp_path / "here" / "c.lock"  # two homes
+    locks = Ledger(here, url=url).locks
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(there), url], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        with (
+            pytest.raises(CorpusBusyError, match=rf"by another program \(process {process.pid}\)"),
+            locks.hold("grading", "c", what="It is graded"),
+        ):
+            pass
+        with (
+            pytest.raises(CorpusBusyError, match="It is busy"),
+            locks.alone(here, "It is busy.", ""),
+        ):
+            pass
+        with locks.hold("grading", "other", what="It is graded"):
+            pass
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=20)
+    wait_until(lambda: _is_free(locks, here), what="the lock")
+    with locks.hold("grading", "c", what="It is graded"):
+        pass
+
+
+def _is_free(locks: object, path: Path) -> bool:
+    with suppress(CorpusBusyError), locks.alone(path, "Busy.", ""):  # type: ignore[attr-defined]
+        return True
+    return False
+
+
+def test_a_lock_is_taken_again_when_the_server_was_away(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url, there, here = own_postgres.database(), tmp_path / "a" / "c.lock", tmp_path / "b" / "c.lock"
+    one, other = (Ledger(path, url=url).locks for path in (there, here))
+    with one.alone(there, "", ""):
+        own_postgres.stop("immediate")
+        own_postgres.start()
+        wait_until(lambda: not _is_free(other, here), what="the lock")
+    assert _is_free(other, here)
+
+
+def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(
+    url: str, tmp_path: Path
+) -> None:
+    one, other = (Ledger(tmp_path / name / "ledger.duckdb", url=url) for name in ("a", "b"))
+    with one.leases.of("c", "p") as leases:
+        leases["visit"] = Lease("Ada", (("q", "d"),), "t1")
+        one.judging.add([judgment()])  # what is stored meanwhile is stored
+    with suppress(ValueError), other.leases.of("c", "p") as leases:
+        leases.clear()
+        raise ValueError
+    with other.leases.of("c", "p") as leases:
+        assert leases == {"visit": Lease("Ada", (("q", "d"),), "t1")}
+    with other.leases.of("c", "q") as leases:
+        assert leases == {}
