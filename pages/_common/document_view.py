@@ -12,6 +12,9 @@ from engine.types.links import paper_link
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence
 
+NAME_CHARS = 200
+"""Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""
+
 
 def letter(role: int | None, lens: Lens) -> str:
     return "·" if role is None else lens.aspects[role].letter
@@ -25,12 +28,13 @@ def title_of(document: Document) -> str:
 def meta(document: Document) -> str:
     """Year, authors and venue in one line."""
     people = document.authors
-    names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
+    names = ", ".join(shortened(name, NAME_CHARS) for name in people[:3])
+    names += f" and {len(people) - 3} more" if len(people) > 3 else ""
     return " · ".join(p for p in (str(document.year or ""), names, venue(document)) if p)
 
 
 def venue(document: Document) -> str:
-    return str(document.metadata.get("venue") or "")
+    return shortened(str(document.metadata.get("venue") or ""), NAME_CHARS)
 
 
 def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.lenses.definitions import RESEARCH
 from engine.types.documents import Document, Sentence, Span
-from pages._common.document_view import excerpt, marks
+from pages._common.document_view import described, excerpt, marks
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,15 @@ def test_marks_are_counted_from_the_beginning_of_their_sentence() -> None:
     sentences = tuple(Sentence(span, text[slice(*span)], ()) for span in ((0, 9), (10, 19)))
     document = Document("a", "", text, sentences)
     assert marks(document, {(14, 18), (4, 8)}) == [[[4, 8]], [[4, 8]]]
+
+
+def test_names_and_links_of_megabytes_do_not_go_to_the_browser() -> None:
+    long = "x" * 1_000_000
+    document = Document(
+        "a", "A title", "", (), url=f"https://x.org/{long}", authors=(long, "Ada"),
+        metadata={"venue": long},
+    )  # fmt: skip
+    shown = described(document, RESEARCH)
+    assert len(str(shown)) < 1_000
+    assert "x…, Ada" in shown["meta"]
+    assert shown["link"] is None
