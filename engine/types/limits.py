@@ -28,6 +28,8 @@ TITLE_CHARS = 2_000
 """A title, which lists and embeddings hold whole. The longest of papers have some 500."""
 ID_CHARS = 1_000
 """A document's id, which stands in links and in every judgment."""
+LINK_CHARS = 2_000
+"""The address of a paper, which every list of results has; browsers take little more."""
 COLUMNS = 1_000
 """Columns that can be chosen as fields; those beyond are metadata."""
 FIELDS = 200

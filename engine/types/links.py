@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from engine.types.documents import Document
+from engine.types.limits import LINK_CHARS
 
 _DOI = re.compile(r"(?:doi:\s*|(?:https?://)?(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
@@ -32,7 +33,8 @@ def web_address(text: str) -> str | None:
 
     A DOI, bare, after ``doi:`` or as an address, becomes ``https://doi.org/...``. Otherwise only
     ``http`` and ``https`` with a host pass: no other scheme, no address without one, no space or
-    control character in it, no user name before the host. A host in other letters than Latin is
+    control character in it, no user name before the host, and no more than
+    :data:`~engine.types.limits.LINK_CHARS` characters. A host in other letters than Latin is
     given in its ASCII form, so that a look-alike can be told.
 
     >>> web_address("10.1000/182")
@@ -40,6 +42,8 @@ def web_address(text: str) -> str | None:
     >>> web_address("javascript:alert(1)")
     """
     text = text.strip()
+    if len(text) > LINK_CHARS:
+        return None
     doi = _DOI.fullmatch(text)
     if doi is not None:
         return "https://doi.org/" + quote(doi[1], safe="/:;()._-~+,=@!*'%")

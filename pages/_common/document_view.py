@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
-from engine.types.documents import Document, Span
+from engine.types.documents import Document, Sentence, Span
 from engine.types.facts import FactMatch
 from engine.types.lenses import Lens
 from engine.types.links import paper_link
+from engine.types.plurals import counted
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence
+
+NAME_CHARS = 200
+"""Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""
+LISTED_CHARS, LISTED_SENTENCES = 100_000, 4_000
+"""Of each document of a page of results, whose message the browser takes up to 50 MB of."""
 
 
 def letter(role: int | None, lens: Lens) -> str:
@@ -25,18 +34,37 @@ def title_of(document: Document) -> str:
 def meta(document: Document) -> str:
     """Year, authors and venue in one line."""
     people = document.authors
-    names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
+    names = ", ".join(shortened(name, NAME_CHARS) for name in people[:3])
+    names += f" and {len(people) - 3} more" if len(people) > 3 else ""
     return " · ".join(p for p in (str(document.year or ""), names, venue(document)) if p)
 
 
 def venue(document: Document) -> str:
-    return str(document.metadata.get("venue") or "")
+    return shortened(str(document.metadata.get("venue") or ""), NAME_CHARS)
 
 
 def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
     return [
         {"text": s.text, "role": s.role, "letter": letter(s.role, lens)} for s in document.sentences
     ]
+
+
+def beginning(document: Document) -> Document:
+    """A document as lists show it: of a very long one the first sentences, and a line that says
+    what is left out."""
+    ends = list(accumulate(len(sentence.text) for sentence in document.sentences))
+    kept = min(bisect_right(ends, LISTED_CHARS), LISTED_SENTENCES)
+    if kept == len(ends):
+        return document
+    shown = document.sentences[:kept]
+    if not shown:
+        first = document.sentences[0]
+        shown = (replace(first, text=f"{first.text[:LISTED_CHARS]} …"),)
+    left = len(ends) - len(shown)
+    rest = counted(left, "more sentence") if left else "the rest of the sentence"
+    more = f"Not shown here: {rest}. As a seed, the document is whole."
+    end = shown[-1].span[1]
+    return replace(document, sentences=(*shown, Sentence((end, end), more, ())))
 
 
 def described(document: Document, lens: Lens) -> dict[str, Any]:

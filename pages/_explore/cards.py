@@ -81,6 +81,7 @@ def result_list(
             ``sort``.
     """
     moves = None if reranking is None else reranking.moves
+    seed = document_view.beginning(page.seed)
     received, receives = inbox(key, on)
     _RESULTS(
         key=key,
@@ -89,14 +90,14 @@ def result_list(
             "layout": layout,
             "sort": sort,
             "total": page.total,
-            "seed": _seed(page.seed, lens),
+            "seed": _seed(seed, lens),
             "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
             "reads_aspect": reads_aspect and page.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
             # Pairs: an object of JavaScript has names of its own, such as "constructor".
             "graded": [[r.doc_id, grades[r.doc_id]] for r in page.results if r.doc_id in grades],
             "kept": [r.doc_id for r in page.results if r.doc_id in kept],
-            "results": [_result(r, page.seed, lens, moves) for r in page.results],
+            "results": [_result(r, seed, lens, moves) for r in page.results],
             "generated": [[doc_id, dict(words)] for doc_id, words in generated.items()],
             "dark": dark(),
             **received,
@@ -113,7 +114,7 @@ def _seed(seed: Document, lens: Lens) -> dict[str, Any]:
 def _result(
     result: Result, seed: Document, lens: Lens, moves: Mapping[str, Move] | None
 ) -> dict[str, Any]:
-    document = result.document
+    document = document_view.beginning(result.document)
     move = None if moves is None else moves.get(result.doc_id)
     return {
         **document_view.described(document, lens),
