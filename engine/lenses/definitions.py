@@ -27,7 +27,6 @@ from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LENS_FILE_BYTES
-from engine.types.maps import WHOLE_DOCUMENT
 
 MOST_ASPECTS = 8
 """As many colours as can be told apart."""
@@ -48,8 +47,9 @@ LONGEST = {
 MOST_TEXTS = 60
 """Examples, phrases or paraphrases that one aspect may have."""
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
-_RESERVED = frozenset({"any", WHOLE_DOCUMENT})
-"""Stand for "no aspect" in the ids of queries, and for the map of whole documents."""
+_RESERVED = frozenset({"any", "document"})
+"""Stand for "no aspect" in the ids of queries, and for the map of whole documents
+(:data:`engine.types.maps.WHOLE_DOCUMENT`)."""
 
 
 def read_lens(path: Path | str) -> Lens:
@@ -165,7 +165,7 @@ def _key(fields: _Fields, name: str, taken: set[str]) -> str:
             fields.where,
             f"the key '{given}' cannot be used",
             "Use lower-case letters, digits and _, each key once, and not 'any' or "
-            f"'{WHOLE_DOCUMENT}'; or leave it out.",
+            "'document'; or leave it out.",
         )
     stem = given or slug(name) or "aspect"
     free = (stem, *(f"{stem[:28]}{n}" for n in range(2, MOST_ASPECTS + 3)))

@@ -288,14 +288,14 @@ class Maps(ForPerson):
 
     def _kept(self, corpus: str, layout: str) -> tuple[StoredMap, StoredLayout]:
         kept = read_map(self._library.open(corpus).table.path)
-        laid = _laid(corpus, layout, kept and kept.layouts)
+        laid = _laid(corpus, layout, None if kept is None else kept.layouts)
         return cast("StoredMap", kept), laid
 
     # -- inside ----------------------------------------------------------------------------
 
     def _clusters(self, corpus: str, layout: str, level: int) -> MapValues:
         found = self.view(corpus)
-        clusters = _laid(corpus, layout, found and found.layouts).levels[level]
+        clusters = _laid(corpus, layout, None if found is None else found.layouts).levels[level]
         return MapValues("cluster", codes=clusters.labels, names=clusters.names)
 
     def _likeness(self, opened: OpenCorpus, query: Query | None) -> np.ndarray:

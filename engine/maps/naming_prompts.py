@@ -108,7 +108,7 @@ def naming(respect: str, clusters: Sequence[Cluster]) -> Prompt[ClusterNames]:
 What are these {len(clusters)} groups called?"""
 
     def check(said: ClusterNames) -> ClusterNames | None:
-        found = {}
+        found: dict[int, ClusterName] = {}
         for one in said.names:
             name = harmless_line(one.name).strip(" .\"'“”")
             if 1 <= one.number <= len(clusters) and 0 < len(name) <= NAME_CHARS:

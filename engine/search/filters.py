@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.limits import LONGEST_FILTERS
 from engine.types.plurals import counted
 from engine.types.searches import Filter, separated, unescaped
+
+if TYPE_CHECKING:
+    from engine.corpora.opened import OpenCorpus  # importing LanceDB takes a second
 
 MOST_NAMED = 5
 """Documents that a message names."""
@@ -56,6 +56,9 @@ def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
     Raises:
         BadInputError, UnknownNameError: the first ones are named.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if not doc_ids:
         raise BadInputError("The selection has no document.", "Select at least one.")
     asked = pa.array(doc_ids, pa.string())

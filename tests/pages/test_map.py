@@ -255,7 +255,7 @@ def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back
         page.session_state["map_names"] = True
         assert "1 call" in shown(run(page))
         click(page, "map_names_ask")
-        run_until(page, lambda: "worded by" in shown(page), what="the names")
+        run_until(page, lambda: "worded by" in shown(page, "caption", "markdown"), what="the names")
         assert told(page)["layout"] != before, "the browser is sent the names"
         click(page, "map_names_back")
         assert told(page)["layout"] == before
