@@ -62,6 +62,8 @@ SMOOTHING = 0.02
 WARM_UP = 50
 """Steps until the full rate."""
 KEPT_OUT = 6
+"""One wording of ``dev*.jsonl`` in so many measures what ``--check`` fits on the others."""
+CHECKED = Path("reader-check.npz")
 SEED = 0
 Read = Callable[[Row], tuple[set[str], set[str]]]
 """A wording to the aspects that it is read to want, and to rule out."""
@@ -265,6 +267,14 @@ def write_misses(path: Path, data: Sequence[Row], read: Read) -> None:
                 file.write(json.dumps({**row, **found}, ensure_ascii=False) + "\n")
 
 
+def parted() -> tuple[list[Row], list[Row]]:
+    """``dev*.jsonl`` for a check: what is fitted on, and what is kept out."""
+    dev = rows("dev")
+    random.Random(SEED).shuffle(dev)
+    fitted = [row for i, row in enumerate(dev) if i % KEPT_OUT]
+    return fitted, dev[::KEPT_OUT]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
@@ -273,13 +283,8 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--misses", type=Path)
     given = parser.parse_args()
-    dev, test = rows("dev"), rows("test")
-    if given.check:
-        random.Random(SEED).shuffle(dev)
-        kept = [row for i, row in enumerate(dev) if i % KEPT_OUT]
-        test = [row for i, row in enumerate(dev) if i % KEPT_OUT == 0]
-        dev = kept
-    path = Path("reader-check.npz") if given.check else WEIGHTS
+    dev, test = parted() if given.check else (rows("dev"), rows("test"))
+    path = CHECKED if given.check else WEIGHTS
     if not given.measure:
         weights = train(written(dev), given.epochs, more=given.more).weights()
         np.savez_compressed(path, **weights)

@@ -1,8 +1,9 @@
 """Measure the two thresholds by which a wording counts as asking for no aspect.
 
 - ``CLEAR`` (``engine/lenses/instructions.py``): probability from which a wording speaks of an
-  aspect. Measured on ``test*.jsonl`` of ``assets/wordings``: wordings that want or rule out an
-  aspect should be read so, others not.
+  aspect. Measured on the wordings of ``dev*.jsonl`` that ``python -m benchmarks.fit_reader
+  --check`` kept out, by the weights that it left: those that want or rule out an aspect should be
+  read so, others not. ``test*.jsonl`` choose no threshold.
 - ``QUOTED`` (``engine/search/interpretation.py``): cosine from which a wording that names none
   speaks of a sentence of the seed. Measured on wordings made from documents: six words in a row
   of a sentence, or four of its telling words in any order. Those of the seed should be found, in
@@ -21,14 +22,13 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.fit_reader import asked, reading
+from benchmarks.fit_reader import CHECKED, asked, parted, reading
 from benchmarks.reader_data import lenses, rows
 from benchmarks.sources import abstracts, cache
 from engine.config import DEMO, Settings
 from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
 from engine.lenses import instructions
-from engine.lenses.instructions import WEIGHTS
 from engine.search.interpretation import Interpreter
 from engine.sentences import stop_words
 from engine.types.corpora import ImportRequest
@@ -71,9 +71,8 @@ def keywords(sentence: str, rng: random.Random) -> str:
 
 def trials(seeds: Sequence[Seed], reader: Interpreter, rng: random.Random) -> Iterable[Trial]:
     """Wordings against seeds, those that are read as naming an aspect left out."""
-    wordings = [row for name in ("dev", "test") for row in rows(name)]
     generic = [
-        r["text"] for r in wordings if not r["wants"] + r["avoids"] and r["lens"] == "research"
+        r["text"] for r in rows("dev") if not r["wants"] + r["avoids"] and r["lens"] == "research"
     ]
     for seed in seeds:
         other = rng.choice([one for one in seeds if one is not seed])
@@ -111,11 +110,14 @@ def print_quoted(explorer: Explorer, corpus: str) -> None:
 
 def print_named() -> None:
     """Shares of wordings rightly read as asking for an aspect, or for none, by threshold."""
-    wordings, known = rows("test"), lenses()
+    if not CHECKED.is_file():
+        print(f"CLEAR: no {CHECKED} here. Run: python -m benchmarks.fit_reader --check")
+        return
+    wordings, known = parted()[1], lenses()
     print("CLEAR  asks  asks for none  all aspects right")
     for least in CHANCES:
         with mock.patch.object(instructions, "CLEAR", least):
-            read = reading(WEIGHTS)
+            read = reading(CHECKED)
             found = [(asked(row, known), read(row)) for row in wordings]
         asks = [any(was) for meant, was in found if any(meant)]
         none = [not any(was) for meant, was in found if not any(meant)]

@@ -74,10 +74,11 @@ class LensWords:
         self.read = functools.lru_cache(maxsize=512)(self._read)
 
     def _read(self, words: str) -> Reading:
-        if not re.search(r"\w", words):
+        glossed = gloss(words)
+        if not re.search(r"\w", glossed):  # of "sehr gern", for one, nothing is left
             nothing = np.zeros(self._aspects, dtype=np.float32)
             return Reading(nothing, nothing, 0.0, "")
-        parts = split(gloss(words))
+        parts = split(glossed)
         scores = self._score(parts)
         wants, avoids = np.split(chances(np.logaddexp.reduce(scores, axis=0)), 2)
         wants, avoids = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,15 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, L
 def test_no_wording_is_both_fitted_on_and_measured_on() -> None:
     fitted = [*WORDINGS.glob("dev*"), WORDINGS / "names.jsonl", WORDINGS / "statements.jsonl"]
     texts = [
-        {row["text"].casefold() for path in paths for row in read_rows(path)}
+        {
+            " ".join(re.findall(r"\w+", str(row.get(field, "")).casefold()))
+            for path in paths
+            for row in read_rows(path)
+            for field in ("text", "english")
+        }
         for paths in (fitted, WORDINGS.glob("test*.jsonl"))
     ]
-    assert not texts[0] & texts[1]
+    assert texts[0] & texts[1] == {""}  # of those without a translation
 
 
 @pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
@@ -137,6 +143,8 @@ def test_a_wording_wants_some_aspects_and_rules_others_out(
         " \n\t",
         "!?... --- ,,",
         "🐝🐝",
+        "sehr gern",  # of which the glossary leaves nothing
+        "吗",
         "; DROP TABLE documents; --",
     ],
 )
