@@ -62,7 +62,7 @@ def measure(people: int = PEOPLE, seconds: float = SECONDS) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="seedlens-annotators-") as folder:
         home = Path(folder)
         explorer = Explorer(Settings(home=home))
-        project = _filled(explorer)
+        project = filled(explorer)
         _at_work(explorer, project, people, 2 * KEY_EVERY)  # what the first look costs is apart
         figures = []
         for what, beside in (
@@ -87,7 +87,7 @@ def _figures(what: str, done: AtWork) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _filled(explorer: Explorer) -> Project:
+def filled(explorer: Explorer) -> Project:
     """A project in which two of three annotations are given."""
     explorer.library.import_documents(ImportRequest(DEMO / "corpus.jsonl", DEMO_CORPUS))
     annotation = explorer.annotation

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 PASSWORD = "correct horse/battery@staple"  # noqa: S105 - of a server that lives for these tests
 _FOUND = Path("/usr/lib/postgresql")
 _QUICK = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=16MB")
+LASTING = ("max_connections=100", "shared_buffers=128MB")
+"""What a server is started with that keeps what it acknowledged when the machine fails, too."""
 
 
 def missing() -> str:
@@ -49,9 +51,14 @@ def _account() -> dict[str, Any]:
 
 
 class PostgresServer:
-    """A server in a folder, listening on 127.0.0.1 only; people log in by password."""
+    """A server in a folder, listening on 127.0.0.1 only; people log in by password.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        settings: NAME=VALUE, each.
+    """
+
+    def __init__(self, folder: Path, settings: Sequence[str] = _QUICK) -> None:
+        self._settings = settings
         self._data = folder / "data"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -70,7 +77,7 @@ class PostgresServer:
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
-        quick = " ".join(f"-c {one}" for one in _QUICK)
+        quick = " ".join(f"-c {one}" for one in self._settings)
         log = str(self._data.parent / "log")
         self._control("start", "-w", "-l", log, "-o", f"{options} {quick}")
 
@@ -113,12 +120,12 @@ class PostgresServer:
 
 
 @contextmanager
-def running() -> Iterator[PostgresServer]:
+def running(settings: Sequence[str] = _QUICK) -> Iterator[PostgresServer]:
     """A server that runs while the block does."""
     # Not in pytest's folders, which another account cannot enter.
     with tempfile.TemporaryDirectory(prefix="seedlens-postgres-") as folder:
         Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "server")
+        server = PostgresServer(Path(folder) / "server", settings)
         server.start()
         try:
             yield server
