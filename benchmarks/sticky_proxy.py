@@ -30,6 +30,8 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _OF_ONE_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade"}
 _OF_SOCKETS = ("cookie", "origin", "user-agent", "accept-language")
 GOING_AWAY = 1001
+_NOT_SENT = (None, 1005, 1006, 1015)
+"""What a connection ended with that was not closed, or without a reason."""
 
 
 class StickyProxy:
@@ -132,8 +134,9 @@ async def _join(browser: WebSocket, app: ClientConnection) -> None:
     for way in ways:
         way.cancel()
     await asyncio.gather(*ways, return_exceptions=True)
+    code = app.close_code
     with suppress(RuntimeError, WebSocketDisconnect):  # it has gone already
-        await browser.close(app.close_code or GOING_AWAY)
+        await browser.close(GOING_AWAY if code in _NOT_SENT else code)
 
 
 def main() -> None:

@@ -81,8 +81,8 @@ class Note:
 
     def write(self) -> None:
         """Put the job into its file; a disk that is full is the import's to report, not ours."""
-        self.job = replace(self.job, updated_at=datetime.now(UTC).isoformat())
         try:
+            self.job = replace(self.job, updated_at=shared_time(self.shared).isoformat())
             write_job(self.file, self.job, self.shared)
         except (OSError, StorageError) as error:
             log.warning("The progress could not be noted: %s", error)
@@ -186,6 +186,11 @@ def stop_flag(file: Path) -> Path:
 def is_to_stop(flag: Path, shared: SharedJobs | None) -> bool:
     """Whether somebody asked a job to stop, by its flag or from another machine."""
     return flag.exists() or (shared is not None and shared.is_to_stop(flag.stem))
+
+
+def shared_time(shared: SharedJobs | None) -> datetime:
+    """The time that all who share the jobs go by."""
+    return datetime.now(UTC) if shared is None else shared.now()
 
 
 def running(shared: SharedJobs | None, id_: str) -> AbstractContextManager[None]:
