@@ -303,8 +303,10 @@ class ImportJobs(ForPerson):
 
     def _runs(self, job: ImportJob) -> bool:
         child = self._children.get(job.id)
-        if child is not None:
-            return child.poll() is None  # poll() also reaps a finished child process
+        if child is not None and child.poll() is None:  # which also reaps one that has ended
+            return True
+        if child is not None and job.pid in (0, child.pid):  # no server resumed it since
+            return False
         if job.pid:
             return process_runs(job.pid, job.pid_started)
         return self._starts(job)
