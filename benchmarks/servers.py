@@ -39,7 +39,7 @@ from benchmarks.serving import App, app, proxy
 from engine.config import Settings
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from tests.postgres_server import LASTING, running
+from tests.postgres_server import LASTING, missing, running
 
 PART = "servers"
 SERVERS = 2
@@ -67,6 +67,9 @@ class Key(NamedTuple):
 
 def measure(people: int = PEOPLE, seconds: float = SECONDS, servers: int = SERVERS) -> list[Figure]:
     """All figures of this part; none where there can be no PostgreSQL."""
+    if why := missing():
+        print(f"Servers: {why}", file=sys.stderr)
+        return []
     with ExitStack() as stack:
         url = stack.enter_context(running(LASTING)).database()
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="seedlens-servers-")))
@@ -77,7 +80,7 @@ def measure(people: int = PEOPLE, seconds: float = SECONDS, servers: int = SERVE
             for _ in range(servers)
         ]
         front = stack.enter_context(proxy(apps))
-        figures = []
+        figures = [Figure(PART, "a judgment in the ledger, with its indexes", _size(url), "B")]
         for what, killed in (("all servers up", None), ("one killed in the middle", apps[0])):
             figures += asyncio.run(
                 _at_work(explorer, project, front, apps, people, seconds, what, killed)
@@ -136,6 +139,18 @@ async def _at_work(
             Figure(PART, f"{name}: CPU per key, servers and proxy", taken / len(keys), "s")
         )
     return figures
+
+
+def _size(url: str) -> float:
+    """Bytes on the server of each judgment."""
+    import psycopg  # of the extra, which missing() looks for
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT pg_total_relation_size('judgment_events')::float8 / count(*) "
+            "FROM judgment_events"
+        ).fetchone()
+    return float(row[0]) if row else 0.0
 
 
 def _cpu(front: App, apps: Sequence[App]) -> float:
