@@ -65,7 +65,9 @@ class Key(NamedTuple):
     again: bool
 
 
-def measure(people: int = PEOPLE, seconds: float = SECONDS, servers: int = SERVERS) -> list[Figure]:
+def measure(
+    people: int = PEOPLE, seconds: float = SECONDS, servers: int = SERVERS, stored: int = STORED
+) -> list[Figure]:
     """All figures of this part; none where there can be no PostgreSQL."""
     if why := missing():
         print(f"Servers: {why}", file=sys.stderr)
@@ -74,7 +76,7 @@ def measure(people: int = PEOPLE, seconds: float = SECONDS, servers: int = SERVE
         url = stack.enter_context(running(LASTING)).database()
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="seedlens-servers-")))
         explorer = Explorer(Settings(home=home, ledger_url=SecretStr(url)))
-        project = filled(explorer)
+        project = filled(explorer, stored)
         apps = [
             stack.enter_context(app(home, SEEDLENS_LEDGER_URL=url, SEEDLENS_MAPS="0"))
             for _ in range(servers)
@@ -123,8 +125,8 @@ async def _at_work(
     waits = [key.waited for key in keys]
     again = sum(key.again for key in keys)
     each = "+".join(str(on[name]) for name in sorted(on))
-    note = (f"{STORED:,} judgments stored before, {len(keys)} keys, one every {KEY_EVERY:g} s each,"
-            f" annotators {each}, {again} keys sent again")  # fmt: skip
+    note = (f"{len(before):,} judgments stored before, {len(keys)} keys, one every {KEY_EVERY:g} s "
+            f"each, annotators {each}, {again} keys sent again")  # fmt: skip
     name = f"{people} annotators, {len(apps)} servers, {what}"
     figures = [
         Figure(PART, f"{name}: key to stored, median", statistics.median(waits), "s", note=note),

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.servers import measure
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.jobs import job_files, processes
 from engine.jobs.processes import ImportJobs
 from engine.types.corpora import ImportJob, ImportRequest
 from storage.server_jobs import SharedJobs
+from tests import postgres_server
 from tests.cli.command_line import write_lines
 from tests.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
@@ -132,3 +134,15 @@ def test_machines_whose_clocks_are_hours_apart_agree_on_which_imports_run(
     monkeypatch.setattr(SharedJobs, "now", lambda jobs: now(jobs) + timedelta(seconds=60))
     for jobs in (here, there):
         assert jobs.job(job.id).state == "interrupted"
+
+
+@pytest.mark.nightly
+def test_annotators_go_on_at_another_server_when_theirs_is_killed() -> None:
+    if why := postgres_server.missing():
+        pytest.skip(why)
+    figures = measure(people=4, seconds=8, stored=2_000)
+    wrong = [figure for figure in figures if "lost, doubled" in figure.what]
+    assert [figure.value for figure in wrong] == [0, 0]
+    assert "killed" in wrong[1].what
+    killed = next(f for f in figures if "killed" in f.what and f.note)
+    assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
