@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.servers [--people N] [--seconds S] [--servers N]``: from a key on the
 Annotate page to its answer, through the proxy, by Streamlit's protocol without a browser; then the
-same while a server is killed in the middle, whose annotators go on with another. What was
-acknowledged is compared with what the ledger holds.
+same while PostgreSQL is restarted in the middle, and while a server is killed, whose annotators go
+on with another. What was acknowledged is compared with what the ledger holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,7 +73,8 @@ def measure(
         print(f"Servers: {why}", file=sys.stderr)
         return []
     with ExitStack() as stack:
-        url = stack.enter_context(running(LASTING)).database()
+        postgres = stack.enter_context(running(LASTING))
+        url = postgres.database()
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="seedlens-servers-")))
         explorer = Explorer(Settings(home=home, ledger_url=SecretStr(url)))
         project = filled(explorer, stored)
@@ -83,16 +84,25 @@ def measure(
         ]
         front = stack.enter_context(proxy(apps))
         figures = [Figure(PART, "a judgment in the ledger, with its indexes", _size(url), "B")]
-        for what, killed in (("all servers up", None), ("one killed in the middle", apps[0])):
+
+        def restart() -> None:
+            postgres.stop("immediate")
+            postgres.start()
+
+        for what, fault in (
+            ("all servers up", None),
+            ("PostgreSQL restarted in the middle", restart),
+            ("one killed in the middle", lambda: os.killpg(apps[0].pid, signal.SIGKILL)),
+        ):
             figures += asyncio.run(
-                _at_work(explorer, project, front, apps, people, seconds, what, killed)
+                _at_work(explorer, project, front, apps, people, seconds, what, fault)
             )
     return figures
 
 
 async def _at_work(
     explorer: Explorer, project: Project, front: App, apps: Sequence[App], people: int,
-    seconds: float, what: str, killed: App | None,
+    seconds: float, what: str, fault: Callable[[], object] | None,
 ) -> list[Figure]:  # fmt: skip
     """Everybody at a page of their own, at one key every :data:`KEY_EVERY`."""
     before = explorer.annotation.history(project)
@@ -110,11 +120,11 @@ async def _at_work(
         asyncio.ensure_future(one.work(begun + KEY_EVERY * number / people, begun + seconds))
         for number, one in enumerate(everybody)
     ]
-    if killed is not None:
+    if fault is not None:
         await asyncio.sleep(seconds / 2)
-        os.killpg(killed.pid, signal.SIGKILL)
+        await asyncio.to_thread(fault)
     keys = [key for one in await asyncio.gather(*work) for key in one]
-    taken = _cpu(front, apps) - cpu if killed is None else 0.0
+    taken = _cpu(front, apps) - cpu if fault is None else 0.0
     for one in everybody:
         await one.close()
     history = explorer.annotation.history(project)[len(before) :]
@@ -136,7 +146,7 @@ async def _at_work(
         Figure(PART, f"{name}: judgments lost, doubled or not said",
                len(lost) + len(doubled) + len(unknown), "", target=0, at_least=False),
     ]  # fmt: skip
-    if killed is None:
+    if fault is None:
         figures.append(
             Figure(PART, f"{name}: CPU per key, servers and proxy", taken / len(keys), "s")
         )

@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from benchmarks.servers import measure
-from engine.errors import CorpusBusyError
+from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.jobs import job_files, processes
 from engine.jobs.processes import ImportJobs
 from engine.types.corpora import ImportJob, ImportRequest
+from engine.types.searches import Query
 from storage.server_jobs import SharedJobs
 from tests import postgres_server
-from tests.cli.command_line import write_lines
+from tests.cli.command_line import run_inside, write_lines
 from tests.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
 
@@ -137,12 +138,45 @@ def test_machines_whose_clocks_are_hours_apart_agree_on_which_imports_run(
 
 
 @pytest.mark.nightly
-def test_annotators_go_on_at_another_server_when_theirs_is_killed() -> None:
+def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed() -> None:
     if why := postgres_server.missing():
         pytest.skip(why)
     figures = measure(people=4, seconds=8, stored=2_000)
     wrong = [figure for figure in figures if "lost, doubled" in figure.what]
-    assert [figure.value for figure in wrong] == [0, 0]
-    assert "killed" in wrong[1].what
+    assert [figure.value for figure in wrong] == [0, 0, 0]
     killed = next(f for f in figures if "killed" in f.what and f.note)
     assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
+
+
+def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(
+    small_copy: Explorer, postgres: PostgresServer
+) -> None:
+    root, url = small_copy.home.root, postgres.database()
+    assert run_inside(root, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url).code == 0
+    here, there = (make_explorer(root, ledger_url=url) for _ in range(2))
+    seed, _ = here.starting_point("small")
+    query = Query("small", seed=seed, aspect="method")
+    before = [result.doc_id for result in there.search(query).results]
+    done, other, said = threading.Event(), [], []
+
+    def search() -> None:
+        while not done.is_set():
+            try:
+                assert [result.doc_id for result in there.search(query).results] == before
+            except SeedLensError as error:
+                said.append(str(error))
+            except BaseException as error:
+                other.append(error)
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    for _ in range(5):
+        here.library.delete("small")
+        with pytest.raises(UnknownNameError, match="small"):
+            there.search(query)
+        here.library.restore("small")
+        assert [result.doc_id for result in there.search(query).results] == before
+    done.set()
+    searching.join()
+    assert other == []
+    assert said, "some searches came while it was gone"
