@@ -169,10 +169,12 @@ class ImportJobs(ForPerson):
         """
         job = self.job(id_)
         check_ends(self.person, job.owner)
-        if job.state == "running" and self._file(id_).exists():
+        if job.state != "running":
+            return
+        if seen := self._file(id_).exists():
             self._flag(id_).touch()
-        if job.state == "running" and self._shared is not None and job.host not in ("", HOST):
-            self._shared.ask_to_stop(id_)  # whether or not it sees our files
+        if self._shared is not None and not (seen and job.host in ("", HOST)):
+            self._shared.ask_to_stop(id_)  # another machine may see our files late, or never
 
     def dismiss(self, id_: str) -> None:
         """Take a job that has ended off the list. What it indexed stays. Raises as cancel."""
