@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
+from engine.corpora.sharing import publish
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
@@ -20,9 +21,12 @@ _FILE = "corpus.json"
 
 
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry, and note it beside its documents."""
-    ledger.put_corpus(row)
+    """Put a corpus into the registry, noted beside its documents, for all homes.
+
+    The caller is :func:`engine.corpora.sharing.writing` it.
+    """
     _note(home, row)
+    publish(home, ledger, row)
 
 
 def note_all(home: Home, ledger: Ledger) -> None:
@@ -75,7 +79,8 @@ def _noted(home: Home, name: str) -> CorpusRow | None:
             times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
             lens = registered(lens_from_json(row["lens"]), folder)
             EncoderSpec.from_json(row["encoder"])
-            return CorpusRow(**row | times | {"name": name, "lens": lens})
+            own = {"name": name, "lens": lens, "generation": ""}
+            return CorpusRow(**row | times | own)
         except (
             OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
         ):  # fmt: skip
