@@ -161,9 +161,7 @@ class Home:
         """
         try:
             for folder in (self.root, self.corpora, self.uploads, self.jobs, self.trash):
-                folder.mkdir(COPY = "generation.json"
-"""Beside the files of a corpus: what in an object store it is a copy of."""
-PRIVATE_FOLDER, parents=True, exist_ok=True)
+                folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 # os.access answers for the permission bits only, not for read-only mounts.
                 with tempfile.TemporaryFile(dir=folder):
                     pass

@@ -397,7 +397,9 @@ class Mirror:
         uploads = self._home.uploads.resolve()
         if source is None or uploads not in source.parents:
             return ()
-        paths = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+        paths = (
+            [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+        )
         if sum(path.stat().st_size for path in paths) > MOST_SOURCE_BYTES:
             return ()
         return tuple(
@@ -417,9 +419,13 @@ class Mirror:
                 work.append(partial(self.store.put, new.key(file), contents[file.path]))
             elif not file.is_version:
                 work.append(partial(self.store.send, folder / file.path, new.key(file)))
-        for file in new.source if base is None else ():
-            if (self._home.uploads / file.path).is_file():
-                work.append(partial(self.store.send, self._home.uploads / file.path, new.key(file)))
+        uploads = self._home.uploads
+        given = new.source if base is None else ()
+        work += [
+            partial(self.store.send, uploads / file.path, new.key(file))
+            for file in given
+            if (uploads / file.path).is_file()
+        ]
         _at_once(work)
         for file in missing:
             if file.is_version:

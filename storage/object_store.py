@@ -256,7 +256,9 @@ class ObjectStore:
             yield
         except self._errors as error:
             # What copies files wraps what went wrong.
-            cause = error.__context__ if isinstance(error.__context__, self._client_error) else error
+            cause = (
+                error.__context__ if isinstance(error.__context__, self._client_error) else error
+            )
             said = getattr(cause, "response", None) or {}
             code = str(said.get("Error", {}).get("Code", ""))
             if code in ("PreconditionFailed", "ConditionalRequestConflict", "412"):

@@ -122,7 +122,9 @@ class S3Server:
     def keys(self, store: str) -> list[str]:
         """All keys below an address, without its prefix."""
         prefix = store.removeprefix(f"s3://{BUCKET}/") + "/"
-        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        pages = (
+            self.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        )
         return [o["Key"].removeprefix(prefix) for page in pages for o in page.get("Contents", ())]
 
     def stop(self) -> None:
@@ -197,7 +199,7 @@ class Proxy:
                     return self._reset()
                 return self._send(answer.status, headers, content, cut=trouble == "cut")
 
-            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any
+            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815
 
             def _body(self) -> bytes:
                 if self.headers.get("Expect", "").lower() == "100-continue":

@@ -127,7 +127,11 @@ class Trash:
         """True when a corpus was deleted and its documents are still there."""
         if row.state != "deleted":
             return False
-        return bool(row.generation) or (self.home.trash / row.name).exists() or store_of(self.home, row).exists()
+        return (
+            bool(row.generation)
+            or (self.home.trash / row.name).exists()
+            or store_of(self.home, row).exists()
+        )
 
     def take_back(self, row: CorpusRow) -> None:
         """Put a corpus back where it was."""

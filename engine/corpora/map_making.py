@@ -185,9 +185,7 @@ class MapMaker:
         return texts
 
 
-def map_imported(
-    home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancelled: Ask
-) -> str:
+def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
     """Make the map of a corpus that was just imported; what goes wrong is returned as a sentence
     ("" for nothing), since the corpus can be searched all the same."""
     try:
