@@ -248,6 +248,11 @@ class Mirror:
         if self.copy_in(folder) is not None:
             delete(folder)
 
+    def make_room(self, folder: Path) -> None:
+        """Delete copies used longest ago where they take too much, but not this one."""
+        if (copy := self.copy_in(folder)) is not None:
+            self._make_room(folder, copy.files)
+
     def remote(self, copy: Copy) -> Remote | None:
         """Where the documents lie that a copy lacks; None where it has them."""
         if copy.has("all"):

@@ -78,7 +78,12 @@ class S3Server:
                 *("-master.telemetry=false", "-master.volumeSizeLimitMB=256", "-volume.max=40"),
                 *("-filer", "-s3", f"-s3.port={self.port}", f"-s3.config={folder / 's3.json'}"),
                 *(f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}"),
-                *("-s3.port.grpc=0", "-s3.iam=false"),
+                *(
+                    "-s3.port.iceberg=0",
+                    "-s3.port.lance=0",
+                    "-s3.iam=false",
+                    "-s3.autoCreateBucket=false",
+                ),
             ],
             stdout=self._log,
             stderr=self._log,

@@ -176,6 +176,7 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
                 "What it wrote stands. Run the same command again.",
             )
         mirror.note(folder, Copy(generation, held.part if held else "all"))
+        mirror.make_room(folder)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -10,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -165,12 +165,12 @@ def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_st
     import_to(one, small_source)
     import_to(one, small_source, "twin")
     monkeypatch.setattr(mirrors, "TOUCH_SECONDS", 0.0)
-    size = one.library.corpus("small").bytes
-    monkeypatch.setattr(mirror_of(one), "_most", int(size * 1.5))
-    assert found(one) == found(one, "twin")
-    assert not one.home.corpus("small").exists()
-    assert len(one.library.open("small")) == 40
-    assert not one.home.corpus("twin").exists()
+    size, tight = one.library.corpus("small").bytes, place.app("tight")
+    monkeypatch.setattr(mirror_of(tight), "_most", int(size * 1.5))
+    for name, other in (("small", "twin"), ("twin", "small"), ("small", "twin")):
+        assert found(tight, name) == found(one)
+        assert tight.home.corpus(name).exists()
+        assert not (tight.home.corpus(other) / "documents.lance").exists()
     narrow = place.app("narrow", mirror_megabytes=0)
     monkeypatch.setattr(mirror_of(narrow), "_most", size // 2)
     assert found(narrow) == found(one)
@@ -303,11 +303,11 @@ def test_a_slow_store_costs_time_where_something_is_new_and_none_otherwise(
     assert proxy.requests == sent, "what is here is asked for nowhere"
 
 
-@pytest.mark.parametrize("kind", ["500", "503", "reset", "lost", "cut"])
 def test_a_store_that_fails_now_and_then_loses_nothing(
-    place: Place, proxy: Proxy, small_source: Path, more: Path, kind: str
+    place: Place, proxy: Proxy, small_source: Path, more: Path
 ) -> None:
-    proxy.trouble = lambda _method, _path, number: kind if number % 3 == 1 else ""
+    kinds = itertools.cycle(["lost", "500", "cut", "reset", "503"])
+    proxy.trouble = lambda _method, _path, number: next(kinds) if number % 3 == 1 else ""
     one, other = place.app("one", proxy.endpoint), place.app("other", proxy.endpoint)
     assert import_to(one, small_source) == 40
     assert found(other) == found(one)
@@ -376,12 +376,14 @@ def test_a_list_that_leads_out_of_the_corpus_is_refused(place: Place, small_sour
 
 
 _PUBLISH = """
-import sys
 from engine.config import Settings
-from engine.explorer import Explorer
-from engine.types.corpora import ImportRequest
-from pathlib import Path
-Explorer(Settings()).library.import_documents(ImportRequest(Path(sys.argv[1]), "small"))
+from engine.corpora.sharing import home_of, writing
+from storage.ledger import Ledger
+settings = Settings()
+home = home_of(settings)
+ledger = Ledger(home.ledger, url=settings.ledger_url.get_secret_value())
+with writing(home, ledger, "small", "", ""):
+    print("begun", flush=True)
 """
 
 
@@ -391,13 +393,17 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
 ) -> None:
     one, other = place.app("one", proxy.endpoint), place.app("other")
     import_to(one, small_source)
-    before, row = found(other), one.ledger.corpus("small")
+    before = found(other)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError):
+        import_to(one, more)
+    row = one.ledger.corpus("small")
     reached = threading.Event()
 
     def hang(method: str, path: str, _number: int) -> str:
         if method in ("PUT", "POST") and f"/{at}" in path:
             reached.set()
-            time.sleep(30)
+            time.sleep(5)
         return ""
 
     proxy.trouble = hang
@@ -405,14 +411,13 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
     environment = {f"SEEDLENS_{name}": str(value) for name, value in settings.items()}
     place.environment(proxy.endpoint)
     with subprocess.Popen(
-        [sys.executable, "-c", _PUBLISH, str(more)], cwd=ROOT, env={**os.environ, **environment}
+        [sys.executable, "-c", _PUBLISH], cwd=ROOT, env={**os.environ, **environment}
     ) as process:
         assert reached.wait(60)
         process.kill()
     proxy.trouble = lambda *_: ""
-    assert one.ledger.corpus("small") == replace(row, expected=1)
-    assert found(other) == before
-    assert found(place.app("third")) == before
+    assert one.ledger.corpus("small") == row
+    assert found(other) == found(place.app("third")) == before
     # Another server writes on; then the first one does, over what the killed one left in its home.
     assert import_to(other, another(tmp_path, "later")) == 41
     assert sorted(one.library.open("small").doc_ids) == sorted(other.library.open("small").doc_ids)
@@ -474,9 +479,9 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
         while time.monotonic() < end:
             try:
                 work()
-            except (UnknownNameError, StorageError):
-                pass  # it is deleted now, or somebody writes it
-            except BaseException as error:  # noqa: BLE001
+            except (UnknownNameError, StorageError) as e:
+                print(time.monotonic() - end, repr(e)[:150])
+            except BaseException as error:
                 odd.append(error)
                 return
 
@@ -550,11 +555,13 @@ def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
 ) -> None:
     one, other = place.app("one"), place.app("other")
     import_to(one, small_source)
-    with (
-        pytest.raises(BadInputError),
-        writing(one.home, one.ledger, "small", "", "", documents=False),
-    ):
-        (one.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
-        raise BadInputError("something else", "")
+    with pytest.raises(BadInputError):
+        _half_done(one)
     assert other.scenarios.status("small").weight == 0.5
     wait_until(lambda: import_to(other, more) == 41, what="the lock")
+
+
+def _half_done(explorer: Explorer) -> None:
+    with writing(explorer.home, explorer.ledger, "small", "", "", documents=False):
+        (explorer.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
+        raise BadInputError("something else", "")
