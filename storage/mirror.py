@@ -458,6 +458,15 @@ class Mirror:
         """The corpora that there is anything of in the store."""
         return self.store.folders("corpora/")
 
+    def newest(self, name: str) -> Generation | None:
+        """The generation of a corpus that was written last."""
+        prefix = _list_key(name, "").removesuffix(".json")
+        lists = [(-one.age, one.key) for one in self.store.objects(prefix)]
+        if not lists:
+            return None
+        _, key = max(lists)  # of one second, by the time in its id
+        return self._generation(name, key.removeprefix(prefix).removesuffix(".json"))
+
     def mark_deleted(self, name: str) -> None:
         """Note that a corpus was deleted now."""
         self.store.put(f"corpora/{name}/{DELETED}", b"")

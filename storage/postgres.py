@@ -70,6 +70,11 @@ _OF_OURS = (
     "CREATE UNLOGGED TABLE IF NOT EXISTS leases (name VARCHAR PRIMARY KEY, content BYTEA NOT NULL)",
     "CREATE TABLE IF NOT EXISTS import_jobs (name VARCHAR PRIMARY KEY, content VARCHAR NOT NULL, "
     "stop BOOLEAN NOT NULL, lock BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS ended_logins (digest VARCHAR PRIMARY KEY, "
+    "ended TIMESTAMPTZ NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS spending (day DATE NOT NULL, person VARCHAR NOT NULL, "
+    "calls BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS spending_by_person ON spending (person, day)",
 )
 """What the tables have here beyond the schema."""
 

@@ -122,6 +122,11 @@ class Spending:
 
 
 @lru_cache(maxsize=8)
-def spending_of(folder: Path) -> Spending:
-    """The one of this process for a folder."""
-    return Spending(folder)
+def spending_of(folder: Path, url: str = "", wait_seconds: float = 30) -> Spending:
+    """The one of this process for a folder, or for the server of a ledger."""
+    if not url:
+        return Spending(folder)
+    from storage.postgres import PostgresLedger
+    from storage.server_people import ServerSpending
+
+    return ServerSpending(folder, PostgresLedger(url, wait_seconds))

@@ -69,7 +69,9 @@ def connect(
         settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost, price
     )
     if daily.is_limited and not endpoint.person.is_operator:
-        account = Account(endpoint.person.address, daily, spending_of(Home(settings.home).spending))
+        url, wait = settings.ledger_url.get_secret_value(), settings.ledger_wait_seconds
+        spending = spending_of(Home(settings.home).spending, url, wait)
+        account = Account(endpoint.person.address, daily, spending)
     limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
     calls = min(limits, default=None)
     return Connection(

@@ -37,6 +37,7 @@ from storage.object_store import MissingObjectError
 from tests.cli.command_line import run_inside
 from tests.cli.refusals import assert_refusal
 from tests.cluster.conftest import Place, mirror_of
+from tests.postgres_server import PostgresServer
 from tests.s3_server import BUCKET, KEY, SECRET, Proxy
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
@@ -153,6 +154,17 @@ def test_a_backup_of_a_store_is_a_home_like_any_other(
     assert back.code == 0
     assert not list((tmp_path / "back").rglob(COPY))
     assert len(make_explorer(tmp_path / "back").library.open("small")) == 40
+
+
+def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
+    place: Place, small_source: Path, more: Path, postgres: PostgresServer
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    import_to(one, more)
+    new = place.app("new", ledger_url=postgres.database())
+    assert new.library.rebuild() == (["small"], [])
+    assert found(new) == found(one)
 
 
 # -- room -----------------------------------------------------------------------------------------
