@@ -73,6 +73,12 @@ class Settings(BaseSettings):
     ledger_url: SecretStr = SecretStr("")
     """``postgresql://USER:PASSWORD@HOST:PORT/DATABASE`` for a ledger that several machines share;
     without, it is a file of the home."""
+    store: str = ""
+    """``s3://BUCKET/PREFIX`` for corpora that several machines share; without, they are in the
+    home alone. Credentials and endpoint are those of all programs for S3 (``AWS_...``)."""
+    mirror_megabytes: int | None = Field(default=None, ge=0)
+    """What copies of the store's corpora may take in the home; those used longest ago give way, and
+    one that does not fit is read in the store. Unset: as much as the disk has."""
     threads: int = Field(default=0, ge=0)
     """CPU threads for encoding; 0 means all cores."""
     maps: bool = True

@@ -21,6 +21,7 @@ from engine.compare.comparisons import Comparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
+from engine.corpora.sharing import adding, home_of
 from engine.errors import CorpusBusyError, SeedLensError, StorageError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
@@ -54,7 +55,6 @@ from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.searches import Filter, FoundDocument, Query, SearchResults
-from storage.home import Home
 from storage.ledger import Ledger
 from storage.selections import write_selection
 
@@ -96,7 +96,7 @@ class Explorer(ForPerson):
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.home = Home(self.settings.home)
+        self.home = home_of(self.settings)
         try:
             self.home.create()
         except StorageError as error:
@@ -117,7 +117,8 @@ class Explorer(ForPerson):
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
         self.maps = Maps(
-            self.library, self.annotation, self.searcher, self.settings, self._ledger.answers
+            *(self.library, self.annotation, self.searcher, self.settings, self._ledger.answers),
+            partial(adding, self.home, self._ledger),
         )
         self.collections = CollectionStore(self._ledger, self.library)
         self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
@@ -168,7 +169,8 @@ class Explorer(ForPerson):
     @operator_only
     def tidy(self) -> None:
         """What the app does once a day: copy the ledger, and forget what was deleted long ago."""
-        for step in (self._ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
+        library = self.library
+        for step in (self._ledger.keep_copy, library.note_corpora, library.empty_trash):
             try:
                 step()
             except (StorageError, OSError) as error:  # people can search all the same
@@ -245,7 +247,10 @@ class Explorer(ForPerson):
         """
         opened = self.library.open(corpus)
         check_held(opened, doc_ids)
-        return Filter(SELECTION, "=", write_selection(opened.table.path, corpus, doc_ids))
+        key = write_selection(opened.table.path, corpus, doc_ids)
+        if self.home.mirror is not None:
+            self.home.mirror.share_selection(corpus, opened.table.path, key)
+        return Filter(SELECTION, "=", key)
 
     @staticmethod
     def parse_reading(text: str) -> tuple[str, ...]:

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk or a quota is full."""
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A path to write a file to, which takes the place of another when the block ends; where that
+    raises, what was there stays."""
+    half = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        yield half
+        half.replace(path)
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise
 
 
 def write_whole(
@@ -26,20 +44,14 @@ def write_whole(
     Raises:
         OSError: it cannot be written; what was there stays.
     """
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     pieces = [content] if isinstance(content, (bytes, str)) else content
 
     def opened(name: str, flags: int) -> int:
         return os.open(name, flags, 0o600 if private else 0o666)
 
-    try:
-        with open(beside, "xb", opener=opened) as handle:
-            for piece in pieces:
-                handle.write(piece if isinstance(piece, bytes) else piece.encode())
-            if synced:
-                handle.flush()
-                os.fsync(handle.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with beside(path) as half, open(half, "xb", opener=opened) as handle:
+        for piece in pieces:
+            handle.write(piece if isinstance(piece, bytes) else piece.encode())
+        if synced:
+            handle.flush()
+            os.fsync(handle.fileno())

@@ -8,12 +8,18 @@ import stat
 import tempfile
 import unicodedata
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storage.errors import SeedLensError, StorageError
 
+if TYPE_CHECKING:
+    from storage.mirror import Mirror
+
 NAME_LENGTH = 64
+COPY = "generation.json"
+"""Beside the files of a corpus: what in an object store it is a copy of."""
 PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
 
 
@@ -68,9 +74,14 @@ def _allowed(character: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths under ``root``. Nothing is created before ``create()``, nothing lies elsewhere."""
+    """Paths under ``root``. Nothing is created before ``create()``.
+
+    Attributes:
+        mirror: of the store that the corpora lie in; None where they lie here and nowhere else.
+    """
 
     root: Path
+    mirror: Mirror | None = field(default=None, compare=False)
 
     @property
     def ledger(self) -> Path:

@@ -36,6 +36,11 @@ MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 _LOCKS, _LEASES, _LOGINS, _SPENDING = "locks", "leases", "ended-logins", "spending"
 """What lies beside the file of a ledger."""
+_REPLACED = """
+    ON CONFLICT (name) DO UPDATE SET state = excluded.state,
+        source = excluded.source, source_format = excluded.source_format,
+        lens = excluded.lens, encoder = excluded.encoder, documents = excluded.documents,
+        expected = excluded.expected, updated_at = excluded.updated_at"""
 _CORPORA = f"""
     SELECT {names(CorpusRow)} FROM corpora ORDER BY name COLLATE "C\""""  # noqa: S608
 
@@ -136,13 +141,24 @@ class Ledger:
     # Corpora
 
     def put_corpus(self, row: CorpusRow) -> None:
-        """Add a corpus, or replace the one of that name except for its ``created_at``."""
-        replaced = """ON CONFLICT (name) DO UPDATE SET state = excluded.state,
-            source = excluded.source, source_format = excluded.source_format,
-            lens = excluded.lens, encoder = excluded.encoder, documents = excluded.documents,
-            expected = excluded.expected, updated_at = excluded.updated_at"""
+        """Add a corpus, or replace the one of that name except for its ``created_at`` and its
+        ``generation``."""
         with self._file.access() as connection:
-            insert(connection, "corpora", [row], replaced)
+            insert(connection, "corpora", [row], _REPLACED)
+
+    def put_generation(self, row: CorpusRow, before: str) -> bool:
+        """:meth:`put_corpus` with its generation, unless it is another one now than ``before``.
+
+        Returns:
+            False when it is: then nothing was changed.
+        """
+        with self._file.access() as connection:
+            sql = "SELECT generation FROM corpora WHERE name = ?"
+            found = connection.execute(sql, [row.name]).fetchone()
+            if (found[0] if found else "") != before:
+                return False
+            insert(connection, "corpora", [row], f"{_REPLACED}, generation = excluded.generation")
+        return True
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, deleted or not; None when there is none."""

@@ -224,6 +224,11 @@ def m0008_questions(connection: Connection) -> None:
         )""")
 
 
+def m0009_generations(connection: Connection) -> None:
+    """What corpora are in an object store."""
+    connection.execute("ALTER TABLE corpora ADD COLUMN generation VARCHAR DEFAULT ''")
+
+
 Migration = Callable[[Connection], None]
 
 MIGRATIONS: list[Migration] = [
@@ -235,6 +240,7 @@ MIGRATIONS: list[Migration] = [
     m0006_queries_asked_no_more,
     m0007_reading_lists,
     m0008_questions,
+    m0009_generations,
 ]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 

@@ -15,7 +15,8 @@ class CorpusRow:
     """One corpus in the registry.
 
     ``state`` is ``indexing`` from the first batch until the indexes are built,
-    then ``ready``. ``lens`` and ``encoder`` are JSON texts owned by the engine.
+    then ``ready``. ``lens`` and ``encoder`` are JSON texts owned by the engine. ``generation`` is
+    what the corpus is in the object store; "" for one that is in the home alone.
     """
 
     name: str
@@ -28,6 +29,7 @@ class CorpusRow:
     expected: int
     created_at: datetime
     updated_at: datetime
+    generation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,14 @@ def write_selection(folder: Path, corpus: str, doc_ids: Iterable[str]) -> str:
     return key
 
 
+def write_given(folder: Path, key: str, content: bytes) -> None:
+    """Keep the file of a selection as another home has it; a key that is none is passed over."""
+    if _KEY.fullmatch(key):
+        path = folder / FOLDER / f"{key}.json"
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, content)
+
+
 def read_selection(folder: Path, corpus: str, key: str) -> list[str] | None:
     """The documents of a selection, sorted; None where there is none of this key that is whole.
 

@@ -29,6 +29,7 @@ from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
+from storage.files import NO_ROOM
 from storage.home import folder_bytes
 from storage.records import Condition
 
@@ -57,9 +58,7 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError) as error:
         text = str(error)
         number = error.errno if isinstance(error, OSError) else None
-        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or any(
-            f"os error {code}" in text for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        ):
+        if number in NO_ROOM or any(f"os error {code}" in text for code in NO_ROOM):
             raise StorageFullError(
                 f"No room left while {action} in {path}.",
                 "Free some space (or set SEEDLENS_HOME to a larger disk) and run the same "
@@ -97,19 +96,35 @@ def _is_one_of(column: str, values: Sequence[str]) -> Expr:
     return col(column).isin([lit(value) for value in values])
 
 
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A table that is read where it lies in an object store.
+
+    Attributes:
+        uri, options: of its database, as LanceDB takes them.
+        version: the one to read.
+    """
+
+    uri: str
+    options: tuple[tuple[str, str], ...]
+    version: int
+
+
 class StoredTable:
     """One table of the database of a corpus.
 
     Attributes:
         name: of the table, and what its rows are called.
         key: the column that names a row.
+        path: the folder of the corpus.
+        remote: where the table itself is; None when it is in that folder.
     """
 
     name: ClassVar[str]
     key: ClassVar[str]
 
-    def __init__(self, path: Path, table: LanceTable) -> None:
-        self.path = path
+    def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
+        self.path, self.remote = path, remote
         self._table = table
         self._watch: LanceTable | None = None
         self._newest: Hashable = None
@@ -140,8 +155,15 @@ class StoredTable:
             return None
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the table under ``path``; CorpusMissingError when there is none."""
+    def open(cls, path: Path, remote: Remote | None = None) -> Self:
+        """Open the table under ``path``, or one that is elsewhere; CorpusMissingError when there is
+        none."""
+        if remote is not None:
+            with _wrapped(f"opening the {cls.name} in the store", path):
+                database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
+                table = database.open_table(cls.name)
+                table.checkout(remote.version)
+                return cls(path, table, remote)
         if not cls.is_stored(path):
             raise CorpusMissingError(f"No {cls.name} are stored under {path}.")
         with _wrapped(f"opening the {cls.name}", path):
@@ -206,6 +228,8 @@ class StoredTable:
 
     def is_newest(self) -> bool:
         """False when somebody wrote to this table, or put another one in its place."""
+        if self.remote is not None:
+            return True  # what is in a store never changes
         stamp = self.stamp(self.path)
         if stamp is not None and stamp == self._newest:
             return True
@@ -455,7 +479,7 @@ class DocumentTable(StoredTable):
         """
         if self._whole is None:
             with _wrapped(f"opening the {self.name}", self.path):
-                self._whole = LOOP.run(_opened(self.path, self.name, self.version))
+                self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
         return self._whole
 
     def _index_text(self) -> None:
@@ -472,8 +496,9 @@ class DocumentTable(StoredTable):
         return False
 
 
-async def _opened(path: Path, name: str, version: int) -> AsyncTable:
-    connection = await lancedb.connect_async(str(path))
+async def _opened(path: Path, remote: Remote | None, name: str, version: int) -> AsyncTable:
+    uri, options = (str(path), None) if remote is None else (remote.uri, dict(remote.options))
+    connection = await lancedb.connect_async(uri, storage_options=options)
     table = await connection.open_table(name)
     await table.checkout(version)
     return table

@@ -27,6 +27,7 @@ from engine.corpora.importing import build_indexes
 from engine.corpora.indexing import table_schema
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.sharing import writing
 from engine.corpora.stored_facts import (
     FACT_COLUMNS,
     SOURCE_COLUMNS,
@@ -181,8 +182,10 @@ class FactsByModel:
             build_indexes(table, row, corpus.lens, self.settings, READERS_GRACE)
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
-        return self.ledger.locks.alone(
-            self.home.corpus_lock(corpus),
+        return writing(
+            self.home,
+            self.ledger,
+            corpus,
             f"The corpus '{corpus}' is being written to by another process.",
             "Wait until that is done, or cancel it.",
         )

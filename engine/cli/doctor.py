@@ -40,8 +40,8 @@ class Check:
 
 def examine(settings: Settings) -> list[Check]:
     """All checks, cheap ones first."""
-    return [*map(_package, PACKAGES), _home(settings), _encoder(settings), _openvino(), _endpoint(),
-            _login()]  # fmt: skip
+    checks = [*map(_package, PACKAGES), *([_store(settings)] if settings.store else [])]
+    return [*checks, _home(settings), _encoder(settings), _openvino(), _endpoint(), _login()]
 
 
 def rebuild_corpora() -> list[str]:
@@ -76,6 +76,20 @@ def _home(settings: Settings) -> Check:
     ledger = explorer.ledger.name
     apart = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
     return Check("home", True, f"{settings.home} ({held}){apart}")
+
+
+def _store(settings: Settings) -> Check:
+    """Can the store be read and written to? No credentials are shown."""
+    from engine.corpora.sharing import home_of
+
+    try:
+        mirror = home_of(settings).mirror
+        if mirror is None:
+            return Check("store", False, "none")
+        mirror.store.check()
+        return Check("store", True, f"{mirror.store.place} can be read and written to")
+    except SeedLensError as error:
+        return Check("store", False, str(error))
 
 
 def _encoder(settings: Settings) -> Check:

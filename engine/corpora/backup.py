@@ -25,11 +25,12 @@ from typing import IO, Any, Literal
 from engine.config import __version__
 from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
+from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
-from storage.home import CorpusNameError, Home
+from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
@@ -180,6 +181,8 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
         tempfile.TemporaryDirectory(prefix="seedlens-backup-") as folder,
     ):
+        for row in ledger.listed_corpora() if only is None else ():
+            bring(home, ledger, row)
         copy = Path(folder) / _LEDGER
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
@@ -226,6 +229,8 @@ def _members(
             raise _ChangedError  # deleted since the ledger was copied
         for file in files:
             inside = file.relative_to(store)
+            if inside.name == COPY:
+                continue  # nothing that is restored is a copy of anything
             # The note of a corpus goes with its documents: without them it says nothing true.
             kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS)
             if row in with_documents or kept:
@@ -357,7 +362,9 @@ def _complete(staged: Home, report: BackupReport) -> None:
     """Bring the ledger up to date; corpora whose documents are missing wait to be imported."""
     ledger = Ledger(staged.ledger)
     missing = {name for name, _ in report.without}
-    for row in ledger.corpora():
+    for stored in ledger.corpora():
+        row = replace(stored, generation="")
+        ledger.put_generation(row, stored.generation)
         try:
             store_of(staged, row), lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
         except _UNREADABLE as error:

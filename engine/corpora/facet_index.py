@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ from engine.corpora.stated_values import StatedValues, read_stated
 from engine.corpora.stored_texts import MANY, StoredTexts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.atlas import atlas
+from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.facets import (
     AMOUNT,
@@ -61,7 +62,12 @@ class FacetIndex:
     """
 
     def __init__(
-        self, name: str, table: DocumentTable, lens: Lens, years: NDArray[np.int32]
+        self,
+        name: str,
+        table: DocumentTable,
+        lens: Lens,
+        years: NDArray[np.int32],
+        bring_selection: Callable[[str], None] = tell_nobody,
     ) -> None:
         self._name, self._table, self._lens = name, table, lens
         self._years = years
@@ -69,7 +75,9 @@ class FacetIndex:
         self._counted: OrderedDict[tuple[Filter, ...], Facets] = OrderedDict()
         self._lock = Lock()
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        self._selected = lru_cache(maxsize=MOST_REMEMBERED)(partial(_read_selected, table, name))
+        self._selected = lru_cache(maxsize=MOST_REMEMBERED)(
+            partial(_read_selected, table, name, bring_selection)
+        )
 
     # -- what is read ----------------------------------------------------------------------
 
@@ -270,9 +278,14 @@ class FacetIndex:
         return tuple(sorted(found, key=lambda amount: -amount.documents))
 
 
-def _read_selected(table: DocumentTable, corpus: str, key: str) -> Mask:
+def _read_selected(
+    table: DocumentTable, corpus: str, bring: Callable[[str], None], key: str
+) -> Mask:
     """Which documents are in a selection; those of it that the corpus lost are left out."""
     doc_ids = read_selection(table.path, corpus, key)
+    if doc_ids is None:
+        bring(key)
+        doc_ids = read_selection(table.path, corpus, key)
     if doc_ids is None:
         raise UnknownNameError(
             f"The selection '{key}' of corpus '{corpus}' is not stored here.",

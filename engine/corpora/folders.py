@@ -114,7 +114,10 @@ class Trash:
         now = datetime.now(UTC)
         self.ledger.put_corpus(replace(row, state="deleted", expected=expected, updated_at=now))
         store, bin_ = store_of(self.home, row), self.home.trash / row.name
-        if store.exists():
+        if self.home.mirror is not None and row.generation:
+            self.home.mirror.mark_deleted(row.name)
+            self.home.mirror.forget(store)  # the store has all of it
+        elif store.exists():
             self._give_up(bin_)  # one of that name that was deleted before
             self.home.trash.mkdir(parents=True, exist_ok=True)
             shutil.move(store, bin_)
@@ -124,7 +127,11 @@ class Trash:
         """True when a corpus was deleted and its documents are still there."""
         if row.state != "deleted":
             return False
-        return (self.home.trash / row.name).exists() or store_of(self.home, row).exists()
+        return (
+            bool(row.generation)
+            or (self.home.trash / row.name).exists()
+            or store_of(self.home, row).exists()
+        )
 
     def take_back(self, row: CorpusRow) -> None:
         """Put a corpus back where it was."""
@@ -136,6 +143,7 @@ class Trash:
 
     def give_up(self, row: CorpusRow) -> None:
         """The name of a deleted corpus is taken by another: it cannot be brought back."""
+        self.ledger.remove_corpus(row)
         self._give_up(self.home.trash / row.name)
         self._give_up(store_of(self.home, row))  # a crash may have left it there
 

@@ -16,6 +16,7 @@ from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, s
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.notes import register
 from engine.corpora.schema import vector_columns
+from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, apart, check, open_source, unique_documents
 from engine.ingest.formats import existing
@@ -81,7 +82,7 @@ class Importer:
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
-        with self.ledger.locks.alone(self.home.corpus_lock(request.name), busy, remedy):
+        with writing(self.home, self.ledger, request.name, busy, remedy):
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             run = IndexRun(
@@ -140,6 +141,7 @@ class Importer:
             expected=checked.documents,
             created_at=now,
             updated_at=now,
+            generation=known.generation if known else "",
         )
         self.ledger.put_corpus(row)
         return row, encoder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from engine.corpora.relens import preview as preview_documents
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.corpora.service_imports import sweep_retrieved
 from engine.corpora.service_notes import sources_of
+from engine.corpora.sharing import generation_of, publish_all, sweep_store, to_search, writing
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import sweep_uploads
 from engine.errors import (
@@ -133,18 +135,20 @@ class Library(Imports):
 
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open while nobody writes to it."""
-        row = self._row(name)
+        row, remote = to_search(self._home, self._ledger, self._row(name))
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
             held = self._open.get(name)
             store = store_of(self._home, row)
-            if held is not None and held.table.path == store and held.table.is_newest():
+            is_same = held is not None and (held.table.path, held.table.remote) == (store, remote)
+            if held is not None and is_same and held.table.is_newest():
                 opened = held
             else:
                 try:
-                    table, lens = DocumentTable.open(store), lens_from_json(row.lens)
+                    table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
                     spec = EncoderSpec.from_json(row.encoder)
-                    opened = OpenCorpus(name, table, lens, spec, limit)
+                    bring = partial(self._bring_selection, name, store)
+                    opened = OpenCorpus(name, table, lens, spec, limit, bring)
                 except StorageError as error:
                     self._row(name)  # says so when it was deleted meanwhile
                     if DocumentTable.is_stored(store):
@@ -209,7 +213,8 @@ class Library(Imports):
             ModelMissingError: its model is gone, and the lens has no classifier of its own.
         """
         self._row(name)
-        with self._writing(name):
+        busy, remedy = _busy(name)
+        with writing(self._home, self._ledger, name, busy, remedy):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
                 return False
@@ -250,7 +255,7 @@ class Library(Imports):
         """
         self._row(name)
         self.jobs.check_idle(name)
-        with self._writing(name):
+        with self._alone(name):
             self._trash.put(self._row(name))
             with self._lock:
                 self._open.pop(name, None)
@@ -258,7 +263,7 @@ class Library(Imports):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with self._writing(name):
+        with self._alone(name):
             row = self._ledger.corpus(name)
             if row is None or not self._trash.holds(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
@@ -279,13 +284,16 @@ class Library(Imports):
         Removal(self._home).finish()
         self._trash.empty()
         sweep_all(self._home, self._ledger)
+        sweep_store(self._home, self._ledger)
         sweep_uploads(self._home, self._sources)
         sweep_retrieved(self._home)
 
     @operator_only
     def note_corpora(self) -> None:
-        """See :func:`engine.corpora.notes.note_all`."""
+        """Note beside corpora what they are, and bring those into the store that are here alone;
+        see :func:`engine.corpora.notes.note_all` and :func:`engine.corpora.sharing.publish_all`."""
         note_all(self._home, self._ledger)
+        publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
@@ -308,21 +316,23 @@ class Library(Imports):
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
         path, state = store_of(self._home, row), row.state
-        documents = size = 0
+        documents, size, prepared = row.documents * bool(row.generation), 0, False
         try:
-            documents, size = self._size(path)
+            if generation := generation_of(self._home, self._ledger, row):
+                size, prepared = generation.bytes, generation.has(ScenarioTable.name)
+            else:
+                (documents, size), prepared = self._size(path), has_scenarios(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:
-            state = "damaged"  # its neighbours can still be listed, and it can be deleted
+            # Its neighbours can still be listed, and it can be deleted; the store may come back.
+            state = state if row.generation else "damaged"
         return CorpusInfo(
             name=row.name,
             documents=documents,
             expected=row.expected,
             state=state,
-            systems=(*self._systems, *(self._prepared if has_scenarios(path) else ()))
-            if documents
-            else (),
+            systems=(*self._systems, *(self._prepared if prepared else ())) if documents else (),
             lens=lens_from_json(row.lens),
             encoder=EncoderSpec.from_json(row.encoder).source,
             bytes=size,
@@ -341,9 +351,17 @@ class Library(Imports):
             known = self._sizes[path] = (stamp, table.count(), table.bytes())
         return known[1:]
 
-    def _writing(self, name: str) -> AbstractContextManager[None]:
-        return self._ledger.locks.alone(
-            self._home.corpus_lock(name),
-            f"The corpus '{name}' is being indexed by another process.",
-            "Wait until it is done, or cancel it.",
-        )
+    def _bring_selection(self, name: str, folder: Path, key: str) -> None:
+        if self._home.mirror is not None:
+            self._home.mirror.find_selection(name, folder, key)
+
+    def _alone(self, name: str) -> AbstractContextManager[None]:
+        return self._ledger.locks.alone(self._home.corpus_lock(name), *_busy(name))
+
+
+def _busy(name: str) -> tuple[str, str]:
+    """The error where somebody writes a corpus, and what to do about it."""
+    return (
+        f"The corpus '{name}' is being indexed by another process.",
+        "Wait until it is done, or cancel it.",
+    )

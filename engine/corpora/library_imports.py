@@ -232,7 +232,7 @@ class Imports(ForPerson):
         row = self._ledger.listed_corpus(request.name)
         if report.cancelled or row is None or not self._settings.maps:
             return report
-        problem = map_imported(self._home, row, on_progress, cancelled)
+        problem = map_imported(self._home, self._ledger, row, on_progress, cancelled)
         return replace(report, warnings=(*report.warnings, problem)) if problem else report
 
     def _imported(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from engine.corpora.aspect_space import without_context
 from engine.corpora.folders import store_of
 from engine.corpora.schema import aspect_column, matrix
+from engine.corpora.sharing import adding
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place
@@ -27,6 +29,7 @@ from engine.types.lenses import Lens
 from engine.types.maps import WHOLE_DOCUMENT, MapReport
 from storage.errors import StorageError
 from storage.home import Home
+from storage.ledger import Ledger
 from storage.maps import StoredLayout, StoredMap, read_map, write_map
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
@@ -44,6 +47,7 @@ class MapMaker:
         dimension: of its vectors.
         rebuild: lay everything out anew; False: documents that have a position keep it, unless
             most have none, and layouts that are not there are made.
+        adding: entered while the map is written.
     """
 
     corpus: str
@@ -53,6 +57,7 @@ class MapMaker:
     tell: Tell
     cancelled: Ask
     rebuild: bool = False
+    adding: AbstractContextManager[None] = field(default_factory=nullcontext)
 
     def make(self) -> MapReport:
         """Make the map and keep it, unless the kept one is of these documents already.
@@ -76,7 +81,8 @@ class MapMaker:
         if wanted:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
-                write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
+                with self.adding:
+                    write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
                 made = wanted
             except CancelledLayoutError:
                 stopped = "cancelled"
@@ -179,13 +185,14 @@ class MapMaker:
         return texts
 
 
-def map_imported(home: Home, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
+def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
     """Make the map of a corpus that was just imported; what goes wrong is returned as a sentence
     ("" for nothing), since the corpus can be searched all the same."""
     try:
         table, lens = DocumentTable.open(store_of(home, row)), lens_from_json(row.lens)
         dimension = EncoderSpec.from_json(row.encoder).dimension
-        MapMaker(row.name, table, lens, dimension, tell, cancelled).make()
+        shared = adding(home, ledger, row.name)
+        MapMaker(row.name, table, lens, dimension, tell, cancelled, adding=shared).make()
     except Exception as error:
         log.warning("The map of '%s' could not be made.", row.name, exc_info=True)
         reason = error.message if isinstance(error, SeedLensError) else type(error).__name__

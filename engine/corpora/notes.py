@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
+from engine.corpora.sharing import publish
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
@@ -20,9 +21,12 @@ _FILE = "corpus.json"
 
 
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry, and note it beside its documents."""
-    ledger.put_corpus(row)
+    """Put a corpus into the registry, noted beside its documents, for all homes.
+
+    The caller is :func:`engine.corpora.sharing.writing` it.
+    """
     _note(home, row)
+    publish(home, ledger, row)
 
 
 def note_all(home: Home, ledger: Ledger) -> None:
@@ -43,15 +47,20 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
         CorpusBusyError: somebody is writing to one of them.
     """
     found, unknown = [], []
-    folders = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
-    for name in sorted(folders - {""}):
+    names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    if home.mirror is not None:
+        names |= {*home.mirror.names()}
+    for name in sorted(names - {""}):
         busy = f"The corpus '{name}' is being indexed by another process."
         with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
             if ledger.corpus(name) is not None:
                 continue
-            row = _noted(home, name)
+            row = _noted_in_store(home, name) or _noted(home, name)
             if row is None:
                 unknown.append(name)
+            elif row.generation:
+                ledger.put_generation(row, "")
+                found.append(name)
             else:
                 documents = DocumentTable.open(store_of(home, row)).count()
                 ledger.put_corpus(replace(row, documents=documents))
@@ -67,17 +76,33 @@ def _note(home: Home, row: CorpusRow) -> None:
             write_whole(store / _FILE, json.dumps(asdict(row) | times, indent=1))
 
 
+def _noted_in_store(home: Home, name: str) -> CorpusRow | None:
+    """What was noted with the newest generation of a corpus in the store; None without one."""
+    newest = home.mirror.newest(name) if home.mirror is not None else None
+    if newest is None or home.mirror is None:
+        return None
+    note = next((file for file in newest.files if file.path == _FILE), None)
+    row = None if note is None else _read(name, home.mirror.store.get(newest.key(note)))
+    return row and replace(row, generation=newest.id)
+
+
 def _noted(home: Home, name: str) -> CorpusRow | None:
     """What was noted in the newest folder of a corpus that has a note; None where none has."""
     for folder in folders_of(home, name):
-        try:
-            row = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-            times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
-            lens = registered(lens_from_json(row["lens"]), folder)
-            EncoderSpec.from_json(row["encoder"])
-            return CorpusRow(**row | times | {"name": name, "lens": lens})
-        except (
-            OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-        ):  # fmt: skip
-            continue
+        with suppress(OSError):
+            if row := _read(name, (folder / _FILE).read_bytes()):
+                return replace(row, lens=registered(lens_from_json(row.lens), folder))
     return None
+
+
+def _read(name: str, note: bytes) -> CorpusRow | None:
+    """What a note says; None where it cannot be read."""
+    try:
+        row = json.loads(note)
+        times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
+        lens_from_json(row["lens"]), EncoderSpec.from_json(row["encoder"])
+        return CorpusRow(**row | times | {"name": name, "generation": ""})
+    except (
+        ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    ):  # fmt: skip
+        return None

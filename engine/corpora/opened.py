@@ -44,6 +44,7 @@ from engine.corpora.surroundings import PassageSample
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct
+from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document
 from engine.types.encoders import EncoderSpec
@@ -126,6 +127,7 @@ class OpenCorpus:
     Args:
         resident_bytes: how much memory document and aspect vectors may take; a corpus
             that needs more is searched through its vector index, then scored exactly.
+        bring_selection: brings a selection of documents, by its key, that is kept elsewhere.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class OpenCorpus:
         lens: Lens,
         spec: EncoderSpec,
         resident_bytes: int,
+        bring_selection: Callable[[str], None] = tell_nobody,
     ) -> None:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
         self.version = table.version
@@ -155,7 +158,7 @@ class OpenCorpus:
         self._words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
         self._lock = Lock()
-        self.facet_index = FacetIndex(name, table, lens, self.years)
+        self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
         self._passages = Passages(table, spec, len(lens.aspects), self._words.idf, self.row_of)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes

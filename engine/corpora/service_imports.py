@@ -11,6 +11,7 @@ from functools import partial
 from engine.config import Settings
 from engine.corpora.folders import store_of
 from engine.corpora.service_notes import note_source, sources_of
+from engine.corpora.sharing import adding
 from engine.ingest import open_source
 from engine.ingest.source import found_abstracts
 from engine.lenses.definitions import RESEARCH
@@ -191,14 +192,15 @@ class ServiceImport:
         if row is None:
             return
         store, whole = store_of(self.home, row), replace(query, since="")
-        documents = state.documents
-        if query.since:
-            known = (one for one in sources_of(store) if one.query.digest == whole.digest)
-            documents = added + next((one.documents for one in known), 0)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        # What a limit cut off has not come, and changes alone would not bring it.
-        version = state.version if state.done and not state.shrank else query.since
-        note_source(store, CorpusSource(whole, name, documents, now, version))
+        with adding(self.home, self.ledger, corpus):
+            documents = state.documents
+            if query.since:
+                known = (one for one in sources_of(store) if one.query.digest == whole.digest)
+                documents = added + next((one.documents for one in known), 0)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            # What a limit cut off has not come, and changes alone would not bring it.
+            version = state.version if state.done and not state.shrank else query.since
+            note_source(store, CorpusSource(whole, name, documents, now, version))
 
 
 def sweep_retrieved(home: Home) -> None:

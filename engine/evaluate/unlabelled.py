@@ -27,6 +27,7 @@ from engine.corpora.library import Library
 from engine.corpora.notes import register
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import Relens
+from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
 from engine.types.callbacks import Tell, tell_nobody
 from engine.types.corpora import Progress
@@ -90,9 +91,7 @@ class Unlabelled:
             return found
         derived = unlabelled_name(name)
         busy = f"The corpus '{derived}' is being made by another process."
-        with self.ledger.locks.alone(
-            self.home.corpus_lock(derived), busy, "Wait until it is done."
-        ):
+        with writing(self.home, self.ledger, derived, busy, "Wait until it is done."):
             self._make(self.library.open(name), derived, tell)
         return derived
 
@@ -126,6 +125,7 @@ class Unlabelled:
             expected=len(source),
             created_at=now,
             updated_at=now,
+            generation=known.generation if known else "",
         )
         try:
             table = copy.copy(source.table, folder, tell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TypeVar, cast
@@ -59,6 +60,9 @@ MOST_TEXTS = 8
 class Maps(ForPerson):
     """The maps of one home. Safe to share between threads.
 
+    Args:
+        adding: of a corpus: entered while its map is written.
+
     Attributes:
         jobs: maps being made, by corpus: ``Job[Progress, MapReport]``.
     """
@@ -70,9 +74,10 @@ class Maps(ForPerson):
         searcher: Callable[[str], Searcher],
         settings: Settings,
         answers: Answers,
+        adding: Callable[[str], AbstractContextManager[None]],
     ) -> None:
         self._library, self._annotation, self._searcher = library, annotation, searcher
-        self._settings, self._answers = settings, answers
+        self._settings, self._answers, self._adding = settings, answers, adding
         self.jobs = JobRunner()
         self._seen: dict[str, tuple[object, CorpusMap]] = {}
         self._text = lru_cache(maxsize=MOST_TEXTS)(self._encoded)
@@ -194,7 +199,8 @@ class Maps(ForPerson):
         """
         opened = self._library.open(corpus)
         return MapMaker(
-            corpus, opened.table, opened.lens, opened.spec.dimension, tell, ended, rebuild
+            *(corpus, opened.table, opened.lens, opened.spec.dimension, tell, ended, rebuild),
+            adding=self._adding(corpus),
         ).make()
 
     @leads_only
@@ -284,7 +290,8 @@ class Maps(ForPerson):
         kept, laid = self._kept(corpus, layout)
         given, model = names(laid.names)
         layouts = {**kept.layouts, layout: replace(laid, worded=given, worded_by=model)}
-        write_map(self._library.open(corpus).table.path, replace(kept, layouts=layouts))
+        with self._adding(corpus):
+            write_map(self._library.open(corpus).table.path, replace(kept, layouts=layouts))
 
     def _kept(self, corpus: str, layout: str) -> tuple[StoredMap, StoredLayout]:
         kept = read_map(self._library.open(corpus).table.path)

@@ -12,6 +12,7 @@ from functools import partial
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import ScenarioStore
+from engine.corpora.sharing import writing
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import Usage
@@ -51,7 +52,7 @@ class Scenarios(ForPerson):
     components: tuple[Component, ...] = COMPONENTS
 
     def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
-        self._home, self._answers, self._locks = home, ledger.answers, ledger.locks
+        self._home, self._ledger, self._answers = home, ledger, ledger.answers
         self._settings, self._library = settings, library
         self.jobs = JobRunner()
         self.batch = BATCH
@@ -258,8 +259,11 @@ class Scenarios(ForPerson):
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        return self._locks.alone(
-            self._home.corpus_lock(corpus),
+        return writing(
+            self._home,
+            self._ledger,
+            corpus,
             f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
             "Wait until that is done, or cancel it.",
+            documents=False,
         )

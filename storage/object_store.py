@@ -1,0 +1,307 @@
+"""A bucket of an S3-compatible store, or what lies under one prefix of it; the only importer of
+``boto3``.
+
+Credentials and endpoint are found as every program for S3 finds them: ``AWS_ACCESS_KEY_ID``,
+``AWS_SECRET_ACCESS_KEY``, ``AWS_ENDPOINT_URL``, ``AWS_REGION``, profiles, roles of machines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from storage.errors import StorageError, StorageFullError
+from storage.files import NO_ROOM, beside
+
+SECONDS_TO_CONNECT, SECONDS_OF_SILENCE = 10, 60
+ATTEMPTS = 5
+"""Of a request that fails on the way, or that the store does not answer (5xx): with waits of 1, 2,
+4, 8 s at most between them."""
+CONNECTIONS = 10
+"""Requests at once."""
+_ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
+_PIECE = 2**20
+_GONE = ("NoSuchKey", "404")
+_REFUSED = {
+    "InvalidAccessKeyId": "does not know the access key",
+    "SignatureDoesNotMatch": "does not accept the secret key",
+    "AccessDenied": "does not allow it",
+    "ExpiredToken": "says that the credentials have expired",
+    "InvalidToken": "does not accept the credentials",
+    "403": "does not allow it",
+}
+
+
+class StoreError(StorageError):
+    """The object store could not be read or written."""
+
+
+class MissingObjectError(StoreError):
+    """There is no such object in the store."""
+
+
+class TakenError(StoreError):
+    """There is another object of that key, which was not replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object.
+
+    Attributes:
+        key: without the store's prefix.
+        age: since it was written, by the store's clock alone.
+    """
+
+    key: str
+    bytes: int
+    age: timedelta
+
+
+class ObjectStore:
+    """What lies under ``s3://bucket/prefix``. Safe to share between threads.
+
+    Every method may raise StoreError, with what the store said and what to do about it.
+
+    Args:
+        url: ``s3://bucket`` or ``s3://bucket/prefix``.
+
+    Raises:
+        StorageError: the address is none, or boto3 is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        found = _ADDRESS.fullmatch(url)
+        if found is None:
+            raise StorageError(
+                "SEEDLENS_STORE is not the address of a bucket.",
+                "Write s3://BUCKET/PREFIX; credentials and endpoint are set apart from it, as "
+                "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.",
+            )
+        self._bucket, self._prefix = found[1], found[2].strip("/")
+        self.name = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
+        try:  # only who has a store has the package
+            import boto3
+            import botocore.exceptions
+            from boto3.exceptions import Boto3Error
+        except ImportError as error:
+            raise StorageError(
+                f"A home on object storage needs a package that is missing ({error.name}).",
+                "Install it: pip install 'seedlens[cluster]'",
+            ) from error
+        self._boto3 = boto3
+        self._client_error = botocore.exceptions.ClientError
+        self._errors = (Boto3Error, botocore.exceptions.BotoCoreError, self._client_error)
+
+    @cached_property
+    def _client(self) -> Any:
+        from botocore.config import Config
+
+        config = Config(
+            connect_timeout=SECONDS_TO_CONNECT,
+            read_timeout=SECONDS_OF_SILENCE,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            max_pool_connections=CONNECTIONS,
+            # Checksums that only Amazon knows are left out: ours are in the list of files.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        session = self._boto3.session.Session()
+        return session.client(
+            "s3", config=config, region_name=region or session.region_name or "us-east-1"
+        )
+
+    @property
+    def place(self) -> str:
+        """The address, and the endpoint where it is not Amazon's own."""
+        with self._explained("looked for"):
+            endpoint = str(self._client.meta.endpoint_url)
+        return self.name if endpoint.endswith(".amazonaws.com") else f"{self.name} at {endpoint}"
+
+    def lance(self, key: str) -> tuple[str, dict[str, str]]:
+        """Where and how LanceDB opens the database under a key itself."""
+        with self._explained("looked for"):
+            meta = self._client.meta
+        endpoint = str(meta.endpoint_url)
+        options = {"aws_endpoint": endpoint, "aws_region": str(meta.region_name)}
+        if endpoint.startswith("http://"):
+            options["allow_http"] = "true"
+        return f"s3://{self._bucket}/{self._key(key)}", options
+
+    def get(self, key: str) -> bytes:
+        """The content of an object; MissingObjectError."""
+        with self._explained("read"):
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._key(key))
+            return bytes(answer["Body"].read())
+
+    def fetch(self, key: str, path: Path, size: int, sha256: str) -> None:
+        """Copy an object to a file, which is whole or not there.
+
+        Raises:
+            StoreError: it is not what it should be.
+            StorageFullError: there is no room.
+            MissingObjectError: there is no such object.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with beside(path) as half:
+                with self._explained("read"):
+                    self._client.download_file(self._bucket, self._key(key), str(half))
+                if (half.stat().st_size, digest_of(half)) != (size, sha256):
+                    raise StoreError(
+                        f"An object of {self.name} is not what was written: {key}.",
+                        "Restore it from a copy of the store, or import the corpus again.",
+                    )
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise StorageFullError(
+                    f"No room left while copying from {self.name} to {path.parent}.",
+                    "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to what may be used.",
+                ) from error
+            raise StorageError(
+                f"{path} cannot be written: {error.strerror or error}.",
+                "Check the disk and the permissions of the home.",
+            ) from error
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write an object, or replace it."""
+        with self._explained("written to"):
+            self._client.put_object(Bucket=self._bucket, Key=self._key(key), Body=content)
+
+    def create(self, key: str, content: bytes) -> None:
+        """Write an object that is not there yet; one of the same content may be.
+
+        Raises:
+            TakenError: it is there with another content, which stays.
+        """
+        try:
+            with self._explained("written to"):
+                self._client.put_object(
+                    Bucket=self._bucket, Key=self._key(key), Body=content, IfNoneMatch="*"
+                )
+        except TakenError:
+            if self.get(key) != content:  # else it is ours: the answer to it was lost
+                raise
+
+    def send(self, path: Path, key: str) -> None:
+        """Write an object from a file, in parts where it is large."""
+        with self._explained("written to"):
+            self._client.upload_file(str(path), self._bucket, self._key(key))
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """All objects whose keys begin so, by key."""
+        with self._explained("listed"):
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix)):
+                now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
+                for found in page.get("Contents", ()):
+                    written: datetime = found["LastModified"]
+                    yield StoredObject(self._own(found["Key"]), int(found["Size"]), now - written)
+
+    def folders(self, prefix: str) -> list[str]:
+        """What stands in keys between a prefix and the next slash, each once."""
+        with self._explained("listed"):
+            pages = self._client.get_paginator("list_objects_v2")
+            given = {"Bucket": self._bucket, "Prefix": self._key(prefix), "Delimiter": "/"}
+            return [
+                self._own(found["Prefix"]).removeprefix(prefix).strip("/")
+                for page in pages.paginate(**given)
+                for found in page.get("CommonPrefixes", ())
+            ]
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Delete objects; those that are not there are no error."""
+        for start in range(0, len(keys), 1000):
+            some = [{"Key": self._key(key)} for key in keys[start : start + 1000]]
+            with self._explained("written to"):
+                answer: Mapping[str, Any] = self._client.delete_objects(
+                    Bucket=self._bucket, Delete={"Objects": some, "Quiet": True}
+                )
+            for failed in answer.get("Errors", ()):
+                raise StoreError(
+                    f"{self.name} cannot be written to: it keeps {failed.get('Key')} "
+                    f"({failed.get('Code')}).",
+                    "Check that the credentials allow to delete objects.",
+                )
+
+    def check(self) -> None:
+        """Write, read, list and delete a small object."""
+        key, content = f"check-{secrets.token_hex(8)}", secrets.token_bytes(16)
+        self.create(key, content)
+        found = self.get(key), [one.key for one in self.objects(key)]
+        self.remove([key])
+        if found != (content, [key]):
+            raise StoreError(f"{self.name} does not give back what was written.")
+
+    def _key(self, key: str) -> str:
+        return f"{self._prefix}/{key}" if self._prefix else key
+
+    def _own(self, key: str) -> str:
+        return key[len(self._prefix) + 1 :] if self._prefix else key
+
+    @contextmanager
+    def _explained(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            # What copies files wraps what went wrong.
+            cause = (
+                error.__context__ if isinstance(error.__context__, self._client_error) else error
+            )
+            said = getattr(cause, "response", None) or {}
+            code = str(said.get("Error", {}).get("Code", ""))
+            if code in ("PreconditionFailed", "ConditionalRequestConflict", "412"):
+                raise TakenError(f"There is such an object in {self.name} already.") from error
+            if code in _GONE:
+                raise MissingObjectError(
+                    f"{self.name} lacks an object that should be there.",
+                    "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
+                ) from error
+            raise StoreError(
+                f"The store {self.name} cannot be {action}: {self._reason(cause, code)}.",
+                _remedy(code),
+            ) from error
+
+    def _reason(self, error: Any, code: str) -> str:
+        if code == "NoSuchBucket":
+            return f"there is no bucket '{self._bucket}'"
+        if code in _REFUSED:
+            return f"it {_REFUSED[code]} ({code})"
+        if code:
+            message = str(error.response["Error"].get("Message", "")).splitlines()[:1]
+            return f"it answers {code}{': ' * bool(message)}{''.join(message)[:200].rstrip('.')}"
+        return (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")
+
+
+def _remedy(code: str) -> str:
+    if code == "NoSuchBucket":
+        return "Make it, or correct SEEDLENS_STORE."
+    if code in _REFUSED:
+        return (
+            "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, "
+            "write and delete the bucket's objects."
+        )
+    return (
+        "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. "
+        "What was stored before is intact."
+    )
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as content:
+        while piece := content.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

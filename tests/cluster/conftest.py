@@ -1,0 +1,91 @@
+"""An object store with a ledger, and apps that share them, each with a home of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.explorer import Explorer
+from storage.mirror import Mirror
+from tests import s3_server
+from tests.postgres_server import PostgresServer
+from tests.s3_server import KEY, SECRET, Proxy, S3Server
+from tests.support import make_explorer
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """A running server; skips where none can be."""
+    if why := s3_server.missing():
+        pytest.skip(why)
+    with s3_server.running() as server:
+        yield server
+
+
+@dataclass
+class Place:
+    """What several apps share: an empty store, and a ledger without a corpus."""
+
+    server: S3Server
+    store: str
+    ledger: str
+    folder: Path
+    patch: pytest.MonkeyPatch
+    names: list[str] = field(default_factory=list)
+
+    def environment(self, endpoint: str = "", key: str = KEY, secret: str = SECRET) -> None:
+        """Credentials and endpoint as people set them."""
+        for name, value in {
+            "AWS_ENDPOINT_URL": endpoint or self.server.endpoint,
+            "AWS_ACCESS_KEY_ID": key,
+            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_REGION": "us-east-1",
+        }.items():
+            self.patch.setenv(name, value)
+
+    def app(
+        self, name: str, endpoint: str = "", key: str = KEY, secret: str = SECRET, **settings: Any
+    ) -> Explorer:
+        """An app with the home of that name."""
+        self.environment(endpoint, key, secret)
+        given = {"ledger_url": self.ledger, "store": self.store, **settings}
+        explorer = make_explorer(self.folder / name, **given)
+        assert mirror_of(explorer).store.place  # made with the environment as it is now
+        return explorer
+
+    @property
+    def keys(self) -> list[str]:
+        """What is in the store."""
+        return self.server.keys(self.store)
+
+
+def mirror_of(explorer: Explorer) -> Mirror:
+    assert explorer.home.mirror is not None
+    return explorer.home.mirror
+
+
+@pytest.fixture
+def place(
+    s3: S3Server, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Place:
+    for name in os.environ:
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    return Place(s3, s3.store(), postgres.database(), tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def proxy(s3: S3Server) -> Iterator[Proxy]:
+    """Before the store."""
+    with s3_server.proxy_to(s3) as found:
+        yield found
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,579 @@
+"""Apps with homes of their own, whose corpora are in one object store."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import ROOT
+from engine.corpora.sharing import writing
+from engine.corpora.uploads import save_upload
+from engine.errors import (
+    BadInputError,
+    CorpusMissingError,
+    SeedLensError,
+    StorageError,
+    UnknownNameError,
+)
+from engine.explorer import Explorer
+from engine.lenses.definitions import SHIPPED
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from storage import mirror as mirrors
+from storage.home import COPY
+from storage.object_store import MissingObjectError
+from tests.cli.command_line import run_inside
+from tests.cli.refusals import assert_refusal
+from tests.cluster.conftest import Place, mirror_of
+from tests.postgres_server import PostgresServer
+from tests.s3_server import BUCKET, KEY, SECRET, Proxy
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, wait_until, write_jsonl
+
+SEED = DOCUMENTS[0]["doc_id"]
+
+
+def import_to(explorer: Explorer, source: Path, name: str = "small") -> int:
+    return explorer.library.import_documents(ImportRequest(source, name)).documents
+
+
+def found(explorer: Explorer, name: str = "small") -> list[tuple[str, float]]:
+    results = explorer.search(Query(name, seed=SEED, aspect="method")).results
+    return [(one.document.doc_id, one.score) for one in results]
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> Path:
+    """One document more than ``small`` has."""
+    return write_jsonl(tmp_path / "more.jsonl", [{**DOCUMENTS[1], "doc_id": "more"}])
+
+
+def another(tmp_path: Path, name: str) -> Path:
+    return write_jsonl(tmp_path / f"{name}.jsonl", [{**DOCUMENTS[2], "doc_id": name}])
+
+
+# -- sharing --------------------------------------------------------------------------------------
+
+
+def test_what_one_app_imports_changes_and_deletes_all_others_see_at_once(
+    place: Place, small_source: Path, more: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    assert import_to(one, small_source) == 40
+    listed = other.library.corpus("small")
+    assert (listed.documents, listed.state, listed.bytes > 100_000) == (40, "ready", True)
+    assert not (other.home.corpus("small") / "documents.lance").exists(), "nobody opened it"
+    assert found(other) == found(one)
+    assert other.library.state("small") == one.library.state("small")
+    assert import_to(other, more) == 41
+    assert len(one.library.open("small")) == 41
+    assert found(one) == found(other)
+    by_time = next(lens for lens in SHIPPED if lens.key != "research")
+    assert one.library.set_lens("small", by_time)
+    assert other.library.open("small").lens == by_time
+    assert other.library.open("small").identity == one.library.open("small").identity
+    other.library.delete("small")
+    with pytest.raises(UnknownNameError, match="no corpus 'small'"):
+        one.library.open("small")
+    assert one.library.deleted() == ["small"]
+    one.library.restore("small")
+    assert len(other.library.open("small")) == 41
+
+
+def test_another_corpus_under_the_name_of_a_deleted_one_is_the_one_that_others_open(
+    place: Place, small_source: Path, more: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    assert len(other.library.open("small")) == 40
+    one.library.delete("small")
+    assert import_to(one, more) == 1
+    assert other.library.open("small").doc_ids[0] == "more"
+    assert len(other.library.open("small")) == 1
+
+
+def test_maps_selections_scenarios_and_sources_go_to_all_homes(
+    place: Place, small_source: Path
+) -> None:
+    one, other = place.app("one", maps=True), place.app("other")
+    name = save_upload(one.home, "small.jsonl", small_source.read_bytes())
+    import_to(one, name)
+    assert Path(other.library.corpus("small").source).read_bytes() == small_source.read_bytes()
+    seen = other.maps.view("small")
+    assert seen is not None
+    assert seen.missing == 0
+    selected = one.select("small", [SEED])
+    assert other.facets("small", [selected]).documents == 1
+    one.maps.build("small", rebuild=True)
+    other.scenarios.set_weight("small", 0.25)
+    assert one.scenarios.status("small").weight == 0.25
+
+
+def test_a_home_of_before_takes_its_corpora_into_the_store(
+    place: Place, small_home: Path, small_source: Path
+) -> None:
+    shutil.copytree(small_home, place.folder / "one")
+    moved = run_inside(
+        place.folder / "one", "ledger", "copy", "server", SEEDLENS_LEDGER_URL=place.ledger
+    )
+    assert moved.code == 0
+    one, other = place.app("one"), place.app("other")
+    with pytest.raises(CorpusMissingError, match="no documents yet"):
+        other.library.open("small")
+    other.tidy()
+    one.tidy()
+    assert found(other) == found(one)
+    alone = make_explorer(place.folder / "one", ledger_url=place.ledger)
+    with pytest.raises(StorageError, match=r"in an object store.*SEEDLENS_STORE"):
+        alone.library.open("small")
+    with pytest.raises(StorageError, match=r"in an object store.*SEEDLENS_STORE"):
+        import_to(alone, small_source)
+
+
+def test_a_backup_of_a_store_is_a_home_like_any_other(
+    place: Place, small_source: Path, tmp_path: Path
+) -> None:
+    import_to(place.app("one"), small_source)
+    place.environment()
+    settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
+    made = run_inside(tmp_path / "new", "backup", tmp_path / "backup.zip", **settings)
+    assert (made.code, made.stderr) == (0, "")
+    back = run_inside(tmp_path / "back", "restore", tmp_path / "backup.zip")
+    assert back.code == 0
+    assert not list((tmp_path / "back").rglob(COPY))
+    assert len(make_explorer(tmp_path / "back").library.open("small")) == 40
+
+
+def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
+    place: Place, small_source: Path, more: Path, postgres: PostgresServer
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    import_to(one, more)
+    new = place.app("new", ledger_url=postgres.database())
+    assert new.library.rebuild() == (["small"], [])
+    assert found(new) == found(one)
+
+
+# -- room -----------------------------------------------------------------------------------------
+
+
+def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_store(
+    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    import_to(one, small_source, "twin")
+    monkeypatch.setattr(mirrors, "TOUCH_SECONDS", 0.0)
+    size, tight = one.library.corpus("small").bytes, place.app("tight")
+    monkeypatch.setattr(mirror_of(tight), "_most", int(size * 1.5))
+    for name, other in (("small", "twin"), ("twin", "small"), ("small", "twin")):
+        assert found(tight, name) == found(one)
+        assert tight.home.corpus(name).exists()
+        assert not (tight.home.corpus(other) / "documents.lance").exists()
+    narrow = place.app("narrow", mirror_megabytes=0)
+    monkeypatch.setattr(mirror_of(narrow), "_most", size // 2)
+    assert found(narrow) == found(one)
+    assert narrow.library.open("small").table.remote is not None
+    assert not (narrow.home.corpus("small") / "documents.lance").exists()
+    with pytest.raises(StorageError, match=r"has no room.*SEEDLENS_MIRROR_MEGABYTES"):
+        import_to(narrow, more)
+    narrow.maps.build("small")
+    assert one.maps.view("small") is not None
+    assert found(one) == found(narrow)
+
+
+# -- settings -------------------------------------------------------------------------------------
+
+
+def test_a_store_needs_a_ledger_that_others_share_and_an_address(
+    place: Place, small_home: Path
+) -> None:
+    place.environment()
+    alone = run_inside(small_home, "corpora", SEEDLENS_STORE=place.store)
+    assert_refusal(alone, ("SEEDLENS_LEDGER_URL",))
+    odd = run_inside(
+        small_home,
+        "corpora",
+        SEEDLENS_STORE=f"https://{KEY}:{SECRET}@127.0.0.1/x",
+        SEEDLENS_LEDGER_URL=place.ledger,
+    )
+    assert_refusal(odd, ("not the address of a bucket", "s3://BUCKET/PREFIX"))
+    assert SECRET not in odd.stderr
+
+
+def test_without_a_store_nothing_of_it_is_loaded() -> None:
+    code = """
+import sys
+from engine.explorer import Explorer
+Explorer()
+print([m for m in sys.modules if m.startswith(("boto", "storage.mirror", "storage.object"))])
+"""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_the_doctor_says_where_the_store_is_and_whether_it_can_be_written(
+    place: Place, tmp_path: Path
+) -> None:
+    settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
+    place.environment()
+    well = run_inside(tmp_path / "home", "doctor", "--json", **settings)
+    check = next(one for one in well.json if one["name"] == "store")
+    assert check["ok"]
+    assert place.store in check["detail"]
+    assert place.server.endpoint in check["detail"]
+    assert place.keys == []
+    place.environment(key=f"{KEY}-reader")
+    ill = run_inside(tmp_path / "home", "doctor", "--json", **settings)
+    check = next(one for one in ill.json if one["name"] == "store")
+    assert not check["ok"]
+    assert "does not allow it" in check["detail"]
+    assert SECRET not in well.stdout + ill.stdout
+
+
+# -- faults ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"secret": "another"}, "does not accept the secret key (SignatureDoesNotMatch)"),
+        ({"key": "nobody"}, "does not know the access key (InvalidAccessKeyId)"),
+        ({"key": f"{KEY}-reader"}, "does not allow it (AccessDenied)"),
+        ({"store": "s3://no-such-bucket/x"}, "there is no bucket 'no-such-bucket'"),
+    ],
+)
+def test_a_store_that_refuses_is_named_with_the_reason_and_the_import_goes_on_later(
+    place: Place, small_source: Path, given: dict[str, str], says: str
+) -> None:
+    with pytest.raises(StorageError) as error:
+        import_to(place.app("one", **given), small_source)
+    text = str(error.value)
+    assert says in text
+    assert SECRET not in text
+    assert "The same command again goes on where it stopped." in text
+    one, other = place.app("one"), place.app("other")
+    with pytest.raises(CorpusMissingError):
+        other.library.open("small")
+    assert import_to(one, small_source) == 40
+    assert found(other) == found(one)
+
+
+def test_a_bucket_that_is_gone_leaves_what_is_here_searchable(
+    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    before = found(one)
+    for app in (one, other):
+        monkeypatch.setattr(mirror_of(app).store, "_bucket", "gone-bucket")
+    assert found(one) == before
+    assert [c.documents for c in other.library.corpora()] == [40]
+    with pytest.raises(StorageError, match="there is no bucket 'gone-bucket'"):
+        other.library.open("small")
+    with pytest.raises(StorageError, match="there is no bucket 'gone-bucket'"):
+        import_to(one, more)
+    for app in (one, other):
+        monkeypatch.setattr(mirror_of(app).store, "_bucket", BUCKET)
+    assert len(other.library.open("small")) == 40
+    assert import_to(one, more) == 41
+    assert len(other.library.open("small")) == 41
+
+
+@pytest.mark.parametrize("seconds", [0.03, 0.3])
+def test_a_slow_store_costs_time_where_something_is_new_and_none_otherwise(
+    place: Place, proxy: Proxy, small_source: Path, seconds: float
+) -> None:
+    proxy.delay = seconds
+    one, other = place.app("one", proxy.endpoint), place.app("other", proxy.endpoint)
+    import_to(one, small_source)
+    sent = proxy.requests
+    started = time.monotonic()
+    assert len(other.library.open("small")) == 40
+    cold, asked = time.monotonic() - started, proxy.requests - sent
+    assert asked < 40
+    assert cold < 3 + 8 * seconds
+    sent = proxy.requests
+    assert found(other) == found(one)
+    assert other.library.corpora()[0].documents == 40
+    assert proxy.requests == sent, "what is here is asked for nowhere"
+
+
+def test_a_store_that_fails_now_and_then_loses_nothing(
+    place: Place, proxy: Proxy, small_source: Path, more: Path
+) -> None:
+    kinds = itertools.cycle(["lost", "500", "cut", "reset", "503"])
+    proxy.trouble = lambda _method, _path, number: next(kinds) if number % 3 == 1 else ""
+    one, other = place.app("one", proxy.endpoint), place.app("other", proxy.endpoint)
+    assert import_to(one, small_source) == 40
+    assert found(other) == found(one)
+    assert import_to(other, more) == 41
+    assert found(one) == found(other)
+
+
+def test_a_store_that_takes_no_more_writes_keeps_what_it_has(
+    place: Place, proxy: Proxy, small_source: Path, more: Path
+) -> None:
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    import_to(one, small_source)
+    before = found(other)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="does not allow it"):
+        import_to(one, more)
+    assert found(other) == before
+    assert one.ledger.corpus("small") == other.ledger.corpus("small")
+    proxy.trouble = lambda *_: ""
+    assert import_to(one, more) == 41
+    assert len(other.library.open("small")) == 41
+
+
+def test_an_object_that_is_damaged_or_lost_is_named_and_nothing_half_is_opened(
+    place: Place, small_source: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    key = next(key for key in place.keys if "/data/" in key)
+    store = mirror_of(one).store
+    content = store.get(key)
+    store.put(key, content[:-1] + b"?")
+    with pytest.raises(StorageError, match="is not what was written"):
+        other.library.open("small")
+    store.remove([key])
+    with pytest.raises(MissingObjectError, match="lacks an object"):
+        other.library.open("small")
+    store.put(key, content)
+    assert found(other) == found(one)
+
+
+def test_a_corpus_of_a_newer_version_is_refused_and_stays(place: Place, small_source: Path) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    store = mirror_of(one).store
+    (key,) = (key for key in place.keys if "/generations/" in key)
+    store.put(key, json.dumps({**json.loads(store.get(key)), "format": 2}).encode())
+    with pytest.raises(StorageError, match=r"written by a newer SeedLens.*Upgrade"):
+        other.library.open("small")
+    assert not other.home.corpus("small").exists()
+    with pytest.raises(StorageError, match="written by a newer SeedLens"):
+        import_to(other, small_source)
+    assert len(one.library.open("small")) == 40
+
+
+def test_a_list_that_leads_out_of_the_corpus_is_refused(place: Place, small_source: Path) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    store = mirror_of(one).store
+    (key,) = (key for key in place.keys if "/generations/" in key)
+    fields = json.loads(store.get(key))
+    fields["files"][0]["path"] = "../../ledger.duckdb"
+    store.put(key, json.dumps(fields).encode())
+    with pytest.raises(StorageError, match="leads out of the corpus"):
+        other.library.open("small")
+
+
+_PUBLISH = """
+from engine.config import Settings
+from engine.corpora.sharing import home_of, writing
+from storage.ledger import Ledger
+settings = Settings()
+home = home_of(settings)
+ledger = Ledger(home.ledger, url=settings.ledger_url.get_secret_value())
+with writing(home, ledger, "small", "", ""):
+    print("begun", flush=True)
+"""
+
+
+@pytest.mark.parametrize("at", ["tables", "generations"])
+def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
+    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path, at: str
+) -> None:
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    import_to(one, small_source)
+    before = found(other)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError):
+        import_to(one, more)
+    row = one.ledger.corpus("small")
+    reached = threading.Event()
+
+    def hang(method: str, path: str, _number: int) -> str:
+        if method in ("PUT", "POST") and f"/{at}" in path:
+            reached.set()
+            time.sleep(5)
+        return ""
+
+    proxy.trouble = hang
+    settings = {"HOME": tmp_path / "one", "LEDGER_URL": place.ledger, "STORE": place.store}
+    environment = {f"SEEDLENS_{name}": str(value) for name, value in settings.items()}
+    place.environment(proxy.endpoint)
+    with subprocess.Popen(
+        [sys.executable, "-c", _PUBLISH], cwd=ROOT, env={**os.environ, **environment}
+    ) as process:
+        assert reached.wait(60)
+        process.kill()
+    proxy.trouble = lambda *_: ""
+    assert one.ledger.corpus("small") == row
+    assert found(other) == found(place.app("third")) == before
+    # Another server writes on; then the first one does, over what the killed one left in its home.
+    assert import_to(other, another(tmp_path, "later")) == 41
+    assert sorted(one.library.open("small").doc_ids) == sorted(other.library.open("small").doc_ids)
+    assert import_to(one, more) == 42
+    assert {"more", "later"} <= set(other.library.open("small").doc_ids)
+    assert found(other) == found(one)
+
+
+def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
+    place: Place, small_source: Path, more: Path, tmp_path: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    later = another(tmp_path, "later")
+    with pytest.raises(StorageError, match="written by another program meanwhile"):
+        _written_over(one, lambda: import_to(other, later), more)
+    ids = set(other.library.open("small").doc_ids)
+    assert "later" in ids
+    assert "more" not in ids
+    assert set(one.library.open("small").doc_ids) == ids
+    assert import_to(one, more) == 42
+    assert len(other.library.open("small")) == 42
+
+
+def _written_over(explorer: Explorer, others: Callable[[], object], source: Path) -> None:
+    """Import with a lock that another machine does not know of."""
+    name = explorer.home.corpus_lock("small")
+    locks = explorer.ledger.locks
+
+    def publish(*given: Any) -> Any:
+        others()
+        return published(*given)
+
+    mirror = mirror_of(explorer)
+    published = mirror.publish
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mirror, "publish", publish)
+        patch.setattr(type(locks), "alone", lambda *_, **__: locks.held(("test", name.name)))
+        patch.setattr(type(locks), "held", _unheld)
+        import_to(explorer, source)
+
+
+def _unheld(*_: object, **__: object) -> Any:
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corpus(
+    place: Place, small_source: Path, tmp_path: Path
+) -> None:
+    apps = [place.app("one"), place.app("other")]
+    import_to(apps[0], small_source)
+    end = time.monotonic() + 6
+    odd: list[BaseException] = []
+    searches = [0, 0]
+
+    def repeat(work: Callable[[], object]) -> None:
+        while time.monotonic() < end:
+            try:
+                work()
+            except (UnknownNameError, StorageError) as e:
+                print(time.monotonic() - end, repr(e)[:150])
+            except BaseException as error:
+                odd.append(error)
+                return
+
+    def search(at: int) -> None:
+        assert len(found(apps[at])) == 10
+        searches[at] += 1
+
+    def delete(app: Explorer) -> None:
+        app.library.delete("small")
+        time.sleep(0.2)
+        app.library.restore("small")
+        time.sleep(0.3)
+
+    work: Sequence[Callable[[], object]] = [
+        lambda: search(0),
+        lambda: search(1),
+        lambda: delete(apps[0]),
+        lambda: delete(apps[1]),
+        lambda: import_to(apps[1], another(tmp_path, f"new{time.monotonic_ns()}")),
+    ]
+    threads = [threading.Thread(target=repeat, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert odd == []
+    assert min(searches) > 3
+    for app in apps:
+        if app.library.deleted():
+            app.library.restore("small")
+    ids = [sorted(app.library.open("small").doc_ids) for app in apps]
+    assert ids[0] == ids[1]
+    assert len(ids[0]) >= 40
+    assert found(apps[0]) == found(apps[1]) == found(place.app("third"))
+
+
+# -- deleting -------------------------------------------------------------------------------------
+
+
+def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
+    place: Place, small_source: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    selected = one.select("small", [SEED])
+    import_to(one, more)
+    kept = set(place.keys)
+    one.library.empty_trash()
+    assert set(place.keys) == kept, "all of it is young"
+    monkeypatch.setattr(mirrors, "STAYS", timedelta(seconds=-10))
+    one.library.empty_trash()
+    assert len([key for key in place.keys if "/generations/" in key]) == 1
+    assert len(place.keys) < len(kept)
+    assert other.facets("small", [selected]).documents == 1
+    assert found(other) == found(one)
+    one.library.delete("small")
+    monkeypatch.undo()
+    place.environment()
+    one.library.empty_trash()
+    assert other.library.deleted() == ["small"]
+    monkeypatch.setattr(mirrors, "STAYS", timedelta(seconds=-10))
+    other.library.empty_trash()
+    assert place.keys == []
+    assert other.library.deleted() == []
+    with pytest.raises(SeedLensError):
+        one.library.restore("small")
+
+
+def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
+    place: Place, small_source: Path, more: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    with pytest.raises(BadInputError):
+        _half_done(one)
+    assert other.scenarios.status("small").weight == 0.5
+    wait_until(lambda: import_to(other, more) == 41, what="the lock")
+
+
+def _half_done(explorer: Explorer) -> None:
+    with writing(explorer.home, explorer.ledger, "small", "", "", documents=False):
+        (explorer.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
+        raise BadInputError("something else", "")
