@@ -130,10 +130,10 @@ def choose_backend(
     """PyTorch; for bulk work on encoders OpenVINO where it is installed.
 
     OpenVINO encodes half as many documents again per second, after 2 s of conversion; with
-    ``int8``, for models that it was measured for, a third more. ``large`` models (decoders) go
-    to the GPU where there is one: the CPU takes seconds for each document.
+    ``int8``, for models that it was measured for, a third more. Bulk work goes to the GPU where
+    there is one, and so do ``large`` models (decoders): the CPU takes seconds for each document.
     """
-    if large and torch.cuda.is_available():
+    if (large or bulk) and torch.cuda.is_available():
         return TorchBackend(model, device="cuda")
     if bulk and not large and importlib.util.find_spec("openvino") is not None:
         return OpenVinoBackend(model, int8=int8)
