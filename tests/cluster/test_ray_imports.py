@@ -37,9 +37,9 @@ WORDS = ("bees", "mites", "winter", "colony", "brood", "bridge", "weld", "steel"
 def cluster() -> Iterator[SmallCluster]:
     if why := ray_cluster.missing():
         pytest.skip(why)
-    import ray
-
     with ray_cluster.running() as started:
+        import ray  # it reads the environment now
+
         # One session for all: its workers load what they need once.
         ray.init(started.address, log_to_driver=False, logging_level="ERROR")
         yield started
