@@ -105,8 +105,8 @@ class Work:
 
     number: int
     piece: Piece
-    new: tuple[int, ...]
-    changed: tuple[int, ...]
+    new: list[int]
+    changed: list[int]
     digest: bytes
 
 
@@ -135,12 +135,15 @@ class Written:
     """What a worker made of a piece.
 
     Attributes:
+        added, updated: documents that were new, and that were changed.
         first: id of its first new document; "" where none is new.
         fragments: of the new ones, see :meth:`storage.vectors.StoredTable.append`.
         changed: rows that take the place of stored ones.
     """
 
     number: int
+    added: int
+    updated: int
     first: str
     fragments: tuple[str, ...]
     changed: tuple[pa.RecordBatch, ...]
@@ -189,6 +192,8 @@ def index_piece(work: Work, reader: RowReader, target: Target) -> Written:
 
     return Written(
         number=work.number,
+        added=len(work.new),
+        updated=len(work.changed),
         first=documents[work.new[0]].doc_id if work.new else "",
         fragments=tuple(one for batch in rows(work.new) for one in table.write_fragments(batch)),
         changed=tuple(rows(work.changed)),
@@ -309,11 +314,8 @@ class DistributedRun:
             ClusterError: see :class:`Workers`; what is committed stays.
             StorageError: rows could not be committed.
         """
-        stored = Stored(self.table)
-        checked = self.checked.checked
-        ends = np.cumsum([one.documents for one in checked], dtype=np.int64)
-        compared = [stored.compared(one) for one in checked]
-        works = [at for at, (new, changed) in enumerate(compared) if new or changed]
+        stored, stopped = Stored(self.table), False
+        ends = np.cumsum([one.documents for one in self.checked.checked], dtype=np.int64)
         target = Target(
             self.table.path,
             self.table.made,
@@ -323,26 +325,26 @@ class DistributedRun:
             self.bulk,
             self.shard_documents,
         )
+
+        def is_to_stop() -> bool:
+            nonlocal stopped
+            stopped = stopped or self.cancelled()
+            return stopped
+
         group: list[Written] = []
         committed = time.monotonic()
-        done = read = added = updated = 0
+        read = added = updated = 0
         for written in self.checked.workers.map(
-            index_piece,
-            self._works(compared),
-            self.checked.reader,
-            target,
-            cancelled=self.cancelled,
+            index_piece, self._works(stored), self.checked.reader, target, cancelled=is_to_stop
         ):
             group.append(written)
             if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
                 self._commit(group)
                 group, committed = [], time.monotonic()
-            new, changed = compared[written.number]
-            added, updated = added + len(new), updated + len(changed)
-            read, done = int(ends[written.number]), done + 1
+            added, updated = added + written.added, updated + written.updated
+            read = int(ends[written.number])
             self._tell("indexing", read, added + updated)
         self._commit(group)
-        stopped = done < len(works)
         if not stopped:
             read = self.checked.documents
             self._tell("finishing", read, added + updated)
@@ -358,14 +360,14 @@ class DistributedRun:
             cancelled=stopped,
         )
 
-    def _works(self, compared: Sequence[tuple[list[int], list[int]]]) -> Iterator[Work]:
+    def _works(self, stored: Stored) -> Iterator[Work]:
         both = zip_longest(self.checked.checked, self.checked.pieces())
         for number, (checked, piece) in enumerate(both):
             if checked is None or piece is None:
                 raise _changed(self.checked.source.name)
-            new, changed = compared[number]
+            new, changed = stored.compared(checked)
             if new or changed:
-                yield Work(number, piece, tuple(new), tuple(changed), _digest(checked.contents))
+                yield Work(number, piece, new, changed, _digest(checked.contents))
 
     def _commit(self, group: Sequence[Written]) -> None:
         """Store what workers made of some pieces; new rows in one commit."""

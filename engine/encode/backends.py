@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import threading
 from typing import Any, Protocol
@@ -89,7 +90,9 @@ class OpenVinoBackend:
             Hidden().eval(), example_input={"input_ids": example, "attention_mask": example}
         )
         precision = "bf16" if native_bfloat16() else "f32"
-        settings = {"INFERENCE_PRECISION_HINT": precision}
+        settings: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": precision}
+        if torch.get_num_threads() < (os.cpu_count() or 1):  # as whoever loads it said
+            settings["INFERENCE_NUM_THREADS"] = torch.get_num_threads()
         if int8:
             _narrow(converted)
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = str(GROUP)

@@ -116,7 +116,7 @@ class Workers:
         finally:
             with suppress(RayError, OSError, RuntimeError):  # the cluster may be gone
                 for one in ahead:
-                    ray.cancel(one, force=True)
+                    ray.cancel(one)
 
 
 def _work(work: Callable[..., Result], piece: Any, *shared: Any) -> tuple[Any, Any]:
@@ -146,6 +146,7 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
         raise BadInputError(
             f"'{address}' is no address of a Ray cluster.", "Write local, or ray://HOST:10001."
         )
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what matters comes as an error
     if address == LOCAL:
         os.environ.update(_OURS)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

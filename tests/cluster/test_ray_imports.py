@@ -17,13 +17,15 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.errors import BadInputError, ClusterError, CorpusBusyError, StorageError
+from engine.errors import BadInputError, CorpusBusyError, StorageError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.repairs import Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests import ray_cluster
+from tests.cli.command_line import run_process
+from tests.cli.refusals import assert_refusal
 from tests.ray_cluster import SmallCluster, kill_worker
 from tests.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
@@ -299,22 +301,28 @@ def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_can
     assert (report.added + report.unchanged, ids(on_ray)) == (COUNT, EXPECTED)
 
 
-def test_what_is_no_address_or_answers_not_or_is_not_installed_is_said(
+def test_what_is_no_address_or_not_installed_is_said(
     home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(address: str, kind: type[Exception]) -> str:
-        with pytest.raises(kind) as said:
+    def refused(address: str) -> str:
+        with pytest.raises(BadInputError) as said:
             make_explorer(home, ray=address).library.import_documents(wanted(small_source, None))
         return str(said.value)
 
     for address in ("somewhere", "http://host:1", "ray://host", "ray://user:secret@host:1"):
-        assert "Write local, or ray://HOST:10001." in refused(address, BadInputError)
-    if not ray_cluster.missing():
-        assert "Ray failed" in refused("127.0.0.1:1", ClusterError)
+        assert "Write local, or ray://HOST:10001." in refused(address)
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name != "lance" and find(name))
-    assert "pip install 'seedlens[cluster]'" in refused("local", BadInputError)
+    assert "pip install 'seedlens[cluster]'" in refused("local")
     assert not home.joinpath("corpora", "c").exists()
+
+
+@pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
+def test_an_address_where_nobody_answers_is_an_error_of_one_line(
+    home: Path, small_source: Path
+) -> None:
+    run = run_process(home, "import", small_source, "--name", "c", "--on", "ray://127.0.0.1:1")
+    assert_refusal(run, ("Ray failed", "run the same command again"))
 
 
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
