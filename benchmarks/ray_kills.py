@@ -32,6 +32,8 @@ from tests.support import write_jsonl
 
 SHARD = 8
 SECONDS = 900
+BETWEEN = 4.0, 12.0
+"""Seconds from one kill to the next: a new worker takes some to load the model."""
 SYSTEMS = ("bm25", "dense", "aspect")
 
 
@@ -83,7 +85,7 @@ class Import:
                 break
             if kills and time.monotonic() > due and kills[0](self):
                 kills.pop(0)
-                due = time.monotonic() + self.chance.uniform(0.5, 3.0)
+                due = time.monotonic() + self.chance.uniform(*BETWEEN)
             time.sleep(0.05)
         assert self.process is not None
         assert self.process.wait(1) == 0, "the import did not end well"

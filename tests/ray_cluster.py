@@ -6,6 +6,7 @@ import importlib.util
 import os
 import secrets
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ QUIET = {
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # which listens on the loopback interface alone
-    "RAY_DEDUP_LOGS": "0",
+    # So long a client that is gone keeps its workers.
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "2",
     # How long a node may say nothing: a test need not wait for half a minute.
     "RAY_health_check_initial_delay_ms": "2000",
     "RAY_health_check_period_ms": "1000",
@@ -41,12 +43,15 @@ class SmallCluster:
 
     Attributes:
         address: for programs on this machine.
+        client_address: for programs anywhere.
     """
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        own = {"num_cpus": 0, "include_dashboard": False}
+        port = _free_port()
+        own = {"num_cpus": 0, "include_dashboard": False, "ray_client_server_port": port}
+        self.client_address = f"ray://127.0.0.1:{port}"
         self._cluster = Cluster(initialize_head=True, head_node_args=own)
         self.address: str = self._cluster.address
         self._nodes = [self._cluster.add_node(num_cpus=1) for _ in range(2)]
@@ -58,6 +63,12 @@ class SmallCluster:
 
     def stop(self) -> None:
         self._cluster.shutdown()
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import signal
+import socket
 import tempfile
 import threading
 import warnings
@@ -37,7 +38,7 @@ GPU_SHARE = 0.25
 """Of a GPU, for each worker: while one reads documents, others encode theirs."""
 OBJECT_MEGABYTES = 512
 """Shared memory for pieces on the way to the workers of this machine, and for what comes back."""
-_POLL_SECONDS = 0.5
+_POLL_SECONDS, _ANSWER_SECONDS = 0.5, 5.0
 _INSTALL = "Run: pip install 'seedlens[cluster]'"
 _OURS = {
     "RAY_AUTH_MODE": "token",
@@ -157,6 +158,8 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
     if ray.is_initialized():  # by the program that we are a part of
         yield Workers(whole_gpu)
         return
+    if address != LOCAL:
+        _check_answers(address)
     short = "/tmp" if os.name == "posix" else None  # noqa: S108 - names of sockets have a limit
     with tempfile.TemporaryDirectory(
         prefix="seedlens-", dir=short, ignore_cleanup_errors=True
@@ -180,6 +183,18 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
             yield Workers(whole_gpu)
         finally:
             ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """Ray itself would try for half a minute, and say much meanwhile."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(
+            f"Nobody answers at {address}: {getattr(error, 'strerror', None) or error}.",
+            "Check that the cluster runs, and that the port is open to this machine.",
+        ) from error
 
 
 @contextmanager

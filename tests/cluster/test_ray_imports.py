@@ -146,7 +146,7 @@ def test_a_killed_import_is_gone_on_with_by_the_next(
     command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
     environment = {"SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)}
     with subprocess.Popen(
-        [sys.executable, "-m", "engine.cli", *command, "--on", cluster.address],
+        [sys.executable, "-m", "engine.cli", *command, "--on", cluster.client_address],
         env={**os.environ, **environment},
         cwd=ROOT,
         stderr=subprocess.PIPE,
@@ -322,9 +322,10 @@ def test_an_address_where_nobody_answers_is_an_error_of_one_line(
     home: Path, small_source: Path
 ) -> None:
     run = run_process(home, "import", small_source, "--name", "c", "--on", "ray://127.0.0.1:1")
-    assert_refusal(run, ("Ray failed", "run the same command again"))
+    assert_refusal(run, ("Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs"))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
 def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_them(
     home: Path, small_source: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
