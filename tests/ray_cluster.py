@@ -61,6 +61,15 @@ class SmallCluster:
         self._cluster.remove_node(self._nodes.pop(0), allow_graceful=False)
         self._nodes.append(self._cluster.add_node(num_cpus=1))
 
+    @contextmanager
+    def with_gpu(self) -> Iterator[None]:
+        """A third node, which says that it has a GPU."""
+        node = self._cluster.add_node(num_cpus=4, num_gpus=1)
+        try:
+            yield
+        finally:
+            self._cluster.remove_node(node)
+
     def stop(self) -> None:
         self._cluster.shutdown()
 
