@@ -1,8 +1,9 @@
 """All of a small cluster on this machine, to look at: ``make cluster-demo``.
 
-PostgreSQL holds the ledger, two app servers stand behind a proxy, and a collection is imported with
-the settings that they have. The address is printed; Ctrl-C ends everything, and what it was kept in
-is deleted unless ``--home`` names a folder.
+PostgreSQL holds the ledger and SeaweedFS the corpora, a collection is imported by the workers of a
+Ray cluster of two nodes, and two app servers, each with a home of its own, stand behind a proxy.
+The address is printed; Ctrl-C ends everything and deletes what it was kept in. A part that this
+machine lacks is left out, and that is said; only PostgreSQL has to be there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.serving import app, free_port, proxy
 from engine.config import DEMO, DEMO_CORPUS, ROOT
-from tests import postgres_server
+from tests import postgres_server, ray_cluster, s3_server
 
 CSFCUBE = ROOT.parent / "shared" / "data" / "csfcube-open"
 PORT = 8501
@@ -33,22 +34,24 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=PORT, help="of the proxy; 0 for a free one")
     parser.add_argument("--servers", type=int, default=SERVERS)
     parser.add_argument("--source", type=Path, help="a file or collection to import")
-    parser.add_argument("--home", type=Path, help="a folder to keep; it may hold one of before")
     options = parser.parse_args()
     if why := postgres_server.missing():
         sys.exit(f"There can be no ledger on a server here: {why}.")
     over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
     with ExitStack() as stack:
-        home = options.home or Path(stack.enter_context(_folder()))
-        # What each program of the cluster is told; the parts below add to it.
-        settings = {"SEEDLENS_HOME": str(home)}
-        settings |= stack.enter_context(_ledger())
-        _import(options.source, settings)
-        apps = [stack.enter_context(app(home, **settings)) for _ in range(options.servers)]
-        for number, server in enumerate(apps, start=1):
-            _say(f"App server {number}: {server.url} (process {server.pid})")
+        homes = Path(stack.enter_context(_folder()))
+        shared = stack.enter_context(_ledger()) | stack.enter_context(_store())
+        # Without a store, the servers share a home.
+        own = [str(number) for number in range(options.servers)]
+        if "SEEDLENS_STORE" not in shared:
+            own = [own[0]] * options.servers
+        with _workers() as ray:
+            _import(options.source, {"SEEDLENS_HOME": str(homes / own[0]), **shared, **ray})
+        for number in (signal.SIGINT, signal.SIGTERM):  # Ray has handlers of its own
+            signal.signal(number, lambda *_: over.set())
+        apps = [stack.enter_context(app(homes / name, **shared)) for name in own]
+        for server, name in zip(apps, own, strict=True):
+            _say(f"App server: {server.url} (process {server.pid}, home {homes / name})")
         front = stack.enter_context(proxy(apps, options.port or free_port()))
         _say(f"Open {front.url} (Ctrl-C ends all)")
         over.wait()
@@ -57,9 +60,8 @@ def main() -> None:
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    with tempfile.TemporaryDirectory(
-        prefix="seedlens-cluster-", ignore_cleanup_errors=True
-    ) as path:
+    prefix = "seedlens-cluster-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
         yield path
 
 
@@ -69,6 +71,34 @@ def _ledger() -> Iterator[dict[str, str]]:
     with postgres_server.running(postgres_server.LASTING) as server:
         _say(f"Ledger: PostgreSQL on port {server.port}")
         yield {"SEEDLENS_LEDGER_URL": server.database()}
+
+
+@contextmanager
+def _store() -> Iterator[dict[str, str]]:
+    if why := s3_server.missing():
+        _say(f"No store, the servers share a home: {why}")
+        yield {}
+        return
+    with s3_server.running() as server:
+        _say(f"Store: SeaweedFS at {server.endpoint}")
+        yield {
+            "SEEDLENS_STORE": server.store(),
+            "AWS_ENDPOINT_URL": server.endpoint,
+            "AWS_ACCESS_KEY_ID": s3_server.KEY,
+            "AWS_SECRET_ACCESS_KEY": s3_server.SECRET,
+            "AWS_REGION": "us-east-1",
+        }
+
+
+@contextmanager
+def _workers() -> Iterator[dict[str, str]]:
+    if why := ray_cluster.missing():
+        _say(f"No workers, the import encodes by itself: {why}")
+        yield {}
+        return
+    with ray_cluster.running() as cluster:
+        _say(f"Workers: Ray at {cluster.address}")
+        yield {"SEEDLENS_RAY": cluster.address}
 
 
 def _import(source: Path | None, settings: dict[str, str]) -> None:
