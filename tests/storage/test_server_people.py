@@ -97,3 +97,13 @@ def test_a_ledger_of_the_version_before_gets_what_it_lacks(
     assert ledger.corpora() == []
     ledger.spending.add("ada", 1, 2, 3)
     assert ledger.spending.of("ada") == Spent(1, 2, 3)
+
+
+def test_a_ledger_is_copied_without_what_is_of_its_server(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    server = Ledger(tmp_path / "ledger.duckdb", url=postgres.database())
+    server.ended_logins.add([ONE])
+    server.spending.add("ada", 1, 2, 3)
+    rows = server.copy_to(Ledger(tmp_path / "ledger.duckdb"))
+    assert not {"ended_logins", "spent"} & rows.keys()
