@@ -48,7 +48,7 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
 
-# A ledger on PostgreSQL and two app servers behind a proxy, on this machine, until Ctrl-C.
+# PostgreSQL, object storage, Ray and two app servers behind a proxy, on this machine, until Ctrl-C.
 cluster-demo: $(STAMP)
 	$(BIN)/python -m benchmarks.cluster_demo
 
