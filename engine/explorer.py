@@ -169,8 +169,7 @@ class Explorer(ForPerson):
     @operator_only
     def tidy(self) -> None:
         """What the app does once a day: copy the ledger, and forget what was deleted long ago."""
-        library = self.library
-        for step in (self._ledger.keep_copy, library.note_corpora, library.empty_trash):
+        for step in (self._ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
             try:
                 step()
             except (StorageError, OSError) as error:  # people can search all the same

@@ -243,10 +243,11 @@ class Mirror:
         self.note(folder, copy)
         return copy
 
-    def forget(self, folder: Path) -> None:
+    def forget(self, name: str, folder: Path) -> None:
         """Delete a copy: it is of a corpus that is no more."""
-        if self.copy_in(folder) is not None:
-            delete(folder)
+        with self.lock(name):
+            if self.copy_in(folder) is not None:
+                delete(folder)
 
     def make_room(self, folder: Path) -> None:
         """Delete copies used longest ago where they take too much, but not this one."""
@@ -360,7 +361,7 @@ class Mirror:
         files = self._listed(folder, copy, contents)
         if base is not None and files == base.files:
             return base
-        id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+        id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
         given = base.source if base else self._source_files(source)
         new = Generation(name, id_, base.tables if base else _drawn(), files, given)
         try:

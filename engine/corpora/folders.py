@@ -116,7 +116,7 @@ class Trash:
         store, bin_ = store_of(self.home, row), self.home.trash / row.name
         if self.home.mirror is not None and row.generation:
             self.home.mirror.mark_deleted(row.name)
-            self.home.mirror.forget(store)  # the store has all of it
+            self.home.mirror.forget(row.name, store)  # the store has all of it
         elif store.exists():
             self._give_up(bin_)  # one of that name that was deleted before
             self.home.trash.mkdir(parents=True, exist_ok=True)

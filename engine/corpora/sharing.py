@@ -232,7 +232,7 @@ def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
             _check_own(home, row)
     elif row is None or not row.generation:
         # What lies under the name is of a corpus that was deleted, or of an import to go on with.
-        home.mirror.forget(home.corpus(name) if row is None else store_of(home, row))
+        home.mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
     else:
         with home.mirror.lock(name):
             home.mirror.refresh(name, store_of(home, row), row.generation, part, writing=True)
