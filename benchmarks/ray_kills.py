@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,6 +154,8 @@ def main() -> None:
     wanted = parser.parse_args()
     if why := ray_cluster.missing():
         sys.exit(why)
+    # Ray forks to start its programs; nothing of LanceDB's is used in between.
+    warnings.filterwarnings("ignore", "lancedb fork", RuntimeWarning)
     chance = random.Random(17)
     with tempfile.TemporaryDirectory() as folder, ray_cluster.running() as cluster:
         root = Path(folder)

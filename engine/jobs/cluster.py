@@ -147,7 +147,6 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
         raise BadInputError(
             f"'{address}' is no address of a Ray cluster.", "Write local, or ray://HOST:10001."
         )
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what matters comes as an error
     if address == LOCAL:
         os.environ.update(_OURS)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
