@@ -37,6 +37,15 @@ def main() -> None:
     options = parser.parse_args()
     if why := postgres_server.missing():
         sys.exit(f"There can be no ledger on a server here: {why}.")
+    try:
+        _run(options)
+    except KeyboardInterrupt:
+        _say("Ended before all was there.")
+    except subprocess.CalledProcessError as error:  # which has said why
+        sys.exit(error.returncode)
+
+
+def _run(options: argparse.Namespace) -> None:
     over = threading.Event()
     with ExitStack() as stack:
         homes = Path(stack.enter_context(_folder()))
