@@ -37,15 +37,24 @@ def main() -> None:
     options = parser.parse_args()
     if why := postgres_server.missing():
         sys.exit(f"There can be no ledger on a server here: {why}.")
+    try:
+        _run(options)
+    except KeyboardInterrupt:
+        _say("Ended before all was there.")
+    except subprocess.CalledProcessError as error:  # which has said why
+        sys.exit(error.returncode)
+
+
+def _run(options: argparse.Namespace) -> None:
     over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
     with ExitStack() as stack:
         home = options.home or Path(stack.enter_context(_folder()))
         # What each program of the cluster is told; the parts below add to it.
         settings = {"SEEDLENS_HOME": str(home)}
         settings |= stack.enter_context(_ledger())
         _import(options.source, settings)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: over.set())
         apps = [stack.enter_context(app(home, **settings)) for _ in range(options.servers)]
         for number, server in enumerate(apps, start=1):
             _say(f"App server {number}: {server.url} (process {server.pid})")
