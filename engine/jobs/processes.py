@@ -264,7 +264,8 @@ class ImportJobs(ForPerson):
         """Among all who could start an import now."""
         locked = alone if self._shared is None else self._shared.alone
         busy = "Another import is just being started."
-        return locked(self._home.jobs / "start.lock", busy, "Try again.", WAIT_SECONDS)
+        file = self._home.root / "locks" / "start-import.lock"
+        return locked(file, busy, "Try again.", WAIT_SECONDS)
 
     def _of_others(self) -> Iterator[ImportJob]:
         """Jobs of other homes that share the ledger, as they are now."""
