@@ -1,8 +1,8 @@
 """All of a small cluster on this machine, to look at: ``make cluster-demo``.
 
 PostgreSQL holds the ledger, two app servers stand behind a proxy, and a collection is imported with
-the settings that they have. The address is printed; Ctrl-C ends everything, and what it was kept in
-is deleted unless ``--home`` names a folder.
+the settings that they have. The address is printed; Ctrl-C ends everything and deletes what it was
+kept in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=PORT, help="of the proxy; 0 for a free one")
     parser.add_argument("--servers", type=int, default=SERVERS)
     parser.add_argument("--source", type=Path, help="a file or collection to import")
-    parser.add_argument("--home", type=Path, help="a folder to keep; it may hold one of before")
     options = parser.parse_args()
     if why := postgres_server.missing():
         sys.exit(f"There can be no ledger on a server here: {why}.")
@@ -48,7 +47,7 @@ def main() -> None:
 def _run(options: argparse.Namespace) -> None:
     over = threading.Event()
     with ExitStack() as stack:
-        home = options.home or Path(stack.enter_context(_folder()))
+        home = Path(stack.enter_context(_folder()))
         # What each program of the cluster is told; the parts below add to it.
         settings = {"SEEDLENS_HOME": str(home)}
         settings |= stack.enter_context(_ledger())
