@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,8 +81,8 @@ class Note:
 
     def write(self) -> None:
         """Put the job into its file; a disk that is full is the import's to report, not ours."""
+        self.job = replace(self.job, updated_at=shared_time(self.shared).isoformat())
         try:
-            self.job = replace(self.job, updated_at=shared_time(self.shared).isoformat())
             write_job(self.file, self.job, self.shared)
         except (OSError, StorageError) as error:
             log.warning("The progress could not be noted: %s", error)
@@ -189,8 +189,11 @@ def is_to_stop(flag: Path, shared: SharedJobs | None) -> bool:
 
 
 def shared_time(shared: SharedJobs | None) -> datetime:
-    """The time that all who share the jobs go by."""
-    return datetime.now(UTC) if shared is None else shared.now()
+    """The time that all who share the jobs go by; this machine's while nobody can be asked."""
+    if shared is not None:
+        with suppress(StorageError):
+            return shared.now()
+    return datetime.now(UTC)
 
 
 def running(shared: SharedJobs | None, id_: str) -> AbstractContextManager[None]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,22 @@ def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed
     assert [figure.value for figure in wrong] == [0, 0, 0]
     killed = next(f for f in figures if "killed" in f.what and f.note)
     assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
+
+
+def test_an_import_notes_its_end_in_the_home_while_the_ledgers_server_is_away(
+    own_postgres: PostgresServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = own_postgres.database()
+    jobs = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs
+    monkeypatch.setattr(jobs, "_spawn", lambda _: None)
+    job = jobs.start(ImportRequest(many(tmp_path), "many"))
+    new = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs._shared
+    own_postgres.stop("fast")
+    file = home / "jobs" / f"{job.id}.json"
+    job_files.Note(file, replace(job, state="done"), new).write()
+    assert job_files.read_job(file).state == "done"
+    own_postgres.start()
+    assert jobs.job(job.id).state == "done"
 
 
 def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(
