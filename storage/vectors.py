@@ -42,7 +42,7 @@ PARTITION = 4096
 """Rows of one partition of a vector index."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
-GONE_WORDS = ("not found", f"os error {errno.ENOENT})")
+GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
 ROW_ID = "_rowid"
 """LanceDB's name for where a row lies."""
