@@ -42,7 +42,7 @@ PARTITION = 4096
 """Rows of one partition of a vector index."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
-GONE_WORDS = ("not found", f"os error {errno.ENOENT})")
+GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
 ROW_ID = "_rowid"
 """LanceDB's name for where a row lies."""
@@ -126,7 +126,6 @@ class StoredTable:
     def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
         self.path, self.remote = path, remote
         self._table = table
-        self._watch: LanceTable | None = None
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
         self._kinds: dict[str, str] | None = None
@@ -233,23 +232,13 @@ class StoredTable:
         stamp = self.stamp(self.path)
         if stamp is not None and stamp == self._newest:
             return True
-        newest = self.newest_version() == self.version
-        if newest and self._watch is not None and _made(self._watch) != self.made:
-            newest = False
+        with _wrapped("looking for changes", self.path):
+            # Opened anew: a table that is open goes to no version below its own, which is where
+            # another in its place may be. This one stays as what was read of it.
+            found = lancedb.connect(str(self.path)).open_table(self.name)
+            newest = (int(found.version), _made(found)) == (self.version, self.made)
         self._newest = stamp if newest else None
         return newest
-
-    def newest_version(self) -> int:
-        """The version now on disk, others' writes included.
-
-        This table itself stays at its own: what was read of it before must go on fitting
-        what is read of it later.
-        """
-        with _wrapped("looking for changes", self.path):
-            if self._watch is None:
-                self._watch = lancedb.connect(str(self.path)).open_table(self.name)
-            self._watch.checkout_latest()
-            return int(self._watch.version)
 
     def count(self) -> int:
         with _wrapped("counting", self.path):

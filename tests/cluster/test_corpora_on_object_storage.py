@@ -528,7 +528,6 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
     assert odd == []
     known = (
         "There is no ",
-        "There is no deleted",
         "is being indexed by another",
         "was deleted",
         "has no documents",
