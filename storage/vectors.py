@@ -87,9 +87,17 @@ def _expression(conditions: Sequence[Condition]) -> Expr | None:
             "<=": column.lte,
             "contains": column.contains,
         }[condition.op]
-        return reduce(or_, (test(lit(value)) for value in condition.values))
+        return _joined(or_, [test(lit(value)) for value in condition.values])
 
-    return reduce(and_, map(one, conditions)) if conditions else None
+    return _joined(and_, [*map(one, conditions)]) if conditions else None
+
+
+def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
+    """All parts, joined in pairs, and these in pairs again: of a thousand that lie one in the next
+    LanceDB overflows its stack, which ends the process."""
+    while len(parts) > 1:
+        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:
