@@ -14,7 +14,8 @@ ROWS_AT_ONCE = 2000
 _COLUMNS = """
     SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
     WHERE table_catalog = current_database() AND table_schema = current_schema()
-        AND table_name NOT IN ('schema_version', 'leases', 'import_jobs')
+        AND table_name NOT IN (
+            'schema_version', 'leases', 'import_jobs', 'ended_logins', 'spent')
         AND column_name <> 'rowid'
     ORDER BY table_name, ordinal_position"""
 _ORDERED_BY = {"answers": "rowid"}

@@ -253,6 +253,33 @@ class StoredTable:
             else:
                 self._table.add(table)
 
+    def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
+        """Write rows that the table has once :meth:`append` is told of them.
+
+        Any process that sees the table's folder may do so, at any time.
+        """
+        from storage import fragments  # late: it comes with the extra "cluster"
+
+        with _wrapped(f"writing {self.name}", self.path):
+            return fragments.write(self._dataset, batch)
+
+    def append(self, written: Sequence[str]) -> None:
+        """Add rows that were written before, all of them in one commit.
+
+        After an error they may be there all the same: look before it is done again.
+        """
+        from storage import fragments
+
+        with self._writing(f"writing {self.name}"):
+            try:
+                fragments.commit(self._dataset, written)
+            finally:
+                self._table.checkout_latest()
+
+    @property
+    def _dataset(self) -> Path:
+        return self.path / f"{self.name}.lance"
+
     def update(self, rows: pa.Table) -> None:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
         fields = [self.schema.field(name) for name in rows.schema.names]
