@@ -37,7 +37,8 @@ FEWEST = 20
 """Documents below which nothing can be said of chance, and every pair is shown."""
 Rarity = Callable[[str], float]
 """How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
-_WORD = re.compile(r"\w\w+")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w\w+")
+"""A number is one word: of 5,300, not 300 alone is marked."""
 _ADVERB = re.compile(
     r"(?!anomaly|apply|assembly|bully|butterfly|comply|family|homily|imply|italy|jelly|july"
     r"|monopoly|multiply|oligopoly|panoply|rally|reply|supply|tally)\w{3,}ly"
