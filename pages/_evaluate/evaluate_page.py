@@ -151,7 +151,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
         st.html(
-            f'<div class="sl-empty">{escape(names)} not ranked yet with these settings. '
+            f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. '
             "Press Run; it goes on when you leave the page, and its result stays.</div>"
         )
     return evaluation
