@@ -138,7 +138,7 @@ class UrlState:
                     raise ValueError(f"{one.metadata['name']} is missing")
         except ValueError as error:
             raise BadInputError(
-                f"This link cannot be read: {error}.", "The page is shown without its settings."
+                f"This link cannot be read: {error}.", "What it sets is left out."
             ) from error
         return cls(**values)
 
