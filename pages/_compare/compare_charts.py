@@ -45,9 +45,9 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
     """The documents in anybody's top ``depth``, for the rank flow.
 
     Returns:
-        ``columns``, ``depth`` (of the longest ranking, if that is less) and ``lines``, the latter
-        in the order of the first ranking that shows them; ``moved`` is 0 (same rank throughout) to 1 (in and out of the top), ``grade``
-        None where nobody judged the document.
+        ``columns``, ``depth`` (at most that of the longest ranking) and ``lines``, the latter in
+        the order of the first ranking that shows them; ``moved`` is 0 (same rank throughout) to
+        1 (in and out of the top), ``grade`` None where nobody judged the document.
     """
     rankings = comparison.variants
     depth = max(1, min(depth, max((len(r.ranking.doc_ids) for r in rankings), default=depth)))
