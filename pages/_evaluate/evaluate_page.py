@@ -95,7 +95,8 @@ def about(info: CollectionInfo) -> None:
     parts = [
         f"{counted(info.queries, 'query', 'queries')} over {counted(info.seeds, 'seed')}",
         ", ".join(info.aspects) or "no aspects",
-        counted(info.judgments, "grade") + (", documents without one count as 0" if info.complete else ""),
+        counted(info.judgments, "grade")
+        + (", documents without one count as 0" if info.complete else ""),
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
