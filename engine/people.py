@@ -20,7 +20,7 @@ from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, Refu
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
 from storage.ended_logins import EndedLogins
-from storage.home import PRIVATE_UMASK, keep_files_private
+from storage.home import PRIVATE_UMASK, Home, keep_files_private
 
 __all__ = [
     "EndedLogins", "admit", "ended_logins", "exposed", "is_login_installed", "keep_files_private",
@@ -45,8 +45,12 @@ def exposed(files: Iterable[Path]) -> list[Path]:
 
 
 def ended_logins() -> EndedLogins:
-    """The logins that were ended, as the home keeps them."""
-    return EndedLogins(Settings().home / "ended-logins")
+    """The logins that were ended, as the home keeps them, or the ledger where it is on a server."""
+    from storage.ledger import Ledger  # takes long to load
+
+    settings = Settings()
+    url = settings.ledger_url.get_secret_value()
+    return Ledger(Home(settings.home).ledger, settings.ledger_wait_seconds, url).ended_logins
 
 
 @functools.cache

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 
 from storage.errors import StorageError
@@ -119,9 +118,3 @@ class Spending:
             for old in sorted(file for file in files if file.stem < day)[:-DAYS_KEPT]:
                 delete(old)
         return self._folder / f"{day}.jsonl"
-
-
-@lru_cache(maxsize=8)
-def spending_of(folder: Path) -> Spending:
-    """The one of this process for a folder."""
-    return Spending(folder)
