@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from engine.config import ROOT
+from tests.support import wait_until
 
 QUIET = {
     "RAY_AUTH_MODE": "token",
@@ -23,10 +24,10 @@ QUIET = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # which listens on the loopback interface alone
     # So long a client that is gone keeps its workers.
     "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "2",
-    # How long a node may say nothing: a test need not wait for half a minute.
-    "RAY_health_check_initial_delay_ms": "2000",
+    # A node that is gone is noticed after 10 s, not 15. Less, and one that is only slow counts as
+    # gone, and with it whoever is connected to it.
     "RAY_health_check_period_ms": "1000",
-    "RAY_health_check_failure_threshold": "3",
+    "RAY_health_check_failure_threshold": "10",
 }
 
 
@@ -60,6 +61,15 @@ class SmallCluster:
         """End all processes of a node at once; another one comes in its place."""
         self._cluster.remove_node(self._nodes.pop(0), allow_graceful=False)
         self._nodes.append(self._cluster.add_node(num_cpus=1))
+
+    def forget_lost(self) -> None:
+        """Wait until the cluster knows which nodes are gone: who connects might be sent there."""
+        import ray
+
+        def alive() -> int:
+            return sum(node["Alive"] for node in ray.nodes())
+
+        wait_until(lambda: alive() == 1 + len(self._nodes), what="the end of a node", seconds=60)
 
     @contextmanager
     def with_gpu(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -39,6 +39,8 @@ GPU_SHARE = 0.25
 OBJECT_MEGABYTES = 512
 """Shared memory for pieces on the way to the workers of this machine, and for what comes back."""
 _POLL_SECONDS, _ANSWER_SECONDS = 0.5, 5.0
+_SAID = 300
+"""Characters of what Ray says of an error."""
 _INSTALL = "Run: pip install 'seedlens[cluster]'"
 _OURS = {
     "RAY_AUTH_MODE": "token",
@@ -78,7 +80,9 @@ class Workers:
         """``work(piece, *shared)`` of every piece, in their order; ends early when cancelled.
 
         A piece of a worker that is gone is given to another. Pieces are drawn as workers need
-        them. What is still under way when nobody draws any more is stopped.
+        them. What is still under way when nobody draws any more ends with :func:`workers_at`, or
+        comes to its end: Ray 2.60 brings this process down where a task is cancelled in the
+        moment in which it is done.
 
         Args:
             work: a function of a module that workers can import.
@@ -89,7 +93,6 @@ class Workers:
             SeedLensError: of the first piece that raised one.
         """
         import ray
-        from ray.exceptions import RayError
 
         task = ray.remote(_work).options(
             num_cpus=1, num_gpus=self._gpu, max_retries=RETRIES, name=work.__name__
@@ -97,27 +100,21 @@ class Workers:
         same = [ray.put(value) for value in shared]
         drawn = iter(pieces)
         ahead: deque[Any] = deque()
-        try:
-            while True:
-                free = AHEAD * self.count - len(ahead)
-                ahead.extend(task.remote(work, piece, *same) for piece in islice(drawn, free))
-                if not ahead:
-                    return
-                while not ray.wait([ahead[0]], timeout=_POLL_SECONDS)[0]:
-                    if cancelled():
-                        return
+        while True:
+            free = AHEAD * self.count - len(ahead)
+            ahead.extend(task.remote(work, piece, *same) for piece in islice(drawn, free))
+            if not ahead:
+                return
+            while not ray.wait([ahead[0]], timeout=_POLL_SECONDS)[0]:
                 if cancelled():
                     return
-                with _explained():
-                    result, error = ray.get(ahead[0])
-                ahead.popleft()
-                if error is not None:
-                    raise error
-                yield result
-        finally:
-            with suppress(RayError, OSError, RuntimeError):  # the cluster may be gone
-                for one in ahead:
-                    ray.cancel(one)
+            if cancelled():
+                return
+            with _explained():
+                result, error = ray.get(ahead.popleft())
+            if error is not None:
+                raise error
+            yield result
 
 
 def _work(work: Callable[..., Result], piece: Any, *shared: Any) -> tuple[Any, Any]:
@@ -219,9 +216,9 @@ def _explained() -> Iterator[None]:
     except RayTaskError:
         raise
     except (RayError, OSError, RuntimeError, ValueError) as error:
-        first = (str(error).strip().splitlines() or [repr(error)])[0]
+        said = " ".join(str(error).split()) or repr(error)
         raise ClusterError(
-            f"Ray failed: {first}",
+            f"Ray failed: {said[:_SAID]}",
             "Check that the cluster runs, with the same versions of Python, Ray and SeedLens as "
             "here, and run the same command again: it goes on where it stopped.",
         ) from error
