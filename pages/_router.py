@@ -51,6 +51,7 @@ page = st.navigation(
     position="top",
 )
 login_view.corner(person)
+st.set_page_config(page_title=f"{page.title} · SeedLens")  # tells tabs apart
 if closed and page in leads_only:
     login_view.for_leads(page.title)
 else:

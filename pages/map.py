@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages._common.filter_panel import where_panel
 from pages._common.shared import error_boundary, show_problem
 from pages._explore.first_visit import open_page
 from pages._map import map_page
 from pages._map.cluster_names import cluster_names
+from pages._map.map_url import MapView
 from pages._map.map_view import map_view
 from pages._map.selection import selection_panel
 
@@ -30,5 +32,8 @@ with error_boundary():
             map_view(drawn, map_page.shown(explorer, view, drawn), chosen)
             map_page.about(explorer, view, drawn)
             cluster_names(explorer, view, drawn)
-        with right, st.container(key="map_right"), error_boundary():
-            selection_panel(explorer, view, chosen)
+        with right, st.container(key="map_right"):
+            with error_boundary():  # beside the map, so that it is seen to follow
+                where_panel(explorer, view.corpus, MapView, key="map", unfolds=False)
+            with error_boundary():
+                selection_panel(explorer, view, chosen)

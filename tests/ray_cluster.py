@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from engine.config import ROOT
+from tests.support import wait_until
 
 QUIET = {
     "RAY_AUTH_MODE": "token",
@@ -60,6 +61,15 @@ class SmallCluster:
         """End all processes of a node at once; another one comes in its place."""
         self._cluster.remove_node(self._nodes.pop(0), allow_graceful=False)
         self._nodes.append(self._cluster.add_node(num_cpus=1))
+
+    def forget_lost(self) -> None:
+        """Wait until the cluster knows which nodes are gone: who connects might be sent there."""
+        import ray
+
+        def alive() -> int:
+            return sum(node["Alive"] for node in ray.nodes())
+
+        wait_until(lambda: alive() == 1 + len(self._nodes), what="the end of a node", seconds=60)
 
     @contextmanager
     def with_gpu(self) -> Iterator[None]:

@@ -61,7 +61,7 @@ const passageNode = (passage, state, actions) => {
     body.append(list)
   }
   const bar = make("div", "bar")
-  const seed = button("plain", "use as seed", "Open Explore with this document as the seed", () => actions.seed(passage.doc_id))
+  const seed = button("plain", "Use as seed", "Open Explore with this document as the seed", () => actions.seed(passage.doc_id))
   seed.dataset.key = `seed-${passage.number}`
   bar.append(seed)
   body.append(bar)

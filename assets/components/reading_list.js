@@ -39,7 +39,7 @@ export default function (component) {
       node.disabled = disabled
       bar.append(node)
     }
-    act("use as seed", `Use “${one.title}” as seed`, () => send("seed", one))
+    act("Use as seed", `Use “${one.title}” as seed`, () => send("seed", one))
     if (/^https?:\/\//i.test(one.url)) {
       const link = make("a", "", "open paper")
       Object.assign(link, { href: one.url, target: "_blank", rel: "noopener noreferrer" })

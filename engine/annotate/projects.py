@@ -367,7 +367,7 @@ class ProjectStore(ForPerson):
                 return query
         raise UnknownNameError(
             f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
-            f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
+            f"{'Add it first; its' if project.name else 'An'} id is SEED_ASPECT.",
         )
 
     @leads_only

@@ -13,7 +13,8 @@ from engine.types.reading import AskJob, Citation, GivenPassage
 Form = Literal["md", "json"]
 LONGEST_QUOTE = 600
 """Characters of a passage that stand beneath its source where no sentence of it is cited."""
-_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|!~$"})
+_CONTROLS = {c: "" for c in map(chr, (*range(32), *range(127, 160))) if c not in "\n\t"}
+_MARKUP = str.maketrans({**{c: f"\\{c}" for c in "\\`*_{}[]<>#|!~$"}, **_CONTROLS})
 
 
 def export(job: AskJob, form: Form) -> str:

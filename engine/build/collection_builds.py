@@ -84,7 +84,9 @@ class CollectionBuilds(ForPerson):
         if name not in known:
             raise UnknownNameError(
                 f"Corpus '{corpus}' has no build '{name}'.",
-                f"It has {', '.join(known)}." if known else "Begin one with: seedlens build new.",
+                f"It has {', '.join(known)}."
+                if known
+                else "Begin one on Build, or with: seedlens build new.",
             )
         row = known[name]
         return self._opened(spec_from_json(row.settings), row.author, row.time)

@@ -240,8 +240,9 @@ def pool(
         counts = {"queries": len(known), "queries_added": added, "added": new, "items": items}
         print_json({"corpus": name, "project": project, **counts})
         return
-    total = f"{items:,} items to judge for {len(known):,} queries"
-    click.echo(f"{total}; {new:,} (item, source) pairs are new.")
+    total = f"{counted(items, 'item')} to judge for {counted(len(known), 'query', 'queries')}"
+    added_now = counted(new, "retrieval is", "retrievals are")
+    click.echo(f"{total}; {added_now} new, one for each document and system.")
 
 
 def _check(request: PoolRequest, *, adds: bool, unjudged: bool) -> None:

@@ -11,6 +11,7 @@ import click
 from engine.cli.common import import_command, json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
+from engine.types.plurals import size
 from storage.home import Home
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _say(report: BackupReport, done: str, as_json: bool) -> None:
         return
     held = ", ".join(report.corpora) if report.corpora else "no corpora"
     click.echo(
-        f"{done}: {report.file}, {report.files:,} files, {report.bytes / 1e6:,.1f} MB, "
+        f"{done}: {report.file}, {report.files:,} files, {size(report.bytes)}, "
         f"made {report.made_at} by SeedLens {report.version} ({held})"
     )
     home = Home(Settings().home)

@@ -57,6 +57,7 @@ from engine.cli.terminal import print_json, print_results, write_text_alone
 from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
+from engine.types.plurals import size
 from engine.types.repairs import DUPLICATES, PDF_PARTS, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
@@ -286,7 +287,7 @@ def corpora(as_json: bool) -> None:
     for info in infos:
         state = "" if info.state == "ready" else f"  ({info.state}: {info.expected:,} expected)"
         click.echo(
-            f"{info.name:24} {info.documents:>9,} documents  {info.bytes / 1e6:>8.1f} MB  "
+            f"{info.name:24} {info.documents:>9,} documents  {size(info.bytes):>11}  "
             f"{info.encoder}{state}"
         )
         if info.state == "indexing" and library.jobs.running(info.name) is None:

@@ -10,6 +10,7 @@ import click
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.errors import UnknownNameError
+from engine.types.plurals import counted
 from engine.types.trails import EXPORT_FORMATS, TrailInfo
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def list_(as_json: bool) -> None:
         title = one.name or " > ".join(one.seeds[:3])
         click.echo(
             f"{one.trail_id:14} {one.time.astimezone():%Y-%m-%d %H:%M}  "
-            f"{one.searches:>4,} searches {one.kept:>4,} kept  {title}"
+            f"{counted(one.searches, 'search', 'searches'):>14} {one.kept:>4,} kept  {title}"
         )
 
 

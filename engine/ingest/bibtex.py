@@ -114,7 +114,7 @@ def _failed(where: str, block: ParsingFailedBlock) -> Row:
     else:
         reason = " ".join(str(getattr(block.error, "abort_reason", block.error)).split())
         fault = f"the entry cannot be parsed: {reason}"
-        remedy = "Check its braces, quotes and commas."
+        remedy = "Check the braces, quotes and commas of the entry."
     return Row.broken(where, fault, remedy, block.error)
 
 

@@ -240,7 +240,7 @@ class Builder:
             fault,
             f"{row.where}: {what} (columns: {listed(row.values)}).",
             f"Call a column {field!r} ({', '.join(NAMES[field][1:4])} are known too),"
-            " or choose the column that holds it.",
+            f" or choose the column that holds it: --map {field}=COLUMN.",
         )
 
 

@@ -39,6 +39,8 @@ GPU_SHARE = 0.25
 OBJECT_MEGABYTES = 512
 """Shared memory for pieces on the way to the workers of this machine, and for what comes back."""
 _POLL_SECONDS, _ANSWER_SECONDS = 0.5, 5.0
+_SAID = 300
+"""Characters of what Ray says of an error."""
 _INSTALL = "Run: pip install 'seedlens[cluster]'"
 _OURS = {
     "RAY_AUTH_MODE": "token",
@@ -214,9 +216,9 @@ def _explained() -> Iterator[None]:
     except RayTaskError:
         raise
     except (RayError, OSError, RuntimeError, ValueError) as error:
-        first = (str(error).strip().splitlines() or [repr(error)])[0]
+        said = " ".join(str(error).split()) or repr(error)
         raise ClusterError(
-            f"Ray failed: {first}",
+            f"Ray failed: {said[:_SAID]}",
             "Check that the cluster runs, with the same versions of Python, Ray and SeedLens as "
             "here, and run the same command again: it goes on where it stopped.",
         ) from error

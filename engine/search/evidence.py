@@ -42,7 +42,8 @@ MOST_SENTENCES = 4_000
 those that count most. All pairs of two such texts take 64 MB; of two books, 100 GB."""
 Rarity = Callable[[str], float]
 """How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
-_WORD = re.compile(r"\w\w+")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w\w+")
+"""A number is one word: of 5,300, not 300 alone is marked."""
 _ADVERB = re.compile(
     r"(?!anomaly|apply|assembly|bully|butterfly|comply|family|homily|imply|italy|jelly|july"
     r"|monopoly|multiply|oligopoly|panoply|rally|reply|supply|tally)\w{3,}ly"

@@ -108,8 +108,9 @@ def _title(document: Document) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words that Markdown shows as they are: no markup, no link, no list."""
-    words = re.sub(r"([\\`*_{}\[\]<>#|!~$&])", r"\\\1", " ".join(text.split()))
+    """Words that Markdown shows as they are: no markup, no link, no list, no control characters."""
+    words = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", " ".join(text.split()))
+    words = re.sub(r"([\\`*_{}\[\]<>#|!~$&])", r"\\\1", words)
     words = re.sub(r":(?=//)", r"\:", re.sub(r"(?i)\b(www)\.", r"\1\.", words))
     return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", words)
 

@@ -32,11 +32,11 @@ _ROWS = "annotate_human_rows"
 def agreement(explorer: Explorer, project: Project) -> None:
     """Over all, by aspect, and in pairs."""
     result = explorer.annotation.agreement(project)
-    if result.notes:
-        st.html(f'<div class="sl-facts">{escape(" ".join(result.notes))}</div>')
     if not any(measure.items for measure in result.measures) and not result.pairs:
         st.html(f'<div class="sl-empty">{escape(no_agreement_words(project))}</div>')
     else:
+        if result.notes:
+            st.html(f'<div class="sl-facts">{escape(" ".join(result.notes))}</div>')
         st.header("People", anchor=False, help=WORDS)
         aspects_table(result, "annotate_overall", "Agreement over all people")
         _pairs(result, project.scale)

@@ -35,7 +35,8 @@ def add_queries(explorer: Explorer, project: Project) -> None:
     held = f"{CHOSEN}_{project.corpus}"
     _chosen_seeds(explorer, project.corpus, held)
     with st.form("annotate_queries", border=False, clear_on_submit=False):
-        with st.expander("By ids or links"):
+        written = st.session_state.get("annotate_seeds", "")
+        with st.expander("By ids or links", expanded=bool(written)):  # it may have to be mended
             st.text_area(
                 "Ids of documents, or links of Explore, one a line", key="annotate_seeds",
                 height=104, placeholder=seed,

@@ -81,7 +81,7 @@ def _found(explorer: Explorer, corpus: str, words: str, page: int) -> dict[str, 
     documents = explorer.browse(corpus, page * BROWSE_PAGE, BROWSE_PAGE)
     return {
         "found": [_row(FoundDocument(document, "title"), browsed=True) for document in documents],
-        "status": f"All {counted(total, 'document')} of {corpus}, in its order.",
+        "status": f"All {counted(total, 'document')} of {corpus}, in the order of its source.",
         "page": page,
         "pages": max(1, -(-total // BROWSE_PAGE)),
     }

@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from engine.errors import BadInputError
+from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
+from engine.types.lenses import Lens
 from pages._common import workspace
-from pages._common.shared import attempt
+from pages._common.shared import attempt, note
 from pages._common.workspace import shared_fields
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ class UrlState:
                     raise ValueError(f"{one.metadata['name']} is missing")
         except ValueError as error:
             raise BadInputError(
-                f"This link cannot be read: {error}.", "Open the page without it and start again."
+                f"This link cannot be read: {error}.", "What it sets is left out."
             ) from error
         return cls(**values)
 
@@ -218,3 +219,34 @@ def corpus_to_open(explorer: Explorer, corpus: str, known: Sequence[str]) -> str
         explorer.library.open(corpus)
     first = explorer.demo_corpus if explorer.demo_corpus in known else known[0]
     return corpus or first
+
+
+def seed_is_there(explorer: Explorer, corpus: str, seed: str, text_id: str) -> bool:
+    """Whether a view has a seed, and it is there; one that is not is named on the page.
+
+    Args:
+        corpus: one that is there. Where it cannot be opened, that is said where its documents
+            would be, and its seed stands.
+        text_id: a pasted seed, which takes the place of ``seed``.
+    """
+    if not seed and not text_id:
+        return False
+    try:
+        if text_id:
+            explorer.notebook.text(text_id)
+        else:
+            explorer.document(corpus, seed)
+    except UnknownNameError as error:
+        note(error.message, "Another seed is taken here.")
+        return False
+    except SeedLensError:
+        return True
+    return True
+
+
+def aspect_that_is_there(lens: Lens, aspect: str) -> str:
+    """The aspect of a view, or "" where its lens has none of this name, which is said."""
+    if aspect in ("", *(one.key for one in lens.aspects)):
+        return aspect
+    note(f"There is no aspect '{aspect}' in the lens '{lens.name}'.", "Choose another one.")
+    return ""

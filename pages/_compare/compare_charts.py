@@ -45,11 +45,12 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
     """The documents in anybody's top ``depth``, for the rank flow.
 
     Returns:
-        ``columns``, ``depth`` and ``lines``, the latter in the order of the first ranking that
-        shows them; ``moved`` is 0 (same rank throughout) to 1 (in and out of the top), ``grade``
-        None where nobody judged the document.
+        ``columns``, ``depth`` (at most that of the longest ranking) and ``lines``, the latter in
+        the order of the first ranking that shows them; ``moved`` is 0 (same rank throughout) to
+        1 (in and out of the top), ``grade`` None where nobody judged the document.
     """
     rankings = comparison.variants
+    depth = max(1, min(depth, max((len(r.ranking.doc_ids) for r in rankings), default=depth)))
     tops = [r.ranking.doc_ids[:depth] for r in rankings]
     places = [{d: i for i, d in enumerate(r.ranking.doc_ids, start=1)} for r in rankings]
     ordered = dict.fromkeys(d for top in tops for d in top)

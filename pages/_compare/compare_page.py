@@ -20,7 +20,7 @@ from pages._common.filter_panel import where_panel
 from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_to_open
+from pages._common.url_state import aspect_that_is_there, corpus_to_open, seed_is_there
 from pages._compare.compare_components import variant_rows
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, reworded
 from pages._explore.explore_url import OWN, View
@@ -48,9 +48,10 @@ def _filled(explorer: Explorer, view: CompareView, names: list[str]) -> CompareV
     view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
     lens = explorer.library.lens(view.corpus)
     keys = [aspect.key for aspect in lens.aspects]
-    if not view.seed and not view.text_id:
+    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
+    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = starting_point(explorer, view.corpus, keys)
-        view = replace(view, seed=seed, aspect=view.aspect or aspect)
+        view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect)
     if not view.aspect:
         view = replace(view, aspect=read_aspect(explorer, view, keys))
     if not view.variants:
@@ -116,7 +117,7 @@ def against_instructed(explorer: Explorer, corpus: str, aspect: str) -> tuple[Va
     )
 
 
-def papers_five(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+def five_kinds(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
     """Base, generic, definition, a paraphrase and the subset, as far as the lens has them."""
     wanted = ("base", "generic", "definition", "paraphrase-1", "subset")
     return tuple(v for v in explorer.comparing.presets(corpus, aspect) if v.name in wanted)
@@ -130,8 +131,8 @@ def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, 
 
 
 PRESETS = {
-    "The paper's five": (papers_five, "Base, generic, definition, one paraphrase, and the base "
-                         "wording with the seed cut to the aspect's sentences."),
+    "Five kinds": (five_kinds, "Base, generic, definition, one paraphrase, and the base wording "
+                   "with the seed cut to the aspect's sentences."),
     "Paraphrases": (paraphrases, "The base wording and others that ask for the same."),
     "Aspect against instructed": (against_instructed, "The base wording on three systems: one "
                                   "that has the aspect built in, one that is told the wording, "

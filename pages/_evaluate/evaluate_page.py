@@ -95,7 +95,8 @@ def about(info: CollectionInfo) -> None:
     parts = [
         f"{counted(info.queries, 'query', 'queries')} over {counted(info.seeds, 'seed')}",
         ", ".join(info.aspects) or "no aspects",
-        counted(info.judgments, "grade") + (", all else is 0" if info.complete else ""),
+        counted(info.judgments, "grade")
+        + (", documents without one count as 0" if info.complete else ""),
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
@@ -151,7 +152,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
         st.html(
-            f'<div class="sl-empty">{escape(names)} not ranked yet with these settings. '
+            f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. '
             "Press Run; it goes on when you leave the page, and its result stays.</div>"
         )
     return evaluation

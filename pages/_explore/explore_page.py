@@ -19,7 +19,7 @@ from pages._common import workspace
 from pages._common.components import Event
 from pages._common.outside_text import with_marks
 from pages._common.shared import attempt, show_error
-from pages._common.url_state import corpus_to_open
+from pages._common.url_state import aspect_that_is_there, corpus_to_open, seed_is_there
 from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
 from pages._login import login
@@ -59,9 +59,11 @@ def open_view(explorer: Explorer, names: list[str]) -> View:
 def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
     """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
     view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
-    if not view.seed and not view.text_id:
+    lens = explorer.library.lens(view.corpus)
+    view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
+    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = explorer.starting_point(view.corpus)
-        view = replace(view, seed=seed, aspect=view.aspect or aspect)
+        view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect, focus=())
     if not view.trail:  # a link has none: it goes on with the trail of this visit
         trail = workspace.pages().shared.get("trail") or secrets.token_urlsafe(9)
         view = replace(view, trail=trail)

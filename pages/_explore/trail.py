@@ -50,10 +50,16 @@ def trail_bar(
         _compare_link(explorer, view)
         _map_link(view)
         with st.popover("Share", width="content"):
-            st.caption("This search as a link; add it to the address of your SeedLens.")
-            st.code(view.link(), language=None, wrap_lines=True)
+            st.caption("This search as a link, for everybody who can open this SeedLens.")
+            st.code(_address() + view.link(), language=None, wrap_lines=True)
         reading_list(explorer, view, open_step=_go_back)
         help_button()
+
+
+def _address() -> str:
+    """Where the browser has this page, without parameters; "" where it did not say."""
+    url = (st.context.url or "").partition("?")[0]
+    return url and url.rstrip("/") + "/"
 
 
 def _compare_link(explorer: Explorer, view: View) -> None:

@@ -92,9 +92,12 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
         show_preview(explorer, shown)
         columns = _roles(shown, mapping, key)
         report = _check(explorer, path, reading.source_format, columns, repairs)
-        # Files that cannot be read are left out in any case, and named below.
-        ask_about(_without_broken(report) if of_pdf else report, key, path.stem)
-        what_comes_of_it(report)
+        if _lacks_text(shown, report):
+            note("No column is known to hold the text.", "Choose it above, under Text.")
+        else:
+            # Files that cannot be read are left out in any case, and named below.
+            ask_about(_without_broken(report) if of_pdf else report, key, path.stem)
+            what_comes_of_it(report)
         if report.fillable:
             repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
         ready = report.documents > 0 and not report.refused
@@ -115,6 +118,13 @@ def _fill(documents: int, key: str) -> bool:
         help="OpenAlex, and then Crossref, are asked by DOI before the import; they learn which "
         "papers these are.",
     )
+
+
+def _lacks_text(shown: Preview, report: CheckReport) -> bool:
+    """Whether no row has a text because no column is read as one: leaving rows out is no answer."""
+    empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
+    columns = (shown.mapping.get(field) for field in ("text", "sentences", "title"))
+    return empty and not report.documents and not any(columns)
 
 
 def _without_broken(report: CheckReport) -> CheckReport:

@@ -9,16 +9,16 @@ from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError, UnknownNameError
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.facets import SELECTION
 from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
 from pages._common import workspace
-from pages._common.filter_panel import where_panel
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_to_open
+from pages._common.url_state import corpus_to_open, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
@@ -38,8 +38,8 @@ def open_view(explorer: Explorer, names: list[str]) -> MapView:
     except SeedLensError as error:
         show_error(error)
         view = MapView(corpus=corpus_to_open(explorer, "", names))
-    if not view.seed and not view.text_id:
-        view = replace(view, seed=explorer.starting_point(view.corpus)[0])
+    if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
+        view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
     view.write()
     return view
 
@@ -55,8 +55,7 @@ def corpus_box(view: MapView, names: list[str]) -> None:
 
 
 def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
-    """The view with a seed, a layout and a colour that there are; says what is not there."""
-    view = _seeded(explorer, view)
+    """The view with a layout and a colour that there are; says what is not there."""
     if view.layout not in drawn.layouts:
         note(f"This map has no layout '{view.layout}'.", "It shows whole documents.")
         view = replace(view, layout=WHOLE)
@@ -64,19 +63,6 @@ def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
         note(f"Nothing here can be coloured by '{view.colour}'.", "Clusters are shown.")
         view = replace(view, colour=CLUSTER)
     return _marked_by(explorer, view)
-
-
-def _seeded(explorer: Explorer, view: MapView) -> MapView:
-    """The view with a seed that there is."""
-    try:
-        if view.text_id:
-            explorer.notebook.text(view.text_id)
-        else:
-            explorer.document(view.corpus, view.seed)
-    except UnknownNameError as error:
-        note(error.message, "Another seed is taken here.")
-        view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
-    return view
 
 
 def _marked_by(explorer: Explorer, view: MapView) -> MapView:
@@ -101,6 +87,8 @@ def _colours(explorer: Explorer, view: MapView, drawn: CorpusMap) -> dict[str, s
 def selection(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
     """What is selected, in the order of the corpus; what the map lacks or filters rule out is left
     out."""
+    if view.kept:
+        return _kept(explorer, view, drawn)
     wanted = set(selected(view))
     if not wanted:
         return ()
@@ -110,6 +98,17 @@ def selection(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str,
         within = None
     rows = range(len(drawn.doc_ids)) if within is None else within
     return tuple(drawn.doc_ids[row] for row in rows if drawn.doc_ids[row] in wanted)
+
+
+def _kept(explorer: Explorer, view: MapView, drawn: CorpusMap) -> tuple[str, ...]:
+    """The selection that is kept under the name in the link; () where it is not there."""
+    both = "; ".join(filter(None, (view.where, f"{SELECTION}={view.kept}")))
+    try:
+        rows = map_layers.within(explorer, replace(view, where=both))
+    except SeedLensError as error:
+        show_error(error)
+        rows = None
+    return tuple(drawn.doc_ids[row] for row in rows or ())
 
 
 def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusMap) -> None:
@@ -140,7 +139,6 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
         if view.marks:
             with st.popover("Which pool and system", width="content"):
                 _whose(explorer, view)
-    where_panel(explorer, view.corpus, MapView, key="map", unfolds=False)  # the map stays in view
 
 
 def _whose(explorer: Explorer, view: MapView) -> None:

@@ -47,6 +47,8 @@ class MapView(UrlState):
         query, system: whose top 20 is marked; without a query of the project, the seed's.
         where: filters; documents that one rules out are faint, and are not selected.
         chosen: the selection, if it is small.
+        kept: names a larger one that is kept with the corpus, as ``Explorer.select`` does; it
+            goes before ``chosen``.
     """
 
     corpus: str = param("corpus", "", shared=True)
@@ -60,6 +62,7 @@ class MapView(UrlState):
     system: str = param("system", "aspect")
     where: str = param("where", "")
     chosen: tuple[str, ...] = param("chosen", (), _read_ids, _write_ids)
+    kept: str = param("selection", "")
     trail: str = param("trail", "", shared=True)
 
     @property
@@ -73,7 +76,7 @@ def select(doc_ids: Sequence[str]) -> None:
     corpus = MapView.read().corpus
     memory()[_SELECTED] = (corpus, tuple(doc_ids))
     chosen = tuple(doc_ids) if len(doc_ids) <= MOST_IN_LINK else ()
-    MapView.change(lambda now: replace(now, chosen=chosen))
+    MapView.change(lambda now: replace(now, chosen=chosen, kept=""))
 
 
 def selected(view: MapView) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, escape_label, note
 from pages._explore.explore_url import View, filters_of
 from pages._login import login
-from pages._map.map_url import WHOLE, MapView
+from pages._map.map_url import MOST_IN_LINK, WHOLE, MapView
 
 PAGES = Path(__file__).resolve().parents[1]
 MOST_ROWS = 50
@@ -123,6 +123,13 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             "Add to reading list", "map_keep", on_click=attempt, args=(keep,), disabled=many,
             help=f"At most {MOST_KEPT} at once." if many else "The list is on Explore.",
         )  # fmt: skip
+        if len(doc_ids) > MOST_IN_LINK:
+            st.button(
+                "In the link" if view.kept else "Put into the link", "map_link",
+                on_click=attempt, args=(partial(_link, explorer, view, tuple(doc_ids)),),
+                disabled=bool(view.kept), help="The address of this page then has the selection, "
+                "for everybody who can open this SeedLens.",
+            )  # fmt: skip
         _opened("Judge", "map_judge", lambda: _pool(explorer, view, doc_ids))
         _opened("Export", "map_export", lambda: _export(explorer, view, doc_ids))
 
@@ -132,6 +139,11 @@ def _opened(label: str, key: str, draw: Callable[[], None]) -> None:
     if popover.open:
         with popover:
             draw()
+
+
+def _link(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
+    kept = explorer.select(view.corpus, doc_ids).value
+    MapView.change(lambda now: replace(now, kept=kept, chosen=()))
 
 
 def _keep(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:

@@ -49,7 +49,7 @@ def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
     page.goto(f"{visit.server.url}/?corpus=bees&seed=b0")
     expect(page.locator("section.card .title")).to_have_text(HOSTILE)
     expect(page.locator("article")).to_have_count(20)
-    assert page.title() == "SeedLens"
+    assert page.title() == "Explore · SeedLens"
 
 
 def test_the_server_sends_its_security_headers(server: Server) -> None:

@@ -137,6 +137,7 @@ def test_every_document_is_there_once_when_a_node_is_gone(
 ) -> None:
     loss = AtDocument(cluster.lose_node, every=100)
     report = on_ray.library.import_documents(wanted(many, tiny_model), loss)
+    cluster.forget_lost()
     assert loss.done == 1
     assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
 

@@ -88,6 +88,7 @@ def test_the_rank_flow_knows_the_grades_of_what_was_judged() -> None:
 def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
     flow = compare_charts.rank_flow(compared({"one": ["a", "b"], "two": ["a", "b"]}), depth=20)
     assert [line["moved"] for line in flow["lines"]] == [0.0, 0.0]
+    assert flow["depth"] == 2, "no ranks are drawn that no document has"
 
 
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:

@@ -92,8 +92,6 @@ def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"aspect": "taste"}, "There is no aspect"),
-        ({"seed": "nobody"}, "There is no document"),
         ({"variants": link({**BASE, "system": "magic"})}, "There is no system"),
         ({"variants": link(BASE, BASE)}, "Two variants are called"),
         ({"variants": link({**BASE, "wording": "w" * 2001})}, "2001 characters"),
@@ -183,9 +181,9 @@ def test_an_aspect_of_ones_own_lens_is_shown_as_it_was_named(
     assert "<b>" not in shown(page)
 
 
-def test_the_papers_five_and_the_paraphrases_are_one_click_away(demo: Explorer) -> None:
+def test_five_kinds_of_wording_and_the_paraphrases_are_one_click_away(demo: Explorer) -> None:
     page = visit("compare")
-    click(page, "compare_preset_papers_five")
+    click(page, "compare_preset_five_kinds")
     five = variants(page)
     assert [v.name for v in five] == ["base", "generic", "definition", "paraphrase-1", "subset"]
     assert five[-1].subset
@@ -209,6 +207,16 @@ def test_an_aspect_that_was_chosen_for_a_variant_follows_the_one_that_is_meant(
     page = visit("compare", aspect="result", variants=link(mine))
     page.get_by_key("compare_aspect").set_value("method").run()
     assert [(v.aspect, v.instruction) for v in variants(page)] == [("method", "my own words")]
+
+
+def test_a_seed_and_an_aspect_that_are_not_there_are_named_and_others_compared(
+    demo: Explorer,
+) -> None:
+    page = visit("compare", corpus="demo", seed="nobody", aspect="taste")
+    assert "There is no document &#x27;nobody&#x27;" in shown(page)
+    assert "There is no aspect &#x27;taste&#x27;" in shown(page)
+    assert "cmp-verdict" in shown(page)
+    assert (param(page, "seed"), param(page, "aspect")) == ("demo-0232", "result")
 
 
 def test_csfcubes_ndcg_is_called_so(demo: Explorer) -> None:

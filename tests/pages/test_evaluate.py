@@ -25,7 +25,7 @@ def lab(lab_home: Path, serve: Serve) -> Explorer:
 
 def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explorer) -> None:
     page = visit()
-    assert "bm25, dense, aspect not ranked yet" in shown(page)
+    assert "Not ranked yet with these settings: bm25, dense, aspect." in shown(page)
     assert "12 queries over 4 seeds" in shown(page)
     assert page.toggle(key="evaluate_human").disabled
     page.button(key="evaluate_run").click()
@@ -78,7 +78,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
     page.slider(key="evaluate_steer").set_value(75)
     page = run(page)
     assert page.query_params["steer"] in ("0.75", ["0.75"])
-    assert "aspect not ranked yet" in shown(page)
+    assert "Not ranked yet with these settings: aspect." in shown(page)
     former = next(b for b in page.button if (b.key or "").startswith("evaluate_previous_"))
     former.click()
     assert run(page).dataframe, "a former evaluation is a click away"

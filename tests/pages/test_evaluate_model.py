@@ -77,7 +77,7 @@ def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)
     assert "127.0.0.1" in shown(page)
-    assert "not ranked yet" in shown(page)
+    assert "Not ranked yet" in shown(page)
     assert not page.button(key="evaluate_run").disabled
 
 

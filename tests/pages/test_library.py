@@ -102,8 +102,20 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     assert "(no title)" in said
     box(page, "text").set_value("")
     page = run(page)
-    assert question(page, "empty").label == "2 rows have no text"
+    assert "No column is known to hold the text" in shown(page)
     assert page.button(key="library_index").disabled
+
+
+def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty: AppTest) -> None:
+    content = "Nr.;Titel der Arbeit;Zusammenfassung\n1;Zucker;Wir messen.\n2;Leer;\n"
+    page = upload(empty, "papers.csv", content)
+    assert "No column is known to hold the text" in shown(page)
+    assert "undecided" not in shown(page)
+    assert not page.radio
+    box(page, "text").set_value("Zusammenfassung")
+    page = run(page)
+    assert "No column is known" not in shown(page)
+    assert question(page, "empty").label == "1 row has no text"
 
 
 def test_no_paper_text_is_rendered_as_markdown(empty: AppTest) -> None:

@@ -16,6 +16,7 @@ from engine.types.annotating import Project
 from engine.types.searches import Query
 from pages._explore.explore_url import View
 from pages._map.map_parts import rows_from_bits
+from pages._map.map_url import MOST_IN_LINK
 from pages._map.selection import RUN
 from tests.cluster_answers import names
 from tests.model_answers import Knowledge
@@ -142,6 +143,7 @@ def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer, lost: dict[
     assert BROKEN not in shown(page)
     assert "gone&#x27;" in shown(page)
     assert "Another seed is taken here" in shown(page)
+    assert "gone" not in (param(page, "seed"), param(page, "text"))
     assert told(page)["colour"]["scale"] == "range"
 
 
@@ -215,6 +217,22 @@ def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
     assert rows_from_bits(within, 40) == [0, 1, 2], "the map keeps to it, too"
     chip.click()
     assert not param(run(explore), "where")
+
+
+def test_a_larger_selection_goes_into_the_link_if_asked(mapped: Explorer) -> None:
+    chosen = ids(mapped, MOST_IN_LINK + 5)
+    page = click(visit("map", corpus="small", chosen=",".join(chosen)), "map_link")
+    assert param(page, "chosen") == ""
+    kept = param(page, "selection")
+    other = visit("map", corpus="small", selection=kept)
+    assert f"{len(chosen)} documents selected" in shown(other)
+    assert other.button(key="map_link").disabled
+    filtered = visit("map", corpus="small", selection=kept, where="has.aspect=method")
+    within = rows_from_bits(told(filtered)["within"], 40)
+    assert f"{len({*within} & {*range(len(chosen))})} documents selected" in shown(filtered)
+    unknown = visit("map", corpus="small", selection="7-0123456789abcdef")
+    assert "is not stored here" in shown(unknown)
+    assert "Nothing is selected" in shown(unknown)
 
 
 def test_a_selection_of_another_home_is_said_to_be_unknown(mapped: Explorer) -> None:

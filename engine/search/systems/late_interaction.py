@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
         yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
 
 
-def spread(tokens: TokenArray) -> TokenArray:
+def spread(tokens: NDArray[Any]) -> NDArray[Any]:
     """At most :data:`MOST_TOKENS` rows (t, p), from all over a longer text."""
     if len(tokens) <= MOST_TOKENS:
         return tokens

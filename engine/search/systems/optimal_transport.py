@@ -22,6 +22,9 @@ CANDIDATES = 1000
 """Documents whose sentences are compared; larger scopes are first cut to these by vector."""
 CHUNK = 128
 """Documents whose sentences are fetched together."""
+MOST_SENTENCES = 500
+"""Sentences of a text that take part, the first ones, or of a query those that weigh most: all
+pairs of two such texts take 2 MB; of two books whose sentences are short, 100 GB."""
 REGULARISATION = 0.05
 """Weight of the plan's entropy: their ``geoml_blur``."""
 TEMPERATURE = 1.0
@@ -61,7 +64,7 @@ def transport_costs(
         return costs
     distances = {}
     for i, sentences in enumerate(documents):
-        present = sentences[sentences.any(axis=1)]
+        present = sentences[sentences.any(axis=1)][:MOST_SENTENCES]
         if len(present):
             distances[i] = _distances(query[rows], present)
     for group in _alike(distances):
@@ -76,6 +79,7 @@ def _participants(
     """Rows of the query that take part, and their weights."""
     given = np.ones(len(query)) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = np.flatnonzero(query.any(axis=1) & (given > 0))
+    rows = np.sort(rows[np.argsort(-given[rows], kind="stable")[:MOST_SENTENCES]])
     return rows, given[rows]
 
 

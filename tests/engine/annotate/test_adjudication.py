@@ -225,6 +225,6 @@ def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
         query = annotation.queries(project)[query_id]
         assert (query.seed, query.aspect) == ("bees-network", aspect)
     for strange in ("bees-network", "bees-network_colour", "nobody_method", "_method", ""):
-        with pytest.raises(UnknownNameError, match="names seed and aspect"):
+        with pytest.raises(UnknownNameError, match="id is SEED_ASPECT"):
             annotation.judge(project, Judgment(strange, "bread-network", "ann", 2))
     assert len(annotation.queries(project)) == 2

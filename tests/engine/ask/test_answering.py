@@ -346,12 +346,12 @@ def test_an_answer_is_exported_with_what_it_cites() -> None:
         2019, ("A. Bee", "C. Dee"), metadata={"doi": "10.1000/182"},
     )  # fmt: skip
     passages = (GivenPassage(1, paper, (0, 28)), passage(2, "Nobody cites this."))
-    said = read_citations("Bees die [1].\n# No heading [1]", passages)
+    said = read_citations("Bees die [1].\n# No \x1bheading [1]", passages)
     report = ModelReport(mode="ask", depth=2, endpoint="http://x", model="judge")
     answer = Answer(passages, said.parts, 0, report)
     job: AskJob = Job("1", ASKED, "done", answer, report)
     record = json.loads(export(job, "json"))
-    assert record["answer"] == "Bees die [1].\n# No heading [1]"
+    assert record["answer"] == "Bees die [1].\n# No \x1bheading [1]"
     first, second = record["sources"]
     assert (first["title"], first["year"], first["authors"]) == (
         "Mites & *bees*", 2019, ["A. Bee", "C. Dee"],
@@ -361,6 +361,7 @@ def test_an_answer_is_exported_with_what_it_cites() -> None:
     text = export(job, "md")
     assert r"Bees die \[1\]" in text
     assert "\n# No" not in text, "what a model wrote is no markup"
+    assert "\x1b" not in text
     assert r"Mites & \*bees\* (2019). A. Bee, C. Dee. <https://doi.org/10.1000/182>" in text
     assert "<b>" not in text
     assert "Nobody cites" not in text

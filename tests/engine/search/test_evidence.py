@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from itertools import pairwise
 
@@ -141,6 +142,21 @@ def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explore
                 marked |= {result.document.text[a:b] for a, b in pair.doc_marks}
     assert marked
     assert not [word for word in marked if is_function_word(word)]
+
+
+def test_a_number_is_marked_whole(explorer: Explorer) -> None:
+    page = explorer.search(Query("demo", seed="demo-0001", k=60))
+    marked = set()
+    for result in page.results:
+        for pair in result.evidence:
+            for document, marks in (
+                (page.seed, pair.seed_marks),
+                (result.document, pair.doc_marks),
+            ):
+                for a, b in marks:
+                    marked.add(document.text[a:b])
+                    assert not re.search(r"\d[.,]$", document.text[a - 2 : a])
+    assert [word for word in marked if "," in word], "such as 48,200"
 
 
 def test_the_surroundings_of_a_seed_are_the_documents_least_like_it(explorer: Explorer) -> None:

@@ -16,6 +16,7 @@ from engine.numeric import FloatArray, unit
 from engine.search.systems import optimal_transport
 from engine.search.systems.optimal_transport import (
     FARTHEST,
+    MOST_SENTENCES,
     REGULARISATION,
     TransportSystem,
     transport_costs,
@@ -127,6 +128,16 @@ def test_a_thousand_candidates_take_well_under_a_second() -> None:
     started = time.process_time()
     transport_costs(query, documents)
     assert time.process_time() - started < 1.0
+
+
+def test_of_books_as_many_sentences_take_part_as_fit_into_memory() -> None:
+    generator = np.random.default_rng(9)
+    book, other = sentences(generator, 20_000, 8), sentences(generator, 20_000, 8)
+    weights = np.zeros(20_000, dtype=np.float32)
+    weights[-600:] = np.linspace(1, 2, 600)
+    (cost,) = transport_costs(book, [other], weights)
+    same = transport_costs(book[-MOST_SENTENCES:], [other[:MOST_SENTENCES]], weights[-500:])
+    assert cost == pytest.approx(same[0])
 
 
 def test_the_solver_loads_no_model_library() -> None:

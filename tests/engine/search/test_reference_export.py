@@ -220,6 +220,14 @@ def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
     assert html.count("1. [x](http://evil.org) ![i](a) &lt;b&gt;b&lt;/b&gt; www.evil.org") >= 3
 
 
+def test_markdown_has_no_control_characters_for_a_terminal() -> None:
+    hostile = "\x1b]0;title\x07 \x9b2J wording\x00"
+    one = kept(document("A title"), note=hostile)
+    made = export_trail("markdown", [Query("papers", text="t", instruction=hostile)], one, {})
+    assert not set(made) & {"\x00", "\x07", "\x1b", "\x9b"}
+    assert made.count("wording") == 2
+
+
 @pytest.mark.parametrize(
     "address",
     ["https://e.org/a> <b>x</b>", "https://e.org/a}, note = {x", "https://e.org/\\input{x}",
