@@ -10,7 +10,7 @@ WORKERS ?= 3
 # environment says: tests start many processes, and each would compile all modules anew.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: run test nightly check bench install browser clean
+.PHONY: run test nightly check bench cluster-demo install browser clean
 
 run: $(STAMP)
 	$(BIN)/seedlens app
@@ -47,6 +47,10 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+
+# A ledger on PostgreSQL and two app servers behind a proxy, on this machine, until Ctrl-C.
+cluster-demo: $(STAMP)
+	$(BIN)/python -m benchmarks.cluster_demo
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -62,7 +62,7 @@ def measure(people: int = PEOPLE, seconds: float = SECONDS) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="seedlens-annotators-") as folder:
         home = Path(folder)
         explorer = Explorer(Settings(home=home))
-        project = _filled(explorer)
+        project = filled(explorer)
         _at_work(explorer, project, people, 2 * KEY_EVERY)  # what the first look costs is apart
         figures = []
         for what, beside in (
@@ -87,13 +87,17 @@ def _figures(what: str, done: AtWork) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _filled(explorer: Explorer) -> Project:
-    """A project in which two of three annotations are given."""
+def filled(explorer: Explorer, stored: int = STORED) -> Project:
+    """A project in which two of three annotations are given.
+
+    Args:
+        stored: how many that are.
+    """
     explorer.library.import_documents(ImportRequest(DEMO / "corpus.jsonl", DEMO_CORPUS))
     annotation = explorer.annotation
     project = annotation.save(Project(DEMO_CORPUS, PROJECT, per_item=3), "lead")
     doc_ids = explorer.library.open(DEMO_CORPUS).doc_ids
-    queries = -(-STORED // 2 // (len(doc_ids) - 1))
+    queries = -(-stored // 2 // (len(doc_ids) - 1))
     annotation.add_queries(
         project, [Query(DEMO_CORPUS, seed=seed, aspect="method") for seed in doc_ids[:queries]]
     )
@@ -103,7 +107,7 @@ def _filled(explorer: Explorer) -> Project:
         for query_id, query in asked.items()
         for doc_id in doc_ids
         if doc_id != query.seed
-    ][: STORED // 2]
+    ][: stored // 2]
     now = datetime.now(UTC)
     explorer.ledger.projects.add_to_pool(
         PoolRow(*project.key, query_id, doc_id, "bm25", 1, now) for query_id, doc_id in items

@@ -43,7 +43,10 @@ OPENING = 4
 KEPT = 128
 """Sessions that Streamlit holds after they were closed, for browsers that come back."""
 RESULTS = "seedlens_results"
-FINISHED = ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
+FINISHED = (
+    ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY,
+    ForwardMsg.ScriptFinishedStatus.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
+)
 
 
 def measure(
@@ -185,57 +188,50 @@ async def _open_and_close(served: App, corpus: str, doc_ids: Sequence[str], sess
 # -- a session -------------------------------------------------------------------------------
 
 
-class Session:
-    """A browser's page, as far as the server sees it."""
+class Page:
+    """A browser's page with a component on it, as far as the server sees them.
 
-    def __init__(self, socket: ClientConnection, query: str) -> None:
+    Args:
+        query: of its address.
+        component: its name.
+        page: the page's own part of the address; "" for the first.
+    """
+
+    def __init__(
+        self, socket: ClientConnection, query: str, component: str, page: str = ""
+    ) -> None:
         self._socket = socket
-        self._query, self._page = query, ""
+        self._query, self._component, self._name, self._page = query, component, page, ""
         self._cached: set[str] = set()
-        self._results: Any = None
+        self._shown: Any = None
+        self._fragment = ""
 
     async def open(self) -> None:
-        """Open the page; back when its results are there."""
+        """Open the page; back when its component is there."""
         await self._run(BackMsg())
 
-    async def choose(self, doc_id: str) -> None:
-        """Click on "find similar" of a document; back when the page has its results.
-
-        Raises:
-            RuntimeError: it has those of another, or none.
-        """
-        message, results = BackMsg(), self._results.id
-        click = {"name": "seed", "doc_id": doc_id, "at": self._data()["received"] + 1}
-        widgets = message.rerun_script.widget_states.widgets
-        widgets.add(id=results, json_value="{}")
-        widgets.add(
-            id=f"$$STREAMLIT_INTERNAL_KEY_{results}__events",
-            json_trigger_value=json.dumps([{"event": "events", "value": [click]}]),
-        )
-        await self._run(message)
-        if doc_id not in self._query or not self._data()["results"]:
-            raise RuntimeError(f"The page has no results for '{doc_id}': {self._query}")
-
-    def _data(self) -> dict[str, Any]:
-        """What the page gave the results' component."""
-        data: dict[str, Any] = json.loads(self._results.json or self._results.mixed.json)
+    def data(self) -> dict[str, Any]:
+        """What the page gave its component."""
+        data: dict[str, Any] = json.loads(self._shown.json or self._shown.mixed.json)
         return data
 
     async def _run(self, message: BackMsg) -> None:
         """Run the page and read what it sends, as a browser does.
 
         Raises:
-            RuntimeError: the page has no results.
+            RuntimeError: the page has no such component.
         """
         state = message.rerun_script
         state.query_string, state.page_script_hash = self._query, self._page
+        if not self._page:
+            state.page_name = self._name
         state.cached_message_hashes.extend(self._cached)
-        self._results = None
+        self._shown = None
         await self._socket.send(message.SerializeToString())
         while self._read(ForwardMsg.FromString(await self._received())):
             pass
-        if self._results is None:
-            raise RuntimeError(f"The page has no results: {self._query}")
+        if self._shown is None:
+            raise RuntimeError(f"The page has no {self._component}: {self._query}")
 
     async def _received(self) -> bytes:
         received = await self._socket.recv()
@@ -253,28 +249,56 @@ class Session:
             self._query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
-            if element.bidi_component.component_name == RESULTS:
-                self._results = element.bidi_component
+            if element.bidi_component.component_name == self._component:
+                self._shown = element.bidi_component
+                self._fragment = message.delta.fragment_id
         elif kind == "auto_rerun":
             raise RuntimeError("The page renews itself, which these sessions do not.")
-        return not (kind == "script_finished" and message.script_finished == FINISHED)
+        return not (kind == "script_finished" and message.script_finished in FINISHED)
+
+
+class Session(Page):
+    """Explore, with the results of one seed."""
+
+    async def choose(self, doc_id: str) -> None:
+        """Click on "find similar" of a document; back when the page has its results.
+
+        Raises:
+            RuntimeError: it has those of another, or none.
+        """
+        message, results = BackMsg(), self._shown.id
+        click = {"name": "seed", "doc_id": doc_id, "at": self.data()["received"] + 1}
+        widgets = message.rerun_script.widget_states.widgets
+        widgets.add(id=results, json_value="{}")
+        widgets.add(
+            id=f"$$STREAMLIT_INTERNAL_KEY_{results}__events",
+            json_trigger_value=json.dumps([{"event": "events", "value": [click]}]),
+        )
+        await self._run(message)
+        if doc_id not in self._query or not self.data()["results"]:
+            raise RuntimeError(f"The page has no results for '{doc_id}': {self._query}")
 
 
 @asynccontextmanager
 async def _session(url: str, corpus: str) -> AsyncIterator[Session]:
     """An open page on a corpus, until the block ends."""
-    cookie = await asyncio.to_thread(_cookie, url)
-    async with connect(
-        f"ws{url.removeprefix('http')}/_stcore/stream",
-        origin=url, subprotocols=["streamlit"], max_size=None,
-        additional_headers={"Cookie": cookie},
-    ) as socket:  # fmt: skip
-        session = Session(socket, urlencode({"corpus": corpus}))
+    async with connected(url, await asyncio.to_thread(cookies, url)) as socket:
+        session = Session(socket, urlencode({"corpus": corpus}), RESULTS)
         await session.open()
         yield session
 
 
-def _cookie(url: str) -> str:
+def connected(url: str, cookie: str) -> connect:
+    """A WebSocket as a browser's page opens it."""
+    return connect(
+        f"ws{url.removeprefix('http')}/_stcore/stream",
+        origin=url, subprotocols=["streamlit"], max_size=None,
+        additional_headers={"Cookie": cookie},
+    )  # fmt: skip
+
+
+def cookies(url: str) -> str:
     """What the server knows a browser by."""
     with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - our own address
-        return str(answer.headers["set-cookie"]).partition(";")[0]
+        given = answer.headers.get_all("set-cookie") or ()
+        return "; ".join(cookie.partition(";")[0] for cookie in given)

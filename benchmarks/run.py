@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
     *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
-    *("annotators", "browser", "load", "facets", "maps"),
+    *("annotators", "servers", "browser", "load", "facets", "maps"),
 )
 
 
@@ -78,6 +78,10 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import annotators
 
         return annotators.measure
+    if name == "servers":
+        from benchmarks import servers
+
+        return servers.measure
     if name == "wordings":
         from benchmarks import wordings
 

@@ -81,6 +81,9 @@ class Settings(BaseSettings):
     one that does not fit is read in the store. Unset: as much as the disk has."""
     threads: int = Field(default=0, ge=0)
     """CPU threads for encoding; 0 means all cores."""
+    ray: str = ""
+    """Who encodes what is imported: ``ray://HOST:10001`` for a Ray cluster, ``local`` for a process
+    on each core of this machine; without, the process that imports."""
     maps: bool = True
     """Imports end with laying out the documents in the plane; without, maps are made when they are
     asked for."""

@@ -13,6 +13,7 @@ from storage.errors import (
 
 __all__ = [
     "BadInputError",
+    "ClusterError",
     "CorpusBusyError",
     "CorpusMissingError",
     "LedgerBusyError",
@@ -39,6 +40,10 @@ class ModelMissingError(SeedLensError):
 
 class ServiceError(SeedLensError):
     """A service that documents come from did not send what it was asked for."""
+
+
+class ClusterError(SeedLensError):
+    """The machines that were to do the work cannot."""
 
 
 class LoginSetupError(SeedLensError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import lru_cache, partial
 
@@ -21,7 +22,7 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.corpora.sharing import adding, home_of
-from engine.errors import SeedLensError, StorageError
+from engine.errors import CorpusBusyError, SeedLensError, StorageError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
@@ -162,7 +163,8 @@ class Explorer(ForPerson):
         if not any(row.state == "ready" for row in self._ledger.corpora()):
             job = self.library.demo_job()
             if job is None or job.state in ("interrupted", "elsewhere"):
-                self.library.start_demo()
+                with suppress(CorpusBusyError):  # another server that was started now does it
+                    self.library.start_demo()
 
     @operator_only
     def tidy(self) -> None:

@@ -19,8 +19,8 @@ from engine.config import ROOT, Settings
 from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
-from storage.ended_logins import EndedLogins, logins_on_server
-from storage.home import PRIVATE_UMASK, keep_files_private
+from storage.ended_logins import EndedLogins
+from storage.home import PRIVATE_UMASK, Home, keep_files_private
 
 __all__ = [
     "EndedLogins", "admit", "ended_logins", "exposed", "is_login_installed", "keep_files_private",
@@ -45,14 +45,12 @@ def exposed(files: Iterable[Path]) -> list[Path]:
 
 
 def ended_logins() -> EndedLogins:
-    """The logins that were ended, as the home keeps them, or the server of the ledger.
+    """The logins that were ended, as the home keeps them, or the ledger where it is on a server."""
+    from storage.ledger import Ledger  # takes long to load
 
-    Raises:
-        StorageError: the server's address is none, or a package is missing.
-    """
     settings = Settings()
-    file, url = settings.home / "ended-logins", settings.ledger_url.get_secret_value()
-    return logins_on_server(file, url, settings.ledger_wait_seconds) if url else EndedLogins(file)
+    url = settings.ledger_url.get_secret_value()
+    return Ledger(Home(settings.home).ledger, settings.ledger_wait_seconds, url).ended_logins
 
 
 @functools.cache

@@ -114,13 +114,5 @@ class EndedLogins:
         )
 
 
-def logins_on_server(file: Path, url: str, wait_seconds: float) -> EndedLogins:
-    """Those of all servers that share a ledger; StorageError where its address is none."""
-    from storage.postgres import PostgresLedger
-    from storage.server_people import ServerLogins
-
-    return ServerLogins(file, PostgresLedger(url, wait_seconds))
-
-
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

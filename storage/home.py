@@ -114,11 +114,6 @@ class Home:
         return self.root / "embedded-texts"
 
     @property
-    def spending(self) -> Path:
-        """The folder for what people had a language model do, a file a day."""
-        return self.root / "spending"
-
-    @property
     def trash(self) -> Path:
         """The folder for what was removed, until it is deleted."""
         return self.root / "trash"

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from storage.access import COPIES, LedgerFile
 from storage.answers import Answers
 from storage.asked import Asked
 from storage.builds import Builds
 from storage.database import Database
+from storage.ended_logins import EndedLogins
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
@@ -25,6 +26,7 @@ from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.rows import insert, names, stored
+from storage.spending import Spending
 from storage.trails import Trails
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
+_LOCKS, _LEASES, _LOGINS, _SPENDING = "locks", "leases", "ended-logins", "spending"
+"""What lies beside the file of a ledger."""
 _REPLACED = """
     ON CONFLICT (name) DO UPDATE SET state = excluded.state,
         source = excluded.source, source_format = excluded.source_format,
@@ -63,6 +67,8 @@ class Ledger:
         asked: questions with their answers.
         locks: of what one run at a time may do; held without an access.
         leases: of items that are being judged; so are they.
+        ended_logins: of people who logged out.
+        spending: what each person had a language model do today.
         jobs: imports of all machines that share it; None where it is a file.
 
     Every method may raise:
@@ -74,16 +80,12 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._file: Database
-        self.jobs: SharedJobs | None
         self._on_server = bool(url)
-        locks, leases = path.parent / "locks", path.parent / "leases"
         if url:
-            self._file, self.locks, self.leases, self.jobs = _on_server(
-                url, wait_seconds, locks, leases
-            )
+            self._file, beside = _on_server(path.parent, url, wait_seconds)
         else:
-            self._file, self.jobs = LedgerFile(path, wait_seconds), None
-            self.locks, self.leases = Locks(locks), Leases(leases)
+            self._file, beside = LedgerFile(path, wait_seconds), _in(path.parent)
+        self.locks, self.leases, self.ended_logins, self.spending, self.jobs = beside
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
         self.judging = Judging(self._file)
@@ -202,18 +204,35 @@ class Ledger:
         return next(iter(self._file.records(str, sql, [text_id])), None)
 
 
-def _on_server(
-    url: str, wait_seconds: float, locks: Path, leases: Path
-) -> tuple[Database, Locks, Leases, SharedJobs]:
+class _Beside(NamedTuple):
+    locks: Locks
+    leases: Leases
+    ended_logins: EndedLogins
+    spending: Spending
+    jobs: SharedJobs | None
+
+
+def _in(folder: Path) -> _Beside:
+    return _Beside(
+        Locks(folder / _LOCKS), Leases(folder / _LEASES), EndedLogins(folder / _LOGINS),
+        Spending(folder / _SPENDING), None,
+    )  # fmt: skip
+
+
+def _on_server(folder: Path, url: str, wait_seconds: float) -> tuple[Database, _Beside]:
     try:  # only who has a server has the package
         from storage.postgres import PostgresLedger
         from storage.server_jobs import SharedJobs
         from storage.server_locks import ServerLeases, ServerLocks
+        from storage.server_people import ServerEndedLogins, ServerSpending
     except ImportError as error:
         raise StorageError(
             f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
             "Install it: pip install 'seedlens[cluster]'",
         ) from error
     server = PostgresLedger(url, wait_seconds)
-    by_name = ServerLocks(locks, server)
-    return server, by_name, ServerLeases(leases, server), SharedJobs(server, by_name)
+    locks = ServerLocks(folder / _LOCKS, server)
+    return server, _Beside(
+        locks, ServerLeases(folder / _LEASES, server), ServerEndedLogins(folder / _LOGINS, server),
+        ServerSpending(folder / _SPENDING, server), SharedJobs(server, locks),
+    )  # fmt: skip

@@ -14,8 +14,8 @@ ROWS_AT_ONCE = 2000
 _COLUMNS = """
     SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
     WHERE table_catalog = current_database() AND table_schema = current_schema()
-        AND table_name NOT IN
-            ('schema_version', 'leases', 'import_jobs', 'ended_logins', 'spending')
+        AND table_name NOT IN (
+            'schema_version', 'leases', 'import_jobs', 'ended_logins', 'spent')
         AND column_name <> 'rowid'
     ORDER BY table_name, ordinal_position"""
 _ORDERED_BY = {"answers": "rowid"}
@@ -54,7 +54,12 @@ def copy_ledger(source: Database, target: Database, name: str = "") -> dict[str,
                 f"The ledger {name or target.name} is not empty: {', '.join(held)} have rows.",
                 "Copy to one that nobody has used. Nothing was changed.",
             )
-        return {table: _copy(there, here, table, tables[table]) for table in _tables(there)}
+        if strange := _tables(there).keys() - tables.keys():
+            raise StorageError(
+                f"{source.name} is no ledger: it has a table {min(strange)[:60]!r}.",
+                "Use the one that SeedLens wrote. Nothing was changed.",
+            )
+        return {table: _copy(there, here, table, own) for table, own in tables.items()}
 
 
 def _tables(connection: Connection) -> dict[str, _Table]:

@@ -58,9 +58,11 @@ _STAMPS = {
     "corpora": "(SELECT coalesce(bit_xor(hashtextextended(c::text, 0)), 0) FROM corpora AS c)",
 }
 _STATE = f"""
-    SELECT (SELECT max(version) FROM schema_version), 'judgment_events'::regclass::oid::bigint,
+    SELECT (SELECT max(version) FROM schema_version WHERE to_regclass('spent') IS NOT NULL),
+        'judgment_events'::regclass::oid::bigint,
         pg_current_snapshot()::text, {", ".join(_STAMPS.values())}"""  # noqa: S608
-"""Two snapshots that are written the same see the same."""
+"""Two snapshots that are written the same see the same. No version where the last of
+:data:`_OF_OURS` is not there yet."""
 _OF_OURS = (
     *(f"CREATE INDEX IF NOT EXISTS {table}_by_id ON {table} (id)" for table in APPENDED),
     # As every table of DuckDB has it.
@@ -71,10 +73,10 @@ _OF_OURS = (
     "CREATE TABLE IF NOT EXISTS import_jobs (name VARCHAR PRIMARY KEY, content VARCHAR NOT NULL, "
     "stop BOOLEAN NOT NULL, lock BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS ended_logins (digest VARCHAR PRIMARY KEY, "
-    "ended TIMESTAMPTZ NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS spending (day DATE NOT NULL, person VARCHAR NOT NULL, "
-    "calls BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS spending_by_person ON spending (person, day)",
+    "ended_at TIMESTAMPTZ NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS spent (person VARCHAR NOT NULL, day DATE NOT NULL, "
+    "calls BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, "
+    "PRIMARY KEY (person, day))",
 )
 """What the tables have here beyond the schema."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from storage.errors import StorageError
@@ -39,8 +40,19 @@ class SharedJobs:
     """The jobs of all machines, by id; methods raise as those of the ledger."""
 
     def __init__(self, server: PostgresLedger, locks: ServerLocks) -> None:
-        self._server, self._locks = server, locks
+        self._server, self._locks, self.alone = server, locks, locks.alone
         self._looked: dict[str, tuple[float, bool]] = {}
+        self._asked: tuple[datetime, float] | None = None
+        """The server's time, and this process's steady clock then."""
+
+    def now(self) -> datetime:
+        """The time by the server's clock: those of machines may be minutes apart."""
+        if self._asked is None:
+            with self._server.apart() as session:
+                ((then,),) = session.execute("SELECT clock_timestamp()").fetchall()
+            self._asked = (then, time.monotonic())
+        then, at = self._asked
+        return then + timedelta(seconds=time.monotonic() - at)
 
     def all(self) -> dict[str, SharedJob]:
         """Every job that was noted and not removed."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 
 from storage.errors import StorageError
@@ -119,14 +118,3 @@ class Spending:
             for old in sorted(file for file in files if file.stem < day)[:-DAYS_KEPT]:
                 delete(old)
         return self._folder / f"{day}.jsonl"
-
-
-@lru_cache(maxsize=8)
-def spending_of(folder: Path, url: str = "", wait_seconds: float = 30) -> Spending:
-    """The one of this process for a folder, or for the server of a ledger."""
-    if not url:
-        return Spending(folder)
-    from storage.postgres import PostgresLedger
-    from storage.server_people import ServerSpending
-
-    return ServerSpending(folder, PostgresLedger(url, wait_seconds))

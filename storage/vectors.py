@@ -87,9 +87,17 @@ def _expression(conditions: Sequence[Condition]) -> Expr | None:
             "<=": column.lte,
             "contains": column.contains,
         }[condition.op]
-        return reduce(or_, (test(lit(value)) for value in condition.values))
+        return _joined(or_, [test(lit(value)) for value in condition.values])
 
-    return reduce(and_, map(one, conditions)) if conditions else None
+    return _joined(and_, [*map(one, conditions)]) if conditions else None
+
+
+def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
+    """All parts, joined in pairs, and these in pairs again: of a thousand that lie one in the next
+    LanceDB overflows its stack, which ends the process."""
+    while len(parts) > 1:
+        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:
@@ -257,6 +265,33 @@ class StoredTable:
                 merge.when_not_matched_insert_all().execute(table)
             else:
                 self._table.add(table)
+
+    def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
+        """Write rows that the table has once :meth:`append` is told of them.
+
+        Any process that sees the table's folder may do so, at any time.
+        """
+        from storage import fragments  # late: it comes with the extra "cluster"
+
+        with _wrapped(f"writing {self.name}", self.path):
+            return fragments.write(self._dataset, batch)
+
+    def append(self, written: Sequence[str]) -> None:
+        """Add rows that were written before, all of them in one commit.
+
+        After an error they may be there all the same: look before it is done again.
+        """
+        from storage import fragments
+
+        with self._writing(f"writing {self.name}"):
+            try:
+                fragments.commit(self._dataset, written)
+            finally:
+                self._table.checkout_latest()
+
+    @property
+    def _dataset(self) -> Path:
+        return self.path / f"{self.name}.lance"
 
     def update(self, rows: pa.Table) -> None:
         """Change some columns, those of ``rows``, of stored rows with the same key."""

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 PASSWORD = "correct horse/battery@staple"  # noqa: S105 - of a server that lives for these tests
 _FOUND = Path("/usr/lib/postgresql")
 _QUICK = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=16MB")
+LASTING = ("max_connections=100", "shared_buffers=128MB")
+"""What a server is started with that keeps what it acknowledged when the machine fails, too."""
 
 
 def missing() -> str:
@@ -49,9 +51,14 @@ def _account() -> dict[str, Any]:
 
 
 class PostgresServer:
-    """A server in a folder, listening on 127.0.0.1 only; people log in by password."""
+    """A server in a folder, listening on 127.0.0.1 only; people log in by password.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        settings: NAME=VALUE, each.
+    """
+
+    def __init__(self, folder: Path, settings: Sequence[str] = _QUICK) -> None:
+        self._settings = settings
         self._data = folder / "data"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -68,9 +75,42 @@ class PostgresServer:
         )
         self._numbers = itertools.count(1)
 
+    def certify(self) -> Path:
+        """Give it a certificate for 127.0.0.1, to be used from its next start on; returns the
+        file that whoever trusts it names as ``sslrootcert``."""
+        import datetime
+        import ipaddress
+
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+        here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+        now = datetime.datetime.now(datetime.UTC)
+        made = x509.CertificateBuilder(
+            name, name, key.public_key(), x509.random_serial_number(),
+            now - datetime.timedelta(days=1), now + datetime.timedelta(days=1),
+        ).add_extension(here, critical=False).sign(key, hashes.SHA256())  # fmt: skip
+        certificate = made.public_bytes(serialization.Encoding.PEM)
+        secret = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        for file, content in (("server.crt", certificate), ("server.key", secret)):
+            path = self._data / file
+            path.write_bytes(content)
+            path.chmod(0o600)
+            if account := _account():
+                os.chown(path, account["user"], account["group"])
+        self._settings = (*self._settings, "ssl=on")
+        return self._data / "server.crt"
+
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
-        quick = " ".join(f"-c {one}" for one in _QUICK)
+        quick = " ".join(f"-c {one}" for one in self._settings)
         log = str(self._data.parent / "log")
         self._control("start", "-w", "-l", log, "-o", f"{options} {quick}")
 
@@ -113,12 +153,12 @@ class PostgresServer:
 
 
 @contextmanager
-def running() -> Iterator[PostgresServer]:
+def running(settings: Sequence[str] = _QUICK) -> Iterator[PostgresServer]:
     """A server that runs while the block does."""
     # Not in pytest's folders, which another account cannot enter.
     with tempfile.TemporaryDirectory(prefix="seedlens-postgres-") as folder:
         Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "server")
+        server = PostgresServer(Path(folder) / "server", settings)
         server.start()
         try:
             yield server

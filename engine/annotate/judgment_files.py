@@ -308,9 +308,10 @@ def _number(fields: Mapping[str, Any], name: str, kind: type[int] | type[float])
         number = kind(value)
         if not 0 <= number <= HIGHEST:  # NaN is not either
             raise ValueError(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         what = "whole number" if kind is int else "number"
-        raise BadInputError(f"The {name} '{value}' is not a {what} from 0 on.") from error
+        said = str(value)[:40]
+        raise BadInputError(f"The {name} '{said}' is not a {what} from 0 on.") from error
     return number
 
 

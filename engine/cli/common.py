@@ -67,11 +67,15 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return add
 
 
-def open_explorer() -> Explorer:
-    """The engine, loaded late: ``--help`` and bad options should not wait for databases."""
+def open_explorer(**settings: Any) -> Explorer:
+    """The engine, loaded late: ``--help`` and bad options should not wait for databases.
+
+    Args:
+        settings: what options say in place of the environment.
+    """
     from engine.explorer import Explorer
 
-    return Explorer(Settings())
+    return Explorer(Settings(**settings))
 
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:

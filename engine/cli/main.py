@@ -180,6 +180,12 @@ def main() -> None:
     help="Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.",
 )
 @click.option("--skip-broken", is_flag=True, help="Leave out rows that cannot be read.")
+@click.option(
+    "--on",
+    metavar="ADDRESS",
+    help="Have the workers of a Ray cluster check and encode: ray://HOST:10001, or local for a "
+    "worker on each core of this machine. Default: SEEDLENS_RAY, or this process.",
+)
 @json_option
 def import_(
     source: str,
@@ -190,6 +196,7 @@ def import_(
     encoder: str | None,
     lens: str | None,
     ignore_labels: bool,
+    on: str | None,
     as_json: bool,
     **repairs: Any,
 ) -> None:
@@ -212,7 +219,7 @@ def import_(
     columns = dict(map(_pair, mapping))
     if ignore_labels:
         columns["roles"] = ""  # sentence splits stay as the source has them
-    explorer = open_explorer()
+    explorer = open_explorer(**({} if on is None else {"ray": on}))
     dataset = source.startswith(DATASET_PREFIX)
     asked = queries_of("" if dataset else source, limit, with_abstract=repairs["skip_empty"])
     if asked and (columns or source_format != "auto"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Protocol
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
+from engine.corpora.distributed import CheckedSource, DistributedRun, takes_whole_gpu
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.notes import register
@@ -20,6 +22,7 @@ from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, apart, check, open_source, unique_documents
 from engine.ingest.formats import existing
+from engine.jobs.cluster import workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
@@ -78,29 +81,50 @@ class Importer:
             lens=lens,
             repairs=request.repairs,
         )
-        report = report or check(source, most)
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
-        with writing(self.home, self.ledger, request.name, busy, remedy):
+        with ExitStack() as held:
+            spread = self._spread(request, source, held, on_progress)
+            report = spread.report if spread else report or check(source, most)
+            held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
-            run = IndexRun(
-                table=DocumentTable.open_or_create(
-                    store_of(self.home, row), table_schema(encoder.spec, lens)
-                ),
-                encoder=encoder,
-                lens=lens,
-                shard_documents=self.settings.shard_documents,
-                on_progress=on_progress,
-                cancelled=cancelled,
+            table = DocumentTable.open_or_create(
+                store_of(self.home, row), table_schema(encoder.spec, lens)
             )
-            done = run.run(unique_documents(source, max_chars=most), report.documents, request.name)
-            self._finish(run.table, row, done, lens)
+            shard, heard = self.settings.shard_documents, (on_progress, cancelled)
+            if spread:
+                bulk = report.documents >= MANY
+                distributed = DistributedRun(table, encoder.spec, lens, spread, bulk, shard, *heard)
+                done = distributed.run(request.name)
+            else:
+                documents = unique_documents(source, max_chars=most)
+                run = IndexRun(table, encoder, lens, shard, *heard)
+                done = run.run(documents, report.documents, request.name)
+            self._finish(table, row, done, lens)
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
         return replace(done, seconds=seconds, warnings=report.warnings, encoding=encoding)
+
+    def _spread(
+        self, request: ImportRequest, source: Source, held: ExitStack, tell: Tell
+    ) -> CheckedSource | None:
+        """The source as the workers of a cluster checked it; None where this process works alone.
+
+        Args:
+            held: keeps the workers for as long as they are needed.
+        """
+        address, settings = self.settings.ray, self.settings
+        if not address:
+            return None
+        model = self._encoder_source(request, self.ledger.listed_corpus(request.name))
+        cluster = workers_at(address, settings.threads, whole_gpu=takes_whole_gpu(model))
+        workers = held.enter_context(cluster)
+        return CheckedSource(
+            source, settings.max_document_chars, settings.shard_documents, workers, tell
+        )
 
     def _register(
         self, request: ImportRequest, source: Source, checked: CheckReport, tell: Tell

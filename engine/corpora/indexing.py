@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Encodin
 from engine.types.lenses import Lens
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
+Item = TypeVar("Item")
 SHARD_CHARACTERS = 1_000_000
 """Text of one shard; its token states take some 400 MB while it is encoded."""
 
@@ -261,7 +262,7 @@ class IndexRun:
         stored, stale = self._stored()
         read = added = updated = encoded = 0
         stopped = False
-        for shard in _shards(documents, self.shard_documents):
+        for shard in cut(documents, self.shard_documents, text_length):
             if stopped := self.cancelled():
                 break
             new = [d for d in shard if d.doc_id not in stored]
@@ -308,15 +309,21 @@ class IndexRun:
         self.on_progress(Progress(phase, done, total, seconds, rate))
 
 
-def _shards(documents: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
-    """At most ``size`` documents and, but for a single longer one, SHARD_CHARACTERS together."""
-    shard: list[SourceDocument] = []
-    characters = 0
-    for document in documents:
-        characters += len(document.text)
-        if shard and (len(shard) == size or characters > SHARD_CHARACTERS):
+def text_length(document: SourceDocument) -> int:
+    return len(document.text)
+
+
+def cut(
+    items: Iterable[Item], size: int, characters: Callable[[Item], int]
+) -> Iterator[list[Item]]:
+    """Shards of at most ``size`` and, but for a single longer one, SHARD_CHARACTERS together."""
+    shard: list[Item] = []
+    total = 0
+    for item in items:
+        total += (length := characters(item))
+        if shard and (len(shard) == size or total > SHARD_CHARACTERS):
             yield shard
-            shard, characters = [], len(document.text)
-        shard.append(document)
+            shard, total = [], length
+        shard.append(item)
     if shard:
         yield shard

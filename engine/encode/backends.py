@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import threading
 from typing import Any, Protocol
@@ -89,7 +90,9 @@ class OpenVinoBackend:
             Hidden().eval(), example_input={"input_ids": example, "attention_mask": example}
         )
         precision = "bf16" if native_bfloat16() else "f32"
-        settings = {"INFERENCE_PRECISION_HINT": precision}
+        settings: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": precision}
+        if torch.get_num_threads() < (os.cpu_count() or 1):  # as whoever loads it said
+            settings["INFERENCE_NUM_THREADS"] = torch.get_num_threads()
         if int8:
             _narrow(converted)
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = str(GROUP)
@@ -130,10 +133,10 @@ def choose_backend(
     """PyTorch; for bulk work on encoders OpenVINO where it is installed.
 
     OpenVINO encodes half as many documents again per second, after 2 s of conversion; with
-    ``int8``, for models that it was measured for, a third more. ``large`` models (decoders) go
-    to the GPU where there is one: the CPU takes seconds for each document.
+    ``int8``, for models that it was measured for, a third more. Bulk work goes to the GPU where
+    there is one, and so do ``large`` models (decoders): the CPU takes seconds for each document.
     """
-    if large and torch.cuda.is_available():
+    if (large or bulk) and torch.cuda.is_available():
         return TorchBackend(model, device="cuda")
     if bulk and not large and importlib.util.find_spec("openvino") is not None:
         return OpenVinoBackend(model, int8=int8)

@@ -48,14 +48,20 @@ def checked(repairs: Repairs) -> Repairs:
 
 
 def documents(
-    rows: Iterable[Row], builder: Builder, notes: Notes, refuse: Refuse, max_chars: int | None
+    rows: Iterable[Row],
+    builder: Builder,
+    notes: Notes,
+    refuse: Refuse,
+    max_chars: int | None,
+    first: int = 1,
 ) -> Iterator[SourceDocument]:
     """The documents of rows, in their order, repeated ones included; one at a time.
 
     Args:
         max_chars: characters that a text may have at most; None for any number.
+        first: number of the first row in its source.
     """
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(rows, start=first):
         try:
             document = builder.build(row, number, notes)
             _check_length(document, max_chars)
@@ -113,14 +119,14 @@ def each_once(
             notes.add({"duplicates"})
             continue
         contents.add(content)
-        if (key := _digest(document.doc_id)) not in ids:
+        if (key := id_digest(document.doc_id)) not in ids:
             ids.add(key)
             yield document
             continue
         notes.found("duplicate", f"{short(document.where)}: id {document.doc_id[:80]} again")
         if repairs.duplicates == "rename":
             document = replace(document, doc_id=_free(document.doc_id, ids))
-            ids.add(_digest(document.doc_id))
+            ids.add(id_digest(document.doc_id))
             notes.add({"renamed"}, f"{document.where} → {document.doc_id[:80]}")
             yield document
         elif repairs.duplicates == "keep-first":
@@ -131,13 +137,13 @@ def each_once(
 
 
 def _merged(read: Read, notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
-    times = Counter(_digest(document.doc_id) for document in read(Notes(), pass_over))
+    times = Counter(id_digest(document.doc_id) for document in read(Notes(), pass_over))
     left = {key: count for key, count in times.items() if count > 1}
     del times
     held: dict[bytes, SourceDocument] = {}
     contents: set[str] = set()
     for document in read(notes, refuse):
-        key = _digest(document.doc_id)
+        key = id_digest(document.doc_id)
         if key not in left:
             yield document
             continue
@@ -174,12 +180,13 @@ def _joined(first: SourceDocument, other: SourceDocument) -> SourceDocument:
 
 def _free(doc_id: str, ids: set[bytes]) -> str:
     number = 2
-    while _digest(f"{doc_id}-{number}") in ids:
+    while id_digest(f"{doc_id}-{number}") in ids:
         number += 1
     return f"{doc_id}-{number}"
 
 
-def _digest(doc_id: str) -> bytes:
+def id_digest(doc_id: str) -> bytes:
+    """16 bytes that stand for an id."""
     return hashlib.blake2b(doc_id.encode(), digest_size=16).digest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -24,6 +24,20 @@ from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 from engine.types.limits import COLUMNS, PREVIEW_ROWS
 from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Makes documents of rows, wherever they came from: it holds no file."""
+
+    builder: Builder
+    max_chars: int
+
+    def read(
+        self, rows: Iterable[Row], first: int, notes: Notes, refuse: Refuse
+    ) -> Iterator[SourceDocument]:
+        """As :meth:`Source.read`, of some rows, of which ``first`` is the number of the first."""
+        return documents(rows, self.builder, notes, refuse, self.max_chars, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +86,14 @@ class Source:
         """
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows as the format has them: nothing is picked, cleaned or checked yet."""
+        return self._rows()
+
+    def reader(self, max_chars: int) -> RowReader:
+        """What makes documents of some of the rows, in whatever process."""
+        return RowReader(self._builder, max_chars)
 
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""

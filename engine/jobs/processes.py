@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +37,7 @@ from engine.jobs.job_files import (
     process_started,
     read_job,
     running,
+    shared_time,
     stop_flag,
     write_job,
 )
@@ -46,15 +47,18 @@ from engine.types.corpora import ImportJob, ImportRequest, Progress
 from engine.types.people import ForPerson, Person
 from engine.types.sources import NamedDataset, ServiceQueries
 from storage.home import Home, check_corpus_name
+from storage.locks import alone
 from storage.removal import delete
 
 if TYPE_CHECKING:
-    from storage.server_jobs import SharedJobs
+    from storage.server_jobs import SharedJob, SharedJobs
 
 log = logging.getLogger("seedlens.jobs")
 
 STARTING_SECONDS = 30.0
 """A process that has not put its name into the file by then never came up."""
+WAIT_SECONDS = 10.0
+"""For others who start an import: longer than many of them take."""
 Spawn = Callable[[str], "subprocess.Popen[bytes]"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
@@ -139,7 +143,7 @@ class ImportJobs(ForPerson):
             UnknownNameError: there is no such job.
             CorpusBusyError: it (or another job on its corpus) is still running.
         """
-        job, now = self.job(id_), _now()
+        job = self.job(id_)
         check_ends(self.person, job.owner)
         self._check(self.person, job.request)
         job = replace(
@@ -149,8 +153,7 @@ class ImportJobs(ForPerson):
             report=None,
             error="",
             remedy="",
-            started_at=now,
-            updated_at=now,
+            started_at=_now(),
             pid=0,
             pid_started=None,
             host=HOST,
@@ -166,10 +169,12 @@ class ImportJobs(ForPerson):
         """
         job = self.job(id_)
         check_ends(self.person, job.owner)
-        if job.state == "running" and self._file(id_).exists():
+        if job.state != "running":
+            return
+        if seen := self._file(id_).exists():
             self._flag(id_).touch()
-        elif job.state == "running" and self._shared is not None:
-            self._shared.ask_to_stop(id_)
+        if self._shared is not None and not (seen and job.host in ("", HOST)):
+            self._shared.ask_to_stop(id_)  # another machine may see our files late, or never
 
     def dismiss(self, id_: str) -> None:
         """Take a job that has ended off the list. What it indexed stays. Raises as cancel."""
@@ -209,8 +214,9 @@ class ImportJobs(ForPerson):
             raise UnknownNameError(f"There is no import '{id_}'.") from error
         if job.state != "running":
             return job
-        if job.host not in ("", HOST):
-            return _elsewhere(job)
+        if job.host not in ("", HOST):  # a machine that has this home, too, or had it
+            found = None if self._shared is None else self._shared.all().get(id_)
+            return _elsewhere(job) if found is None else self._as_shared(job, found)
         if not self._runs(job):
             # It may have ended between the two looks: then the file has its last word by now.
             job = read_job(self._file(id_))
@@ -236,9 +242,10 @@ class ImportJobs(ForPerson):
 
     def _start(self, job: ImportJob, spawn: Spawn | None = None) -> ImportJob:
         # The corpus's own lock keeps other processes out, but only once they have read the
-        # whole source: two clicks on "Index" should hear of it at once.
-        with self._lock:
+        # whole source: two clicks on "Index" should hear of it at once, also on two servers.
+        with self._lock, self._alone():
             self.check_idle(job.request.name)
+            job = replace(job, updated_at=shared_time(self._shared).isoformat())
             try:
                 self._flag(job.id).unlink(missing_ok=True)
                 write_job(self._file(job.id), job, self._shared)
@@ -253,6 +260,13 @@ class ImportJobs(ForPerson):
                 ) from error
         return job
 
+    def _alone(self) -> AbstractContextManager[None]:
+        """Among all who could start an import now."""
+        locked = alone if self._shared is None else self._shared.alone
+        busy = "Another import is just being started."
+        file = self._home.root / "locks" / "start-import.lock"
+        return locked(file, busy, "Try again.", WAIT_SECONDS)
+
     def _of_others(self) -> Iterator[ImportJob]:
         """Jobs of other homes that share the ledger, as they are now."""
         for id_, found in ({} if self._shared is None else self._shared.all()).items():
@@ -263,9 +277,13 @@ class ImportJobs(ForPerson):
                 continue
             if self._file(id_).exists():
                 continue
-            if job.state == "running" and not found.runs and not _starts(job):
-                job = _interrupted(job)
-            yield replace(job, stopping=found.stopping and job.state == "running")
+            yield self._as_shared(job, found)
+
+    def _as_shared(self, job: ImportJob, found: SharedJob) -> ImportJob:
+        """A job of another machine, as it is now."""
+        if job.state == "running" and not found.runs and not self._starts(job):
+            job = _interrupted(job)
+        return replace(job, stopping=found.stopping and job.state == "running")
 
     def _forget(self, id_: str) -> None:
         if self._shared is not None:
@@ -288,11 +306,17 @@ class ImportJobs(ForPerson):
 
     def _runs(self, job: ImportJob) -> bool:
         child = self._children.get(job.id)
-        if child is not None:
-            return child.poll() is None  # poll() also reaps a finished child process
+        if child is not None and child.poll() is None:  # which also reaps one that has ended
+            return True
+        if child is not None and job.pid in (0, child.pid):  # no server resumed it since
+            return False
         if job.pid:
             return process_runs(job.pid, job.pid_started)
-        return _starts(job)
+        return self._starts(job)
+
+    def _starts(self, job: ImportJob) -> bool:
+        waited = shared_time(self._shared) - datetime.fromisoformat(job.updated_at)
+        return waited.total_seconds() < STARTING_SECONDS
 
     def _file(self, id_: str) -> Path:
         return self._home.jobs.resolve() / f"{id_}.json"
@@ -325,11 +349,6 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
         updated_at=now,
         host=HOST,
     )
-
-
-def _starts(job: ImportJob) -> bool:
-    waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
-    return waited.total_seconds() < STARTING_SECONDS
 
 
 def _elsewhere(job: ImportJob) -> ImportJob:

@@ -22,8 +22,12 @@ from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 
 WEIGHTS = ASSETS / "wordings" / "reader.npz"
-CLEAR = 0.45
-"""Probability from which a wording asks for an aspect, or rules it out."""
+ASKED, RULED_OUT = 0.7, 0.6
+"""Probabilities from which a wording asks for an aspect, and rules it out.
+
+Where they are lower, more is understood, and more as the opposite. These gave the largest share
+understood less the share read as the opposite, of wordings that were not yet fitted on.
+"""
 TELLING = 0.1
 """Share of what asks for an aspect from which a part of a wording is kept as its subject."""
 MOST_PHRASES = 6
@@ -82,8 +86,8 @@ class LensWords:
         scores = self._score(parts)
         wants, avoids = np.split(chances(np.logaddexp.reduce(scores, axis=0)), 2)
         wants, avoids = (
-            np.where((wants > CLEAR) & (wants >= avoids), wants, 0.0),
-            np.where((avoids > CLEAR) & (avoids > wants), avoids, 0.0),
+            np.where((wants > ASKED) & (wants >= avoids), wants, 0.0),
+            np.where((avoids > RULED_OUT) & (avoids > wants), avoids, 0.0),
         )
         subject = "".join(parts) if not avoids.any() else _kept(parts, scores, wants, avoids)
         if avoids.any() and not wants.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from engine.config import Settings
 from engine.llm.budget import Account, Budget, Price
@@ -23,7 +24,8 @@ from engine.types.people import OPERATOR, Person
 from engine.types.reranking import EndpointInfo
 from storage.answers import Answers
 from storage.home import Home
-from storage.spending import spending_of
+from storage.ledger import Ledger
+from storage.spending import Spending
 
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
@@ -69,8 +71,8 @@ def connect(
         settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost, price
     )
     if daily.is_limited and not endpoint.person.is_operator:
-        url, wait = settings.ledger_url.get_secret_value(), settings.ledger_wait_seconds
-        spending = spending_of(Home(settings.home).spending, url, wait)
+        home, url = Home(settings.home), settings.ledger_url.get_secret_value()
+        spending = _spending(home, settings.ledger_wait_seconds, url)
         account = Account(endpoint.person.address, daily, spending)
     limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
     calls = min(limits, default=None)
@@ -81,6 +83,12 @@ def connect(
         RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
         account,
     )
+
+
+@lru_cache(maxsize=8)
+def _spending(home: Home, wait_seconds: float, url: str) -> Spending:
+    """The one of this process for a home, or for a ledger on a server."""
+    return Ledger(home.ledger, wait_seconds, url).spending
 
 
 def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:

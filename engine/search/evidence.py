@@ -33,8 +33,13 @@ likeness have no pair that is shown, and 3 %, 1 % and 8 % (4 of 51) of the grade
 """
 LEAST_ASKED = 0.1
 """Share of the most asked-for sentence's weight below which a sentence makes no best pair."""
+PAIRS = 16_000_000
+"""Of sentences, compared at once: 64 MB."""
 FEWEST = 20
 """Documents below which nothing can be said of chance, and every pair is shown."""
+MOST_SENTENCES = 4_000
+"""Sentences of a text in which evidence is looked for: the first ones, which lists show; of a seed
+those that count most. All pairs of two such texts take 64 MB; of two books, 100 GB."""
 Rarity = Callable[[str], float]
 """How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
 _WORD = re.compile(r"\w\w+")
@@ -88,8 +93,10 @@ class EvidenceFinder:
         mine = np.ones(len(seed.sentences), dtype=np.float32)
         if focus is not None and len(mine):
             mine = focus.sentence_weights / focus.sentence_weights.max()
+        self._rows = np.sort(np.argsort(-mine, kind="stable")[:MOST_SENTENCES])
+        self._sentences, mine = seed.sentences[self._rows], mine[self._rows]
         self._mine = mine[:, None]
-        common = seed.sentences @ around.centroid
+        common = self._sentences @ around.centroid
         common -= (mine @ common) / max(float(mine.sum()), 1e-6)
         self._common = common[:, None]
         self._floor = self._by_chance(around) if len(mine) else 0.0
@@ -104,8 +111,9 @@ class EvidenceFinder:
         """
         if not len(self.seed.sentences) or not len(document.sentences):
             return ()
-        cosine = self.seed.sentences @ document.sentences.T
-        roles = np.array([s.roles for s in document.document.sentences], dtype=np.float32)
+        cosine = self._sentences @ document.sentences[:MOST_SENTENCES].T
+        first = document.document.sentences[:MOST_SENTENCES]
+        roles = np.array([s.roles for s in first], dtype=np.float32)
         serves = self._serves(roles)
         weights = self._weights(serves / max(float(serves.max()), 1e-6))
         strength = np.maximum(cosine - self._common, 0) * weights
@@ -115,7 +123,8 @@ class EvidenceFinder:
             i, j = np.unravel_index(int(strength.argmax()), strength.shape)
             if strength[i, j] <= 0:
                 break
-            found.append(self._pair(document, int(i), int(j), float(cosine[i, j])))
+            mine = int(self._rows[i])
+            found.append(self._pair(document, mine, int(j), float(cosine[i, j])))
             strength[i, :] = strength[:, j] = 0.0
         return tuple(found)
 
@@ -127,9 +136,13 @@ class EvidenceFinder:
         counts = np.diff([*around.starts, len(serves)])
         serves /= np.repeat(np.maximum(np.maximum.reduceat(serves, around.starts), 1e-6), counts)
         asked = self._mine[:, 0] > LEAST_ASKED
-        strength = self.seed.sentences[asked] @ around.sentences.T
-        strength *= self._weights(serves)[asked]
-        best = np.maximum.reduceat(strength.max(axis=0), around.starts)
+        best = np.full(len(serves), -np.inf, dtype=np.float32)
+        step = max(1, PAIRS // len(serves))
+        for rows in np.split(np.flatnonzero(asked), range(step, int(asked.sum()), step)):
+            strength = self._sentences[rows] @ around.sentences.T
+            strength *= self._mine[rows] * (0.15 + 0.85 * serves)
+            np.maximum(best, strength.max(axis=0), out=best)
+        best = np.maximum.reduceat(best, around.starts)
         return float(np.quantile(best, CHANCE))
 
     def _serves(self, roles: FloatArray) -> FloatArray:

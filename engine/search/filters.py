@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.limits import LONGEST_FILTERS
+from engine.types.limits import LONGEST_FILTERS, MOST_FILTERS
 from engine.types.plurals import counted
 from engine.types.searches import Filter, separated, unescaped
 
@@ -40,14 +40,20 @@ def parse_filters(text: str) -> tuple[Filter, ...]:
     """Read filters between semicolons, all of which must hold, as links have them.
 
     Raises:
-        BadInputError: they are too long, or one cannot be read.
+        BadInputError: they are too long or too many, or one cannot be read.
     """
     if len(text) > LONGEST_FILTERS:
         raise BadInputError(
             f"The filters have {len(text):,} characters; at most {LONGEST_FILTERS:,} are read.",
             "Choose fewer values.",
         )
-    return tuple(map(parse_filter, separated(text, ";")))
+    parts = separated(text, ";")
+    if len(parts) > MOST_FILTERS:
+        raise BadInputError(
+            f"There are {len(parts):,} filters; at most {MOST_FILTERS} are read.",
+            "Write several values of a field as one filter: venue=ACL|EMNLP.",
+        )
+    return tuple(map(parse_filter, parts))
 
 
 def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain, takewhile, zip_longest
+from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -108,19 +108,18 @@ def matching_words(text: str, asked: Sequence[str]) -> tuple[Span, ...]:
     >>> matching_words("We trained it; training is slow.", ["train"])
     ((3, 10), (15, 23))
     """
+    stems = {stem for word in asked for stem in _stems(word)}
     return tuple(
         match.span()
         for match in _WORD.finditer(text)
-        if any(_alike(match.group().casefold(), word) for word in asked)
+        if not stems.isdisjoint(_stems(match.group().casefold()))
     )
 
 
-def _alike(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    stem = len(list(same))
-    return stem >= max(_SHORTEST_STEM, max(len(one), len(other)) - _LONGEST_ENDING)
+def _stems(word: str) -> list[str]:
+    """A word, and what is left of it without one to three letters at its end."""
+    shortest = max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)
+    return [word, *(word[:length] for length in range(shortest, len(word)))]
 
 
 def _words(text: str) -> list[str]:

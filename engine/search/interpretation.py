@@ -10,7 +10,7 @@ import numpy as np
 from engine.corpora.contracts import Focus, Seed
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.lenses.instructions import CLEAR, LensWords, Reading
+from engine.lenses.instructions import LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import WHOLE, Query
@@ -309,7 +309,7 @@ class Interpreter:
         )
 
     def _contradicts(self, said: Reading, chosen: int) -> Notes:
-        if said.strength < 1.0 or said.wants[chosen] >= CLEAR * said.wants.max():
+        if said.strength < 1.0 or said.wants[chosen] > 0:
             return ()
         name = self.lens.aspects[int(said.wants.argmax())].name
         return (

@@ -86,6 +86,9 @@ LONGEST_INSTRUCTION = 2_000
 """Characters of a wording, which is read clause by clause; far beyond any wording of an aspect."""
 LONGEST_FILTERS = 20_000
 """Characters of all filters of a search together, as a link has them: some 1,000 values."""
+MOST_FILTERS = 100
+"""Filters of a search, as a link has them; each may have many values. Where nothing meets them,
+each is looked at beside all others."""
 LONGEST_QUESTION = 2_000
 """Characters of a question to a corpus; it stands in every prompt of an answer."""
 LONGEST_NOTE = 10_000

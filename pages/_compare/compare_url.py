@@ -101,9 +101,9 @@ def _variant(row: object, number: int) -> Variant:
     name = " ".join(row["name"].split())
     if not 0 < len(name) <= LONGEST_NAME:
         raise ValueError(f"the name of variant {number} has {len(name)} characters")
-    steer = float(row.get("steer", _DEFAULT.steer))
-    if not 0.0 <= steer <= 1.0:
-        raise ValueError(f"the steer of variant {number} is {steer:g}, not from 0 to 1")
+    steer = row.get("steer", _DEFAULT.steer)
+    if not 0 <= steer <= 1:
+        raise ValueError(f"the steer of variant {number} is {str(steer)[:40]}, not from 0 to 1")
     try:
         focus = tuple(map(int, names(row.get("sentences", ""))))
         reading = Explorer.parse_reading(row.get("reading", ""))
@@ -113,7 +113,7 @@ def _variant(row: object, number: int) -> Variant:
         name,
         row["wording"],
         row.get("system", _DEFAULT.system),
-        steer,
+        float(steer),
         row.get("subset", False),
         row.get("aspect", ""),
         focus,

@@ -278,6 +278,19 @@ def test_a_refusal_is_one_line_even_when_the_input_has_several(demo_home: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    "filters", ["year>=1990;" * 1_800, f"year={'|'.join(map(str, range(3_900)))}"]
+)
+def test_as_many_filters_as_there_may_be_do_not_end_the_process(
+    filters: str, demo_home: Path
+) -> None:
+    asked = ("--seed", SEED, "--system", "bm25", "--json")
+    options = [part for one in filters.split(";") if one for part in ("--filter", one)]
+    found = run_process(demo_home, "search", "demo", *asked, *options)
+    assert found.code == 0
+    assert found.json["results"]
+
+
 def test_errors_of_a_real_process_go_to_stderr_alone(demo_home: Path) -> None:
     assert_refusal(run_process(demo_home, "search", "demo", "--seed", "nope"), ("'nope'",))
 

@@ -13,11 +13,11 @@ import pytest
 
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
-from engine.jobs import processes
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
+from storage.server_jobs import SharedJobs
 from tests.cli.command_line import run_inside, write_lines
 from tests.cli.refusals import assert_refusal
 from tests.pages.test_annotate_judging import grade, message
@@ -130,7 +130,7 @@ def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed
     os.kill(killed.pid, signal.SIGKILL)
     wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
     late = datetime.now(UTC) + timedelta(seconds=60)
-    monkeypatch.setattr(processes, "datetime", type("Late", (datetime,), {"now": lambda _: late}))
+    monkeypatch.setattr(SharedJobs, "now", lambda _: late)
     assert there.job(job.id).state == "interrupted"
     there.dismiss(job.id)
     here.dismiss(job.id)

@@ -68,6 +68,7 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
         (link({"name": "base"}), "variant 1 does not have the fields"),
         (link({**BASE, "__class__": "x"}), "variant 1 does not have the fields"),
         (link({**BASE, "steer": 7}), "the steer of variant 1 is 7"),
+        (link({**BASE, "steer": 10**400}), "the steer of variant 1 is 1000"),
         ('[{"name":"a","wording":"b","steer":NaN}]', "the steer of variant 1 is nan"),
         (link({**BASE, "steer": True}), "the steer of variant 1"),
         (link({**BASE, "wording": 3}), "the wording of variant 1"),

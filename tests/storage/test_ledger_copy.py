@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from storage.answers import AnswerRow
@@ -122,3 +123,13 @@ def test_a_value_that_the_server_cannot_hold_stops_the_copy_and_leaves_nothing(
     with pytest.raises(StorageError, match=r"cannot hold this value.*NUL"):
         file.copy_to(server)
     assert server.judging.history("demo") == []
+
+
+def test_a_file_with_a_table_that_no_ledger_has_is_refused(tmp_path: Path) -> None:
+    file, other = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "other.duckdb")
+    file.put_text("a text")
+    with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
+        connection.execute('CREATE TABLE "more; DROP TABLE corpora" (x VARCHAR)')
+    with pytest.raises(StorageError, match=r"is no ledger: it has a table 'more; DROP"):
+        file.copy_to(other)
+    assert other.corpora() == []

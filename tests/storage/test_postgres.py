@@ -164,6 +164,30 @@ def test_wrong_credentials_are_a_clear_error_without_the_password(
     assert PASSWORD not in repr(vars(nowhere._file))
 
 
+def test_what_an_address_says_of_encryption_holds(
+    own_postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url, file = own_postgres.database(), tmp_path / "ledger.duckdb"
+    with pytest.raises(StorageError, match=r"does not support SSL, but SSL was required"):
+        Ledger(file, url=f"{url}?sslmode=require").corpora()
+    trusted = own_postgres.certify()
+    own_postgres.stop("fast")
+    own_postgres.start()
+    ledger = Ledger(file, url=f"{url}?sslmode=verify-full&sslrootcert={trusted}")
+    with ledger._file.access(writes=False) as connection:
+        encrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+        assert connection.execute(encrypted).fetchone() == (True,)
+    other = tmp_path / "other.crt"
+    other.write_text("")
+    for wrong in (f"sslrootcert={other}", f"sslrootcert={tmp_path / 'none.crt'}"):
+        with pytest.raises(StorageError, match=r"cannot be reached.*certificate") as caught:
+            Ledger(file, url=f"{url}?sslmode=verify-full&{wrong}").corpora()
+        assert "horse" not in whole_chain(caught.value)
+    plain = Ledger(file, url=f"{url}?sslmode=disable")
+    with plain._file.access(writes=False) as connection:
+        assert connection.execute(encrypted).fetchone() == (False,)
+
+
 def test_a_command_says_so_in_one_line_and_without_the_password(
     postgres: PostgresServer, home: Path
 ) -> None:

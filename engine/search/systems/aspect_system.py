@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.config import ASSETS
 from engine.corpora.aspect_space import passage_direction, token_roles, without_context
@@ -25,6 +26,7 @@ from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, standardised, unit
 from engine.search.systems.bm25 import query_words
 from engine.search.systems.late_interaction import (
+    MOST_TOKENS,
     aspect_similarity,
     idf_similarity,
     token_cosines,
@@ -269,6 +271,13 @@ def _same(seed: Seed, columns: Sequence[FloatArray], others: FloatArray) -> Floa
     return np.asarray(np.sum(cosines, axis=0), dtype=np.float32)
 
 
+def told_by(idf: FloatArray) -> NDArray[np.bool_]:
+    """Which tokens (t,) of a text are compared: the telling ones, of a long text the most so."""
+    if np.count_nonzero(telling := idf >= TELLING) > MOST_TOKENS:
+        telling[np.argsort(-idf, kind="stable")[MOST_TOKENS:]] = False
+    return telling
+
+
 def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
     """Token MaxSim (n,) of the whole and of the aspect; the latter zeros without a focus.
 
@@ -283,8 +292,8 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
     new = [row for row in places
            if row not in known or (focus is not None and row not in known_aspect)]  # fmt: skip
     stored = corpus.tokens(np.array(new, dtype=np.intp))
-    telling = [found.idf >= TELLING for found in stored]
-    mine = seed.idf >= TELLING
+    telling = [told_by(found.idf) for found in stored]
+    mine = told_by(seed.idf)
     vectors = [found.vectors[told] for found, told in zip(stored, telling, strict=True)]
     for group in token_cosines(seed.tokens[mine], vectors):
         of_group = [new[i] for i in group.documents]

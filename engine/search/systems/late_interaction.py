@@ -20,6 +20,9 @@ CHUNK = 128
 """Documents whose tokens are fetched together."""
 SIMILARITIES = 500_000
 """Token pairs scored in one matrix product: 2 MB, which stay in the processor's cache."""
+MOST_TOKENS = 4_096
+"""Tokens of a text that are compared, those of some 15,000 characters: all pairs of two such texts
+take 64 MB; of two books with 100,000 tokens each, 40 GB."""
 
 
 class TokenCosines(NamedTuple):
@@ -51,6 +54,13 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
         lengths = np.array([len(documents[i]) for i in chosen])
         tokens = widened(np.concatenate([documents[i] for i in chosen]))
         yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
+
+
+def spread(tokens: TokenArray) -> TokenArray:
+    """At most :data:`MOST_TOKENS` rows (t, p), from all over a longer text."""
+    if len(tokens) <= MOST_TOKENS:
+        return tokens
+    return tokens[np.linspace(0, len(tokens) - 1, MOST_TOKENS).astype(np.intp)]
 
 
 def max_similarities(
@@ -168,8 +178,8 @@ class LateInteractionSystem:
         scores = np.zeros(len(rows), dtype=np.float32)
         for start in range(0, len(rows), CHUNK):
             chunk = slice(start, start + CHUNK)
-            tokens = [found.vectors for found in corpus.tokens(rows[chunk])]
+            tokens = [spread(found.vectors) for found in corpus.tokens(rows[chunk])]
             scores[chunk] = max_similarities(
-                request.seed.tokens, tokens, symmetric=request.symmetric
+                spread(request.seed.tokens), tokens, symmetric=request.symmetric
             )
         return corpus.ranked(rows, scores, request.depth)

@@ -40,6 +40,12 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
         '"seconds": NaN}',
         ("line 1", "seconds 'nan'"),
     ),
+    "a number beyond all others": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
+        f'"seconds": 1{"0" * 400}}}',
+        ("line 1", "seconds '1000"),
+    ),
     "control characters in an event": (
         "a.jsonl",
         f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '

@@ -193,7 +193,7 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
 
 
 def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> None:
-    from engine.corpora.indexing import SHARD_CHARACTERS, _shards
+    from engine.corpora.indexing import SHARD_CHARACTERS, cut, text_length
     from engine.types.documents import SourceDocument
 
     def document(i: int, length: int) -> SourceDocument:
@@ -201,10 +201,10 @@ def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> Non
 
     third = SHARD_CHARACTERS // 3
     sizes = [third, third, third, third, 2 * SHARD_CHARACTERS, 10, 10]
-    shards = list(_shards([document(i, n) for i, n in enumerate(sizes)], 256))
+    shards = list(cut([document(i, n) for i, n in enumerate(sizes)], 256, text_length))
     assert [len(shard) for shard in shards] == [3, 1, 1, 2]
     assert [d.doc_id for shard in shards for d in shard] == list("0123456")
-    assert [len(s) for s in _shards([document(i, 1) for i in range(5)], 2)] == [2, 2, 1]
+    assert [len(s) for s in cut([document(i, 1) for i in range(5)], 2, text_length)] == [2, 2, 1]
 
 
 def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none() -> None:

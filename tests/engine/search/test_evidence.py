@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -70,6 +71,20 @@ def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -
     assert found(seed, other, nowhere) == [("s0", "s0"), ("s1", "s1")]
     near = around(axes({0: 1.0})[0] * 0.8, [])
     assert found(seed, other, near) == [("s1", "s1"), ("s0", "s0")]
+
+
+def test_evidence_of_books_fits_into_memory() -> None:
+    draw = np.random.default_rng(1)
+    book = document(unit(draw.standard_normal((20_000, WIDTH)).astype(np.float32)))
+    others = [unit(draw.standard_normal((50, WIDTH)).astype(np.float32)) for _ in range(200)]
+    tracemalloc.start()
+    try:
+        pairs = found(book, book, around(np.zeros(WIDTH, dtype=np.float32), others))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(pairs) == 3
+    assert most < 500 * 2**20
 
 
 def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown() -> None:

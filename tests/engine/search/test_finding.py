@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.search.finding import matching_words
 from engine.types.searches import FoundDocument
 
 
@@ -91,3 +92,12 @@ def test_finding_is_quick_enough_to_type(explorer: Explorer) -> None:
 def test_a_whole_text_is_not_looked_for(small: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"60,000 characters; at most 50,000"):
         small.find_documents("small", "x" * 60_000)
+
+
+def test_as_many_words_as_may_be_pasted_are_found_in_time_that_grows_with_them() -> None:
+    text = " ".join(f"text{number}" for number in range(20_000))
+    asked = [f"word{number}" for number in range(8_000)]
+    started = time.process_time()
+    assert not matching_words(text, asked)
+    assert time.process_time() - started < 2
+    assert matching_words("Cat cats cars trains", ["cat", "train"]) == ((0, 3), (14, 20))

@@ -14,6 +14,7 @@ from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
 from engine.search.filters import parse_filter, parse_filters
 from engine.search.queries import query_from_json, query_id, query_to_json
 from engine.search.reports import search_report
+from engine.types.limits import MOST_FILTERS
 from engine.types.searches import Filter, Query
 
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
@@ -88,6 +89,17 @@ def test_the_time_to_read_filters_grows_with_their_length_alone() -> None:
     assert time.process_time() - started < 1
     with pytest.raises(BadInputError, match="at most 20,000"):
         parse_filters("year>=1;" * 10_000)
+    with pytest.raises(BadInputError, match="2,000 filters; at most 100"):
+        parse_filters("year>=1;" * 2_000)
+
+
+def test_as_many_filters_as_there_may_be_are_explained_in_a_second(small: Explorer) -> None:
+    """They come in links, and each is looked at beside all others."""
+    filters = parse_filters("; ".join(f"venue=V{number}" for number in range(MOST_FILTERS)))
+    started = time.process_time()
+    effects = small.searcher("small").filter_effects(replace(BEES, filters=filters))
+    assert {effect.rest for effect in effects} == {0}
+    assert time.process_time() - started < 2
 
 
 def test_a_lens_survives_being_written_down() -> None:

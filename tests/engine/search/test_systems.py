@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import engine.search.systems.aspect_system
-from engine.corpora.contracts import Corpus, RankedDocuments, Request, ScoredDocument
+import engine.search.systems.late_interaction
+from engine.corpora.contracts import (
+    Corpus,
+    RankedDocuments,
+    Request,
+    ScoredDocument,
+    TokenArray,
+)
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.numeric import standardised, unit
+from engine.numeric import FloatArray, standardised, unit
 from engine.search.filters import parse_filter
 from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import (
@@ -20,10 +28,13 @@ from engine.search.systems.aspect_system import (
     find_neighbours,
     find_signals,
     joined,
+    told_by,
 )
 from engine.search.systems.bm25 import MOST_WORDS, query_words
 from engine.search.systems.hybrid import HybridSystem
 from engine.search.systems.late_interaction import (
+    MOST_TOKENS,
+    TokenCosines,
     aspect_similarity,
     idf_similarity,
     max_similarities,
@@ -388,6 +399,33 @@ def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions() -
         a = np.average(best, weights=theirs[i] * weights[i])
         b = np.average((cosine[focus] * theirs[i]).max(axis=1), weights=(mine * idf)[focus])
         assert aspect[i] == pytest.approx((a + b) / 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("system", ["aspect", "late-interaction"])
+def test_of_long_texts_as_many_tokens_are_compared_as_fit_into_memory(
+    small_copy: Explorer, system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pairs of two books' tokens take 40 GB."""
+    compared: list[int] = []
+    for module in (engine.search.systems.aspect_system, engine.search.systems.late_interaction):
+        monkeypatch.setattr(module, "MOST_TOKENS", 16)
+
+        def noted(query: FloatArray, documents: list[TokenArray]) -> Iterator[TokenCosines]:
+            compared.extend(map(len, (query, *documents)))
+            return token_cosines(query, documents)
+
+        monkeypatch.setattr(module, "token_cosines", noted)
+    found = small_copy.search(Query("small", seed="long", aspect="method", system=system))
+    assert found.results
+    assert max(compared) == 16
+
+
+def test_of_a_long_text_the_most_telling_tokens_are_compared() -> None:
+    idf = np.linspace(0, 4, 3 * MOST_TOKENS, dtype=np.float32)
+    telling = told_by(idf)
+    assert np.flatnonzero(telling).tolist() == [*range(2 * MOST_TOKENS, 3 * MOST_TOKENS)]
+    assert told_by(idf[-5:]).all()
+    assert not told_by(idf[:5]).any()
 
 
 def test_bm25_prefers_the_rarer_shared_word_and_stems(small: Explorer) -> None:

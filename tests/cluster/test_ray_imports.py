@@ -1,0 +1,364 @@
+"""Imports on Ray: the same corpus as without, each document once, whatever is killed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pytest
+
+from engine.config import ROOT
+from engine.errors import BadInputError, CorpusBusyError, StorageError
+from engine.explorer import Explorer
+from engine.jobs.cluster import Workers
+from engine.types.corpora import ImportReport, ImportRequest, Progress
+from engine.types.repairs import Repairs
+from engine.types.searches import Query
+from storage.vectors import DocumentTable
+from tests import ray_cluster
+from tests.cli.command_line import run_process
+from tests.cli.refusals import assert_refusal
+from tests.ray_cluster import SmallCluster, kill_worker
+from tests.small_corpus import DOCUMENTS
+from tests.support import ended, make_explorer, wait_until, write_jsonl
+
+SHARD = 8
+COUNT = 240
+WORDS = ("bees", "mites", "winter", "colony", "brood", "bridge", "weld", "steel", "bread", "tide")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SmallCluster]:
+    if why := ray_cluster.missing():
+        pytest.skip(why)
+    with ray_cluster.running() as started:
+        import ray  # it reads the environment now
+
+        # One session for all: its workers load what they need once.
+        ray.init(started.address, log_to_driver=False, logging_level="ERROR")
+        yield started
+
+
+@pytest.fixture
+def on_ray(home: Path, cluster: SmallCluster) -> Explorer:
+    """An explorer over an empty home that imports on the cluster."""
+    return make_explorer(home, ray=cluster.address, shard_documents=SHARD)
+
+
+def generated(count: int = COUNT, **other: Any) -> list[dict[str, Any]]:
+    """Documents of a few sentences, no two alike."""
+    chance = np.random.default_rng(7)
+    texts = [". ".join(" ".join(chance.choice(WORDS, 9)) for _ in range(4)) for _ in range(count)]
+    return [
+        {"doc_id": f"d{i:04d}", "title": f"Title {i}", "text": f"{text}.", "year": 1990 + i % 30}
+        | other
+        for i, text in enumerate(texts)
+    ]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_jsonl(tmp_path_factory.mktemp("many") / "many.jsonl", generated())
+
+
+def rows(explorer: Explorer, name: str = "c") -> pa.Table:
+    """Every row with every column, as stored."""
+    table = DocumentTable.open(explorer.home.corpus(name))
+    return pa.Table.from_batches(list(table.columns(table.schema.names)))
+
+
+def ids(explorer: Explorer) -> list[str]:
+    return rows(explorer)["doc_id"].to_pylist()
+
+
+def wanted(source: Any, model: Path | None, **more: Any) -> ImportRequest:
+    return ImportRequest(source, "c", encoder=str(model) if model else None, **more)
+
+
+class AtDocument:
+    """Does something once so many documents are indexed, and at each so many more."""
+
+    def __init__(self, action: Callable[[], object], every: int, times: int = 1) -> None:
+        self._action, self._every, self._left, self.done = action, every, times, 0
+
+    def __call__(self, progress: Progress) -> None:
+        due = progress.done >= self._every * (self.done + 1)
+        if progress.phase == "indexing" and due and self._left and self._action() is not False:
+            self._left -= 1
+            self.done += 1
+
+
+EXPECTED = [document["doc_id"] for document in generated()]
+
+
+def test_a_corpus_and_its_searches_are_those_of_a_local_import(
+    on_ray: Explorer, tmp_path: Path, small_source: Path
+) -> None:
+    local = make_explorer(tmp_path / "local", shard_documents=SHARD)
+    reports = [e.library.import_documents(wanted(small_source, None)) for e in (local, on_ray)]
+    assert reports[0].warnings == reports[1].warnings
+    assert (reports[1].added, reports[1].documents) == (len(DOCUMENTS), len(DOCUMENTS))
+    for name in (ours := rows(on_ray)).column_names:
+        here, there = rows(local)[name].combine_chunks(), ours[name].combine_chunks()
+        if "vector" not in name and name != "roles":
+            assert here.equals(there), name
+            continue
+        while not pa.types.is_primitive(here.type):
+            here, there = here.flatten(), there.flatten()
+        np.testing.assert_allclose(np.float32(here), np.float32(there), atol=2e-3, err_msg=name)
+    for system in ("bm25", "dense", "aspect", "facts"):
+        query = Query("c", seed="bees-network", aspect="method", system=system)
+        here, there = (e.search(query).results for e in (local, on_ray))
+        assert [r.doc_id for r in here] == [r.doc_id for r in there], system
+        assert [r.score for r in there] == pytest.approx([r.score for r in here], abs=2e-3)
+    assert on_ray.library.corpus("c").state == "ready"
+
+
+def test_every_document_is_there_once_when_workers_are_killed(
+    on_ray: Explorer, many: Path, tiny_model: Path
+) -> None:
+    kills = AtDocument(kill_worker, every=60, times=2)
+    report = on_ray.library.import_documents(wanted(many, tiny_model), kills)
+    assert kills.done == 2
+    assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
+
+
+def test_every_document_is_there_once_when_a_node_is_gone(
+    on_ray: Explorer, many: Path, tiny_model: Path, cluster: SmallCluster
+) -> None:
+    loss = AtDocument(cluster.lose_node, every=100)
+    report = on_ray.library.import_documents(wanted(many, tiny_model), loss)
+    assert loss.done == 1
+    assert (report.added, ids(on_ray)) == (COUNT, EXPECTED)
+
+
+def test_a_killed_import_is_gone_on_with_by_the_next(
+    home: Path, many: Path, tiny_model: Path, cluster: SmallCluster
+) -> None:
+    command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
+    environment = {"SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": str(SHARD)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "engine.cli", *command, "--on", cluster.client_address],
+        env={**os.environ, **environment},
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+    ) as process:
+        explorer = make_explorer(home, ray=cluster.address, shard_documents=SHARD)
+
+        def committed() -> int:
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            path = explorer.home.corpus("c")
+            return DocumentTable.is_stored(path) and DocumentTable.open(path).count()
+
+        kept = wait_until(committed, what="the first commit")
+        process.send_signal(signal.SIGKILL)
+    assert 0 < kept < COUNT
+    assert explorer.library.corpus("c").state == "indexing"
+    report = explorer.library.import_documents(wanted(many, tiny_model))
+    assert report.unchanged >= kept
+    assert (report.added + report.unchanged, ids(explorer)) == (COUNT, EXPECTED)
+
+
+def test_a_second_import_hears_that_the_corpus_is_being_written(
+    on_ray: Explorer, many: Path, tiny_model: Path
+) -> None:
+    said: list[str] = []
+
+    def second() -> None:
+        other = make_explorer(on_ray.home.root, ray=on_ray.settings.ray, shard_documents=SHARD)
+        with pytest.raises(CorpusBusyError) as refused:
+            other.library.import_documents(wanted(many, tiny_model))
+        said.append(refused.value.message)
+
+    on_ray.library.import_documents(wanted(many, tiny_model), AtDocument(second, every=100))
+    assert said == ["The corpus 'c' is being indexed by another process."]
+    assert ids(on_ray) == EXPECTED
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
+    on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arrives: bool,
+) -> None:  # fmt: skip
+    from storage import fragments
+
+    real, calls = fragments.commit, 0
+
+    def commit(*given: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1 or arrives:
+            real(*given)
+        if calls == 1:
+            raise OSError("connection reset by peer")
+
+    monkeypatch.setattr(fragments, "commit", commit)
+    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
+    report = on_ray.library.import_documents(wanted(source, tiny_model))
+    assert (report.added, ids(on_ray)) == (40, EXPECTED[:40])
+    assert calls == (1 if arrives else 2)
+
+
+def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
+    on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from storage import fragments
+
+    def commit(*_: Any) -> None:
+        raise OSError("503 Slow Down")
+
+    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
+    with monkeypatch.context() as patch:
+        patch.setattr(fragments, "commit", commit)
+        patch.setattr("engine.corpora.distributed.WAIT_SECONDS", 0.01)
+        with pytest.raises(StorageError, match="503 Slow Down"):
+            on_ray.library.import_documents(wanted(source, tiny_model))
+    assert on_ray.library.import_documents(wanted(source, tiny_model)).added == 40
+    assert ids(on_ray) == EXPECTED[:40]
+
+
+def lines_of(*documents: Any) -> list[Any]:
+    return [*generated(20), *documents]
+
+
+EMPTY = {"doc_id": "x", "text": " "}
+TWICE, OTHER = generated(1)[0], {**generated(1)[0], "text": "Something else."}
+
+
+@pytest.mark.parametrize(
+    ("documents", "repairs"),
+    [
+        ([EMPTY], Repairs()),
+        ([{"text": "No id."}, {"doc_id": "y", "text": ""}], Repairs()),
+        ([OTHER], Repairs()),
+        ([EMPTY, {"text": "No id."}], Repairs(skip_empty=True, number_ids=True)),
+        ([TWICE, OTHER], Repairs(duplicates="rename")),
+        ([TWICE, OTHER], Repairs(duplicates="merge")),
+        ([TWICE], Repairs()),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_rows_is_told_and_repaired_as_by_a_local_import(
+    on_ray: Explorer, tiny_model: Path, tmp_path: Path, documents: list[Any], repairs: Repairs
+) -> None:
+    source = write_jsonl(tmp_path / "rows.jsonl", lines_of(*documents))
+    told: list[tuple[object, ...]] = []
+    local = make_explorer(tmp_path / "local", shard_documents=SHARD)
+    for explorer in (local, on_ray):
+        try:
+            report = explorer.library.import_documents(wanted(source, tiny_model, repairs=repairs))
+            told.append((report.warnings, report.documents, ids(explorer)))
+        except BadInputError as error:
+            told.append((error.message, error.remedy))
+            assert not explorer.library.corpora()
+    assert told[0] == told[1]
+
+
+def test_what_changed_takes_the_place_of_what_was_stored(
+    on_ray: Explorer, tiny_model: Path, tmp_path: Path
+) -> None:
+    before = generated(30)
+    on_ray.library.import_documents(wanted(write_jsonl(tmp_path / "a.jsonl", before), tiny_model))
+    after = [
+        *before[:10],
+        *({**d, "text": "Now other words."} for d in before[10:14]),
+        *generated(34)[30:],
+    ]
+    report = on_ray.library.import_documents(
+        wanted(write_jsonl(tmp_path / "b.jsonl", after), tiny_model)
+    )
+    assert (report.added, report.updated, report.unchanged) == (4, 4, 10)
+    texts = dict(zip(ids(on_ray), rows(on_ray)["text"].to_pylist(), strict=True))
+    assert len(texts) == report.documents == 34
+    assert {i for i, text in texts.items() if text == "Now other words."} == set(EXPECTED[10:14])
+
+
+def test_an_import_on_ray_goes_on_with_one_that_was_begun_without_and_can_be_cancelled(
+    on_ray: Explorer, many: Path, tiny_model: Path
+) -> None:
+    def stopped(explorer: Explorer, after: int) -> ImportReport:
+        seen: list[int] = []
+        return explorer.library.import_documents(
+            wanted(many, tiny_model),
+            lambda progress: seen.append(progress.phase == "indexing" and progress.done),
+            lambda: bool(seen and seen[-1] >= after),
+        )
+
+    local = make_explorer(on_ray.home.root, shard_documents=SHARD)
+    assert stopped(local, 80).documents == 80
+    report = stopped(on_ray, 140)
+    assert report.cancelled
+    assert on_ray.library.corpus("c").state == "indexing"
+    assert 140 <= report.documents < COUNT
+    report = on_ray.library.import_documents(wanted(many, tiny_model))
+    assert (report.added + report.unchanged, ids(on_ray)) == (COUNT, EXPECTED)
+
+
+def test_where_there_is_a_gpu_four_workers_share_it(cluster: SmallCluster) -> None:
+    with cluster.with_gpu():
+        assert [Workers().count, Workers(whole_gpu=True).count] == [4, 1]
+        seen = list(Workers().map(os.getenv, ["CUDA_VISIBLE_DEVICES"] * 4))
+    assert seen == ["0"] * 4
+    assert Workers().count == 2
+
+
+def test_what_is_no_address_or_not_installed_is_said(
+    home: Path, small_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(address: str) -> str:
+        with pytest.raises(BadInputError) as said:
+            make_explorer(home, ray=address).library.import_documents(wanted(small_source, None))
+        return str(said.value)
+
+    for address in ("somewhere", "http://host:1", "ray://host", "ray://user:secret@host:1"):
+        assert "Write local, or ray://HOST:10001." in refused(address)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name != "lance" and find(name))
+    assert "pip install 'seedlens[cluster]'" in refused("local")
+    assert not home.joinpath("corpora", "c").exists()
+
+
+@pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
+def test_an_address_where_nobody_answers_is_an_error_of_one_line(
+    home: Path, small_source: Path
+) -> None:
+    run = run_process(home, "import", small_source, "--name", "c", "--on", "ray://127.0.0.1:1")
+    assert_refusal(run, ("Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs"))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(bool(ray_cluster.missing()), reason=ray_cluster.missing())
+def test_the_app_imports_on_the_cores_of_its_machine_and_nobody_else_can_reach_them(
+    home: Path, small_source: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEEDLENS_RAY", "local")
+    monkeypatch.setenv("SEEDLENS_THREADS", "1")
+    monkeypatch.setenv("HOME", str(home.parent))
+    explorer = make_explorer(home)
+    job = explorer.library.start_import(small_source, "c")
+    listening: set[str] = set()
+
+    def look() -> Any:
+        for process in psutil.Process().children(recursive=True):
+            try:
+                found = process.net_connections("inet")
+            except psutil.Error:
+                continue
+            listening.update(c.laddr.ip for c in found if c.status == psutil.CONN_LISTEN)
+        return explorer.library.jobs.job(job.id)
+
+    done = ended(look)
+    assert (done.state, done.error) == ("done", "")
+    assert done.report is not None
+    assert done.report.added == len(DOCUMENTS)
+    assert listening
+    assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert not home.parent.joinpath(".ray").exists()

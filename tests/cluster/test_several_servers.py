@@ -1,0 +1,199 @@
+"""Several app servers over one home and one ledger: what each keeps to itself, and what it must
+not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.servers import measure
+from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
+from engine.explorer import Explorer
+from engine.jobs import job_files, processes
+from engine.jobs.processes import ImportJobs
+from engine.types.corpora import ImportJob, ImportRequest
+from engine.types.searches import Query
+from storage.server_jobs import SharedJobs
+from tests import postgres_server
+from tests.cli.command_line import run_inside, write_lines
+from tests.postgres_server import PostgresServer
+from tests.support import make_explorer, wait_until
+
+SKEW = timedelta(hours=2)
+
+
+@pytest.fixture
+def servers(
+    home: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> list[Explorer]:
+    """Of the same home and ledger, each with what a process of its own would have."""
+    url = postgres.database()
+    monkeypatch.setenv("SEEDLENS_LEDGER_URL", url)
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
+    return [make_explorer(home, ledger_url=url) for _ in range(2)]
+
+
+def many(folder: Path) -> Path:
+    """A source that takes long to import."""
+    rows = [{"id": f"d{n}", "title": f"Frogs {n}", "text": "Frogs sing. " * 40} for n in range(800)]
+    return write_lines(folder / "many.jsonl", rows)
+
+
+def ended(jobs: ImportJobs, job_id: str) -> str:
+    """How a job ended; "" while it runs."""
+    job = jobs.job(job_id)
+    return "" if job.state == "running" else f"{job.state} {job.error}".strip()
+
+
+def clock_ahead_by(skew: timedelta) -> type[datetime]:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + skew
+
+    return Ahead
+
+
+def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
+    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = (server.library.jobs for server in servers)
+    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
+    monkeypatch.setattr(processes, "HOST", "another-machine")  # its processes are not to be seen
+    wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
+    assert there.job(job.id).state == "running"
+    with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
+        there.start(ImportRequest(tmp_path / "many.jsonl", "many"))
+    there.cancel(job.id)
+    assert wait_until(lambda: ended(there, job.id), what="its end, from there") == "cancelled"
+
+
+def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
+    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = (server.library.jobs for server in servers)
+    job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
+    wait_until(lambda: here.job(job.id).progress.done, what="progress")
+    os.kill(here.job(job.id).pid, signal.SIGKILL)
+    wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
+    now = SharedJobs.now
+    with monkeypatch.context() as there_later:
+        there_later.setattr(processes, "HOST", "another-machine")
+        there_later.setattr(SharedJobs, "now", lambda jobs: now(jobs) + timedelta(seconds=60))
+        assert there.job(job.id).state == "interrupted"
+        again = there.resume(job.id)
+    wait_until(lambda: here.job(again.id).progress.phase == "indexing", what="the same again")
+    here.cancel(again.id)
+    assert wait_until(lambda: ended(here, again.id), what="its end") == "cancelled"
+
+
+def test_servers_that_start_an_import_at_the_same_time_start_one(
+    servers: list[Explorer], tmp_path: Path, postgres: PostgresServer
+) -> None:
+    source, started, refused = many(tmp_path), [], []
+    ready = threading.Barrier(len(servers))
+
+    def start(server: Explorer) -> None:
+        ready.wait()
+        try:
+            started.append(server.library.jobs.start(ImportRequest(source, "many")))
+        except CorpusBusyError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=start, args=(server,)) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(started), len(refused)) == (1, 1)
+    jobs = servers[0].library.jobs
+    jobs.cancel(started[0].id)
+    wait_until(lambda: ended(jobs, started[0].id), what="its end")
+
+
+@pytest.mark.parametrize("skew", [SKEW, -SKEW], ids=["ahead", "behind"])
+def test_machines_whose_clocks_are_hours_apart_agree_on_which_imports_run(
+    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: timedelta
+) -> None:
+    here, there = (server.library.jobs for server in servers)
+    monkeypatch.setattr(here, "_spawn", lambda _: None)  # its process never came up
+    with monkeypatch.context() as skewed:
+        for module in (job_files, processes):
+            skewed.setattr(module, "datetime", clock_ahead_by(skew))
+        job: ImportJob = here.start(ImportRequest(many(tmp_path), "many"))
+    for jobs in (here, there):
+        assert jobs.job(job.id).state == "running", "it is just being started"
+    noted = datetime.fromisoformat(there.job(job.id).updated_at)
+    assert abs(noted - datetime.now(UTC)) < timedelta(minutes=1), "by the clock of the server"
+    now = SharedJobs.now
+    monkeypatch.setattr(SharedJobs, "now", lambda jobs: now(jobs) + timedelta(seconds=60))
+    for jobs in (here, there):
+        assert jobs.job(job.id).state == "interrupted"
+
+
+@pytest.mark.nightly
+def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed() -> None:
+    if why := postgres_server.missing():
+        pytest.skip(why)
+    figures = measure(people=4, seconds=8, stored=2_000)
+    wrong = [figure for figure in figures if "lost, doubled" in figure.what]
+    assert [figure.value for figure in wrong] == [0, 0, 0]
+    killed = next(f for f in figures if "killed" in f.what and f.note)
+    assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
+
+
+def test_an_import_notes_its_end_in_the_home_while_the_ledgers_server_is_away(
+    own_postgres: PostgresServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = own_postgres.database()
+    jobs = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs
+    monkeypatch.setattr(jobs, "_spawn", lambda _: None)
+    job = jobs.start(ImportRequest(many(tmp_path), "many"))
+    new = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs._shared
+    own_postgres.stop("fast")
+    file = home / "jobs" / f"{job.id}.json"
+    job_files.Note(file, replace(job, state="done"), new).write()
+    assert job_files.read_job(file).state == "done"
+    own_postgres.start()
+    assert jobs.job(job.id).state == "done"
+
+
+def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(
+    small_copy: Explorer, postgres: PostgresServer
+) -> None:
+    root, url = small_copy.home.root, postgres.database()
+    assert run_inside(root, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url).code == 0
+    here, there = (make_explorer(root, ledger_url=url) for _ in range(2))
+    seed, _ = here.starting_point("small")
+    query = Query("small", seed=seed, aspect="method")
+    before = [result.doc_id for result in there.search(query).results]
+    done, other, said = threading.Event(), [], []
+
+    def search() -> None:
+        while not done.is_set():
+            try:
+                assert [result.doc_id for result in there.search(query).results] == before
+            except SeedLensError as error:
+                said.append(str(error))
+            except BaseException as error:
+                other.append(error)
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    for _ in range(5):
+        here.library.delete("small")
+        with pytest.raises(UnknownNameError, match="small"):
+            there.search(query)
+        here.library.restore("small")
+        assert [result.doc_id for result in there.search(query).results] == before
+    done.set()
+    searching.join()
+    assert other == []
+    assert said, "some searches came while it was gone"
