@@ -196,7 +196,7 @@ def test_a_search_that_was_under_way_says_that_its_corpus_was_deleted(small_copy
     for search in (
         lambda: searcher.search(Query("small", seed="bees-network", aspect="method")),
         lambda: opened.find_texts("bees", 5),
-        lambda: opened.table.newest_version(),
+        lambda: opened.table.is_newest(),
         lambda: list(opened.table.columns(["text"])),
     ):
         with pytest.raises(CorpusMissingError, match="was deleted or changed while it was being"):
