@@ -95,7 +95,7 @@ def test_an_undo_takes_back_what_it_names_and_a_decision_only_when_asked_to(judg
         ((*ITEM, "--grade", 1, "--note", "x" * 100_000), ("100,000 characters", "10,000")),
         ((*ITEM, "--grade", 1, "--project", "none"), ("no project 'none'",)),
         ((*ITEM, "--grade", 1, "--adjudicate"), ("no reason",)),
-        (("--query", "x_method", "--doc", "emoji", "--grade", 1), ("'x_method'", "seed and asp")),
+        (("--query", "x_method", "--doc", "emoji", "--grade", 1), ("'x_method'", "SEED_ASPECT")),
         (("--query", QUERY, "--doc", "nobody", "--grade", 1), ("'nobody'",)),
         (("--query", QUERY, "--doc", "bees-network", "--grade", 1), ("is the seed",)),
         ((*ITEM, "--grade", 1, "--annotator", "a\udcff"), ("control characters or broken",)),

@@ -102,6 +102,7 @@ def test_one_app_writes_a_corpus_at_a_time(
     assert other.library.import_documents(ImportRequest(small_source, "small")).corpus == "small"
 
 
+@pytest.mark.nightly
 def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed_runs_no_more(
     home: Path,
     tmp_path: Path,

@@ -75,6 +75,7 @@ def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
     assert wait_until(lambda: ended(there, job.id), what="its end, from there") == "cancelled"
 
 
+@pytest.mark.nightly
 def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
     servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from engine.assist.infer_claims import Claim, value_of
 from engine.assist.infer_facts import FactsByModel, InferReport, InferRequest
 from engine.corpora.folders import store_of
+from engine.corpora.sharing import writing
 from engine.corpora.stored_facts import facts_to_read
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
@@ -206,7 +207,9 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
 def test_a_corpus_that_is_being_written_is_left_alone(
     travels: Explorer, server: ModelServer
 ) -> None:
-    with travels.library._writing("travels"), pytest.raises(CorpusBusyError):
+    library = travels.library
+    alone = writing(library._home, library._ledger, "travels", "It is being written.", "")
+    with alone, pytest.raises(CorpusBusyError):
         infer(travels)
     with pytest.raises(BadInputError, match="Kinds of facts"):
         infer(travels, InferRequest("travels", ()))

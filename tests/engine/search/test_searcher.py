@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +71,7 @@ def assert_words(text: str, span: tuple[int, int], marks: tuple[tuple[int, int],
     for start, end in marks:
         assert span[0] <= start < end <= span[1]
         word = text[start:end]
-        assert word.isalnum() or "_" in word
+        assert re.fullmatch(r"\w+|\d+([.,]\d+)+", word)
         assert len(word) > 1
         assert word.lower() not in {"the", "and", "of", "is"}
 
