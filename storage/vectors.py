@@ -241,6 +241,8 @@ class StoredTable:
         if stamp is not None and stamp == self._newest:
             return True
         with _wrapped("looking for changes", self.path):
+            if stamp is None:  # LanceDB would make a folder where it is told to open one
+                raise FileNotFoundError(errno.ENOENT, "no table", str(self.path))
             # Opened anew: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
             found = lancedb.connect(str(self.path)).open_table(self.name)

@@ -137,7 +137,8 @@ class Trash:
         """Put a corpus back where it was."""
         bin_ = self.home.trash / row.name
         if bin_.exists():
-            shutil.move(bin_, store_of(self.home, row))
+            # Not moved into a folder that is there: LanceDB makes those that it is told to open.
+            bin_.rename(store_of(self.home, row))
         state = "ready" if row.documents >= row.expected else "indexing"
         self.ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
 

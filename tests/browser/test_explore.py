@@ -294,7 +294,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     place = last.bounding_box()
     keep.evaluate_all("nodes => nodes.slice(0, 3).forEach((node) => node.click())")
     expect(page.get_by_role("button", name="Reading list (3)")).to_be_visible()
-    assert last.bounding_box() == place, "keeping moves nothing"
+    until(page, lambda: last.bounding_box() == place, what="keeping moves nothing")
     page.get_by_role("button", name="Reading list (3)").click()
     items = page.locator(".st-key-reading_list li")
     expect(items).to_have_count(3)

@@ -114,7 +114,8 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(
             continue
         while not pa.types.is_primitive(here.type):
             here, there = here.flatten(), there.flatten()
-        np.testing.assert_allclose(np.float32(here), np.float32(there), atol=5e-3, err_msg=name)
+        least = 5e-3 if pa.types.is_floating(here.type) else 4  # tokens are stored in 8 bits
+        np.testing.assert_allclose(np.float32(here), np.float32(there), atol=least, err_msg=name)
     for system in ("bm25", "dense", "aspect", "facts"):
         query = Query("c", seed="bees-network", aspect="method", system=system)
         here, there = (e.search(query).results for e in (local, on_ray))

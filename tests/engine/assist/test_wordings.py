@@ -99,7 +99,7 @@ def test_a_wording_cannot_leave_its_fence(server: ModelServer, store: Answers) -
 @pytest.mark.parametrize(
     ("faults", "changes", "says"),
     [
-        ({"timeout": 1.0}, {"retries": RetryPolicy(timeout=0.3, attempts=9)}, "within 0 s"),
+        ({"timeout": 1.0}, {"retries": RetryPolicy(timeout=0.3, attempts=9)}, "within 0"),
         ({"401": 1.0}, {}, "key"),
         ({"malformed": 1.0}, {}, ""),
         ({}, {"budget": Budget(calls=0)}, "budget of 0 calls"),

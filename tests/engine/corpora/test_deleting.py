@@ -37,6 +37,17 @@ def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer)
     assert library.corpus("small").state == "ready"
 
 
+def test_a_corpus_is_brought_back_where_a_search_has_left_an_empty_folder(
+    small_copy: Explorer,
+) -> None:
+    folder = small_copy.home.corpus("small")
+    small_copy.library.delete("small")
+    folder.mkdir()
+    small_copy.library.restore("small")
+    assert not (folder / "small").exists()
+    assert small_copy.starting_point("small")
+
+
 def test_a_crash_between_the_note_and_the_move_loses_nothing(
     small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
