@@ -100,6 +100,7 @@ class AtDocument:
 EXPECTED = [document["doc_id"] for document in generated()]
 
 
+@pytest.mark.nightly
 def test_a_corpus_and_its_searches_are_those_of_a_local_import(
     on_ray: Explorer, tmp_path: Path, small_source: Path
 ) -> None:
@@ -118,9 +119,12 @@ def test_a_corpus_and_its_searches_are_those_of_a_local_import(
         np.testing.assert_allclose(np.float32(here), np.float32(there), atol=least, err_msg=name)
     for system in ("bm25", "dense", "aspect", "facts"):
         query = Query("c", seed="bees-network", aspect="method", system=system)
-        here, there = (e.search(query).results for e in (local, on_ray))
-        scores = {r.doc_id: r.score for r in here}
-        assert {r.doc_id: r.score for r in there} == pytest.approx(scores, abs=5e-3), system
+        here, there = (
+            {r.doc_id: r.score for r in e.search(query).results} for e in (local, on_ray)
+        )
+        for one, other in ((here, there), (there, here)):  # what is alike may lie below the page
+            least = min(other.values())
+            assert one == pytest.approx({i: other.get(i, least) for i in one}, abs=5e-3), system
     assert on_ray.library.corpus("c").state == "ready"
 
 
