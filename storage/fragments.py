@@ -38,14 +38,27 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
 
 
-def compact(dataset: Path, rows: int) -> None:
-    """Make fragments of ``rows`` rows of neighbouring smaller ones; old files stay for readers.
+def compact(dataset: Path, rows: int, grace: timedelta) -> None:
+    """Make fragments of ``rows`` rows of neighbouring smaller ones, some at a time, and
+    :func:`clean` after each.
 
     LanceDB's own ``optimize`` makes fragments of a million rows, so that it writes all rows of a
     corpus again, and takes more memory the more there are.
     """
-    optimizer = lance.dataset(str(dataset)).optimize
-    optimizer.compact_files(target_rows_per_fragment=rows, num_threads=1, batch_size=BATCH)
+    for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
+        removed = 1
+        while removed:
+            removed = (
+                lance.dataset(str(dataset))
+                .optimize.compact_files(
+                    target_rows_per_fragment=rows,
+                    max_source_rows=most,
+                    num_threads=1,
+                    batch_size=BATCH,
+                )
+                .fragments_removed
+            )
+            clean(dataset, grace)
 
 
 def clean(dataset: Path, grace: timedelta) -> None:

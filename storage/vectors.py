@@ -362,8 +362,7 @@ class StoredTable:
         from storage import fragments
 
         try:
-            fragments.compact(self._dataset, FRAGMENT_ROWS)
-            fragments.clean(self._dataset, grace)
+            fragments.compact(self._dataset, FRAGMENT_ROWS, grace)
         finally:
             self._table.checkout_latest()
 
