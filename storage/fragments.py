@@ -1,17 +1,20 @@
-"""Rows that many processes write for one table, and one process commits; the only importer of
-``lance``, which comes with the extra ``cluster``: LanceDB itself writes rows and commits them in
-one step.
+"""What LanceDB has no settings for, by Lance itself: rows that many processes write for one table
+and one process commits, and compacting by parts. The only importer of ``lance``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import lance
 import pyarrow as pa
 from lance.fragment import FragmentMetadata, write_fragments
+
+BATCH = 1024
+"""Rows that are read at a time; 40 MB."""
 
 
 def write(dataset: Path, rows: pa.RecordBatch) -> list[str]:
@@ -33,3 +36,32 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
     version = lance.dataset(str(dataset)).version
     added = lance.LanceOperation.Append([FragmentMetadata.from_json(one) for one in fragments])
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
+
+
+def compact(dataset: Path, rows: int, grace: timedelta) -> None:
+    """Make fragments of ``rows`` rows of neighbouring smaller ones, some at a time, and
+    :func:`clean` after each.
+
+    LanceDB's own ``optimize`` makes fragments of a million rows, so that it writes all rows of a
+    corpus again, and takes more memory the more there are.
+    """
+    for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
+        removed = 1
+        while removed:
+            removed = (
+                lance.dataset(str(dataset))
+                .optimize.compact_files(
+                    target_rows_per_fragment=rows,
+                    max_source_rows=most,
+                    num_threads=1,
+                    batch_size=BATCH,
+                )
+                .fragments_removed
+            )
+            clean(dataset, grace)
+
+
+def clean(dataset: Path, grace: timedelta) -> None:
+    """Delete the files of versions older than ``grace``. The caller is the only writer: files that
+    belong to no version are taken for left over."""
+    lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)

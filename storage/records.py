@@ -9,6 +9,9 @@ from typing import Literal
 
 from storage.rows import Packed
 
+FRAGMENT_ROWS = 65_536
+"""Rows of one fragment of a large table: so many are written again when they are compacted."""
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusRow:

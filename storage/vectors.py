@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import secrets
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.files import NO_ROOM
 from storage.home import folder_bytes
-from storage.records import Condition
+from storage.records import FRAGMENT_ROWS, Condition
 
 PROBES = {"IvfFlat": 32}
 """Partitions that a search looks into, by the kind of index: 32 of the uncompressed vectors that
@@ -273,7 +272,7 @@ class StoredTable:
 
         Any process that sees the table's folder may do so, at any time.
         """
-        from storage import fragments  # late: it comes with the extra "cluster"
+        from storage import fragments  # late: searches do without another copy of Lance
 
         with _wrapped(f"writing {self.name}", self.path):
             return fragments.write(self._dataset, batch)
@@ -349,6 +348,24 @@ class StoredTable:
         with self._writing(f"deleting {self.name}"):
             self._table.delete(_is_one_of("doc_id", doc_ids))
 
+    def compact(self, grace: timedelta) -> None:
+        """Join the small fragments that were written since the last time, which takes as much disk
+        again as they do: a long import does it after every FRAGMENT_ROWS rows.
+
+        Args:
+            grace: as in :meth:`finish`.
+        """
+        with self._writing(f"compacting the {self.name}"):
+            self._compact(grace)
+
+    def _compact(self, grace: timedelta) -> None:
+        from storage import fragments
+
+        try:
+            fragments.compact(self._dataset, FRAGMENT_ROWS, grace)
+        finally:
+            self._table.checkout_latest()
+
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
         """Compact the fragments and (re)build what searches need: ids, vectors, full text.
 
@@ -357,8 +374,10 @@ class StoredTable:
                 exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
+        from storage import fragments
+
         with self._writing("building the indexes"):
-            self._table.optimize()
+            self._compact(grace)
             self._table.create_index("doc_id", config=BTree(), replace=True)
             config = IvfRq(
                 distance_type="cosine",
@@ -370,11 +389,7 @@ class StoredTable:
             for column in vector_columns:
                 self._table.create_index(column, config=config, replace=True)
             self._index_text()
-            # Files younger than a week count as unverified, since another writer might be at
-            # work on them; our caller holds the corpus's lock, so there is none.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
-                self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
+            fragments.clean(self._dataset, grace)
 
     def _index_text(self) -> None:
         """Build the full-text index, where the table has texts to be searched."""

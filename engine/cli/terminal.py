@@ -130,7 +130,7 @@ def progress() -> Iterator[Callable[[Progress], None]]:
         def tell(now: Progress) -> None:
             advance(now)
             if now.disk and sys.stderr.isatty():
-                words = f"Indexing takes about {size(now.disk)} of disk, half of it for good."
+                words = f"Indexing takes about {size(now.disk)} of disk at most."
                 tqdm.write(words, file=sys.stderr)
 
         yield tell

@@ -93,6 +93,8 @@ class Importer:
             table = DocumentTable.open_or_create(
                 store_of(self.home, row), table_schema(encoder.spec, lens)
             )
+            # While it is first indexed nobody searches it; later, searches may be under way.
+            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
             shard, heard = self.settings.shard_documents, (on_progress, cancelled)
             if spread:
                 bulk = report.documents >= MANY
@@ -100,9 +102,9 @@ class Importer:
                 done = distributed.run(request.name)
             else:
                 documents = unique_documents(source, max_chars=most)
-                run = IndexRun(table, encoder, lens, shard, *heard)
+                run = IndexRun(table, encoder, lens, shard, *heard, grace)
                 done = run.run(documents, report.documents, request.name)
-            self._finish(table, row, done, lens)
+            self._finish(table, row, done, lens, grace)
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
@@ -221,13 +223,18 @@ class Importer:
             )
         return needed
 
-    def _finish(self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens) -> None:
+    def _finish(
+        self,
+        table: DocumentTable,
+        row: CorpusRow,
+        done: ImportReport,
+        lens: Lens,
+        grace: timedelta,
+    ) -> None:
         """Build the indexes if anything is new, and note the outcome."""
         if not done.cancelled and (
             done.added or done.updated or row.state != "ready" or not table.is_finished()
         ):
-            # While it is first indexed nobody searches it; later, searches may be under way.
-            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
             build_indexes(table, row, lens, self.settings, grace)
         now = datetime.now(UTC)
         state = row.state if done.cancelled else "ready"

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from engine.types.corpora import ImportReport, Phase, Progress
 from engine.types.documents import SourceDocument, Span
 from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Encoding, Passage
 from engine.types.lenses import Lens
+from storage.records import FRAGMENT_ROWS
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
 Item = TypeVar("Item")
@@ -243,6 +245,7 @@ class IndexRun:
     Attributes:
         cancelled: asked after every shard; True stops the run, to be resumed later.
         on_progress: told after every shard.
+        grace: how long files of former versions stay for present readers.
     """
 
     table: DocumentTable
@@ -251,6 +254,7 @@ class IndexRun:
     shard_documents: int
     on_progress: Tell = tell_nobody
     cancelled: Ask = never
+    grace: timedelta = timedelta(0)
     _started: float = field(default_factory=time.perf_counter)
 
     def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
@@ -260,7 +264,7 @@ class IndexRun:
         that was killed encodes the rest in the same batches, to the same vectors.
         """
         stored, stale = self._stored()
-        read = added = updated = encoded = 0
+        read = added = updated = encoded = scattered = 0
         stopped = False
         for shard in cut(documents, self.shard_documents, text_length):
             if stopped := self.cancelled():
@@ -278,6 +282,10 @@ class IndexRun:
             read += len(shard)
             added, updated = added + len(new), updated + len(changed)
             encoded += len(new) + len(changed)
+            scattered += len(new) + len(changed)
+            if scattered >= FRAGMENT_ROWS:
+                self.table.compact(self.grace)
+                scattered = 0
             self._tell("indexing", read, total, encoded)
         if not stopped:
             self._tell("finishing", read, total, encoded)

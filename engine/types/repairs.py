@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from storage.records import FRAGMENT_ROWS
+
 FaultKind = Literal["broken", "empty", "id", "duplicate"]
 """``broken``: cannot be read, or is too long; ``empty``: no text; ``id``: no id; ``duplicate``: the
 id of an earlier row, with other content."""
@@ -84,9 +86,8 @@ class Fault:
     refused: int
 
 
-BYTES_PER_CHARACTER = 70
-"""Disk that an indexed character takes while it is indexed: 35 measured on abstracts, vectors
-included, and as much again until the fragments are compacted."""
+BYTES_PER_CHARACTER = 35
+"""Disk that an indexed character takes, vectors included; measured on abstracts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,10 @@ class CheckReport:
 
     @property
     def disk(self) -> int:
-        """Bytes that the documents take while they are indexed; later about half as many."""
-        return self.characters * BYTES_PER_CHARACTER
+        """Bytes that the documents take at most while they are indexed: their own, and as many
+        again for those that are being compacted."""
+        kept = self.characters * BYTES_PER_CHARACTER
+        return kept + kept * min(self.documents, FRAGMENT_ROWS) // max(self.documents, 1)
 
     @property
     def refused(self) -> tuple[Fault, ...]:

@@ -126,7 +126,7 @@ def what_comes_of_it(report: CheckReport) -> None:
         rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
         note(f"{rows} undecided.", "Choose above what becomes of them; nothing is indexed before.")
         return
-    takes = f"It takes about {size(report.disk)} of disk, half of it for good."
+    takes = f"It takes about {size(report.disk)} of disk at most."
     documents = "1 document" if report.documents == 1 else f"{report.documents:,} documents"
     lines = "".join(f"<li>{escape(line)}</li>" for line in report.warnings)
     st.html(

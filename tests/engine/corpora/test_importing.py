@@ -310,7 +310,8 @@ def test_how_much_disk_it_takes_is_said_once_before_it_begins(
     characters = sum(
         len(one["text"]) if "text" in one else len(" ".join(one["sentences"])) for one in DOCUMENTS
     )
-    assert told[1].disk == pytest.approx(BYTES_PER_CHARACTER * characters, rel=0.05)
+    # What stays, and as much again while it is compacted.
+    assert told[1].disk == pytest.approx(2 * BYTES_PER_CHARACTER * characters, rel=0.05)
 
 
 # Documents from memory
@@ -352,3 +353,22 @@ def test_a_corpus_from_memory_has_no_test_collection(shards: Explorer, tiny_mode
     assert shards.collections.all() == ()
     with pytest.raises(BadInputError, match="did not come from a test collection"):
         shards.comparing.collection("papers")
+
+
+def test_a_long_import_compacts_what_it_wrote_while_it_goes_on(
+    home: Path, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in ("engine.corpora.indexing", "storage.vectors"):
+        monkeypatch.setattr(f"{module}.FRAGMENT_ROWS", 16)
+    explorer, files = make_explorer(home, shard_documents=4), []
+
+    def tell(progress: Progress) -> None:
+        if progress.phase == "indexing":
+            folder = home / "corpora" / "papers" / "documents.lance" / "data"
+            files.append(len(list(folder.iterdir())))
+
+    explorer.library.import_documents(request_, tell)
+    assert files == [1, 2, 3, 1, 2, 3, 4, 2, 3, 4]
+    whole = make_explorer(tmp_path / "other", shard_documents=4)
+    whole.library.import_documents(request_)
+    assert stored(explorer).equals(stored(whole))
