@@ -182,12 +182,15 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 @contextmanager
 def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
     """Write a file beside the documents of a corpus, whole, and let all homes have it; as
-    :func:`writing`, but where the corpus is in this home alone, nobody has to wait."""
-    if home.mirror is None:
-        yield
-        return
+    :func:`writing`, but where the corpus is in this home alone, only others who do so wait, not
+    those who import."""
     busy = f"The corpus '{name}' is being written to by another process."
     remedy = "Do the same again when that is done."
+    if home.mirror is None:
+        lock = home.corpus_lock(name).with_suffix(".beside.lock")
+        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
+            yield
+        return
     with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
         yield
 
