@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -74,3 +74,21 @@ def distinct(values: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
     joined = np.concatenate(values)
     _, first = np.unique(joined, return_index=True)
     return joined[np.sort(first)]
+
+
+def groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Positions in order, cut so that a group's lengths add up to ``most`` (or it is alone).
+
+    >>> list(groups([2, 2, 9, 1], 4))
+    [[0, 1], [2], [3]]
+    """
+    group: list[int] = []
+    total = 0
+    for position, length in enumerate(lengths):
+        if group and total + length > most:
+            yield group
+            group, total = [], 0
+        group.append(position)
+        total += length
+    if group:
+        yield group

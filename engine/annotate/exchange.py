@@ -175,7 +175,7 @@ class Exchange(ForPerson):
         target, is_new = self._target(corpus, path, project, kind)
         given = "" if kind == "hand-over" else annotator
         intake = self._intake(path, target, given, by_model=by_model)
-        _read(kind, path, intake, annotator, adjudicated=adjudicated)
+        self._read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
             self._projects.put(target, incoming[0].judgment.annotator)
@@ -196,6 +196,25 @@ class Exchange(ForPerson):
         model = annotator if by_model else ""
         opened = self._library.open(target.corpus)
         return Intake(path.name, target, opened, queries, stored, models=models, model=model)
+
+    def _read(
+        self, kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool
+    ) -> None:
+        origin: Origin = "adjudication" if adjudicated else "import"
+        if kind == "csfcube":
+            collection = read_collection(path)
+            judgment_files.read_graded(collection, intake, annotator or collection.name)
+        elif kind == "hand-over":
+            judgment_files.read_hand_over(text_of(path), intake)
+        elif kind in ("csv", "jsonl"):
+            read = judgment_files.read_csv if kind == "csv" else judgment_files.read_jsonl
+            read(text_of(path), intake, annotator, origin if adjudicated else None)
+        else:
+            who = check_annotator(annotator, "model")
+            if kind == "beir":
+                judgment_files.read_beir(path, intake, who, origin, self._library.importable)
+            else:
+                judgment_files.read_trec(text_of(path), intake, who, origin)
 
     def _merged(
         self, incoming: Sequence[Incoming], target: Project, *, overwrite: bool
@@ -274,24 +293,6 @@ def _check_no_person(model: str, project: Project, stored: Iterable[Judgment]) -
             f"'{model.removeprefix(MODEL_PREFIX)}' is a person in this project.",
             "Give the model's own name.",
         )
-
-
-def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool) -> None:
-    origin: Origin = "adjudication" if adjudicated else "import"
-    if kind == "csfcube":
-        collection = read_collection(path)
-        judgment_files.read_graded(collection, intake, annotator or collection.name)
-    elif kind == "hand-over":
-        judgment_files.read_hand_over(text_of(path), intake)
-    elif kind in ("csv", "jsonl"):
-        read = judgment_files.read_csv if kind == "csv" else judgment_files.read_jsonl
-        read(text_of(path), intake, annotator, origin if adjudicated else None)
-    else:
-        who = check_annotator(annotator, "model")
-        if kind == "beir":
-            judgment_files.read_beir(path, intake, who, origin)
-        else:
-            judgment_files.read_trec(text_of(path), intake, who, origin)
 
 
 def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:

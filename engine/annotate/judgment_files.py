@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from engine.collections.judgment_formats import (
     text_of,
 )
 from engine.collections.trec import trec_grades
-from engine.errors import BadInputError
+from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import query_from_json, query_to_json
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
 from engine.types.collections import Collection
@@ -64,17 +65,28 @@ def read_trec(text: str, intake: Intake, annotator: str, origin: Origin) -> None
     _take_grades(trec_grades(text), intake, annotator, origin)
 
 
-def read_beir(path: Path, intake: Intake, annotator: str, origin: Origin) -> None:
+def read_beir(
+    path: Path,
+    intake: Intake,
+    annotator: str,
+    origin: Origin,
+    importable: Callable[[Path], Path],
+) -> None:
     """A BEIR folder with qrels/test.tsv (or dev, train), or one such file.
 
-    Queries that their ids do not explain are taken from queries.jsonl.
+    Queries that their ids do not explain are taken from queries.jsonl, which beside one file lies
+    a folder further up: it is as good as not there where nobody may import it.
+
+    Args:
+        importable: raises NotAllowedError for such a path.
     """
     file = path if path.is_file() else beir_file(path)
     if file is None:
         raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
-    queries = file.parent.parent / "queries.jsonl"
-    if queries.is_file():
-        intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
+    with suppress(NotAllowedError):
+        queries = importable(file.parent.parent / "queries.jsonl")
+        if queries.is_file():
+            intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
     _take_grades(beir_grades(text_of(file)), intake, annotator, origin)
 
 

@@ -112,10 +112,12 @@ class Notebook(ForPerson):
 
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
+        self._check_own(trail_id)
         self._put_name(trail_id, owner, name=" ".join(name.split())[:MOST_NAME])
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
+        self._check_own(trail_id)
         self._put_name(trail_id, owner, deleted=deleted)
 
     def own_trail(self, trail_id: str, owner: str) -> str:
@@ -137,19 +139,20 @@ class Notebook(ForPerson):
         return trail_id
 
     def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
-        self._check_own(trail_id)
         owner, now = self._own(owner), datetime.now(UTC)
         row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
         self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
 
     def _check_own(self, trail_id: str) -> None:
-        """Whoever logged in writes to their own trails; a link to another's is for reading."""
+        """Whoever logged in writes to their own trails; a link to another's, or to one that was
+        made without login, is for reading."""
         if self.person.is_operator:
             return
         row = self._ledger.trails.name(trail_id)
-        if row is not None and row.owner != self.person.name:
+        if row is None or row.owner != self.person.name:
             raise NotAllowedError(
-                "This trail is another person's.", "Start a trail of your own from a search of it."
+                "This trail is another person's, or was made without login.",
+                "Start a trail of your own from a search of it.",
             )
 
     def _different_seeds(self, queries: Iterable[str]) -> tuple[str, ...]:

@@ -79,14 +79,17 @@ def _home(settings: Settings) -> Check:
 
 
 def _store(settings: Settings) -> Check:
-    """Can the store be read and written to? No credentials are shown."""
-    from engine.corpora.sharing import home_of
+    """Can the store be read and written to? What did not get there yet does now. No credentials
+    are shown."""
+    from engine.explorer import Explorer
 
     try:
-        mirror = home_of(settings).mirror
+        explorer = Explorer(settings)
+        mirror = explorer.home.mirror
         if mirror is None:
             return Check("store", False, "none")
         mirror.store.check()
+        explorer.library.note_corpora()
         return Check("store", True, f"{mirror.store.place} can be read and written to")
     except SeedLensError as error:
         return Check("store", False, str(error))

@@ -207,8 +207,12 @@ class Comparer:
         notes: tuple[str, ...] = ()
         if variant.subset:
             cut = self.searcher.subset(seed, self.aspect)
-            if cut is None:
+            used = len(cut.document.sentences) if cut else 0
+            index = self.searcher.corpus.lens.index(self.aspect)
+            if not used:
                 notes = ("The seed has no sentence of the aspect, so all of it is used.",)
+            elif used < sum(s.role == index for s in seed.document.sentences):
+                notes = (f"Of the seed's sentences of the aspect, the first {used:,} are used.",)
             seed = cut or seed
         if not find_system(variant.system).reads_aspect:
             return seed, Interpretation(None, notes=notes)

@@ -291,8 +291,8 @@ class Corpus(Protocol):
         """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
         ...
 
-    def tokens(self, rows: Rows) -> list[TokenRows]:
-        """The documents' token vectors."""
+    def tokens(self, rows: Rows) -> Iterator[TokenRows]:
+        """The documents' token vectors, one after another: a few of long ones are read at once."""
         ...
 
     def sentences(self, rows: Rows) -> list[FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
@@ -401,8 +401,8 @@ class OpenCorpus:
                 cosines[new] = vectors[column] @ vector
         return np.stack([cosines[rows] for cosines in known], axis=1)
 
-    def tokens(self, rows: Rows) -> list[TokenRows]:
-        return self._passages.tokens(self._ids(rows))
+    def tokens(self, rows: Rows) -> Iterator[TokenRows]:
+        return self._passages.each(self._ids(rows))
 
     def sentences(self, rows: Rows) -> list[FloatArray]:
         return self._passages.sentences(self._ids(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 from weakref import WeakSet
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from engine.corpora.aspect_space import token_roles
 from engine.corpora.contracts import TokenRows, TokenSpans
 from engine.corpora.schema import rows_of
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, groups
 from engine.types.encoders import EncoderSpec
 from storage.vectors import DocumentTable
 
@@ -25,7 +25,9 @@ TOKEN_COLUMNS = [
 KEPT_BYTES = 256_000_000
 """Memory for token vectors of documents read before, of all corpora of this process; some 10,000
 abstracts."""
-
+READ_BYTES = 4_000_000
+"""Text, in UTF-8, of documents whose tokens are read at once, unless one has more: a million tokens
+and 200 MB, or four times as much where every sign is a token."""
 
 _LOCK = Lock()
 _USE = itertools.count()
@@ -82,6 +84,15 @@ class Passages:
             found.update({row.doc_id: row for row in read})
             self._keep(read)
         return [found[i] for i in doc_ids if i in found]
+
+    def each(self, doc_ids: Sequence[str]) -> Iterator[TokenRows]:
+        """:meth:`tokens`, one after another: read as many at once as :data:`READ_BYTES` allow."""
+        with _LOCK:
+            new = [i for i in doc_ids if i not in self._kept and i in self._row_of]
+        read = self._table.sizes([self._row_of[i] for i in new], "octet_length(text)")
+        size = dict(zip(new, read, strict=True))
+        for group in groups([size.get(i, 0) for i in doc_ids], READ_BYTES):
+            yield from self.tokens([doc_ids[at] for at in group])
 
     def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
         """Sentence vectors (s, d) of each document that is stored, in the order asked for."""

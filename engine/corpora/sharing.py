@@ -163,9 +163,10 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
         generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
     except StorageError as error:
         raise type(error)(
-            f"{error.message} The corpus '{row.name}' is written here, in {folder}, and no other "
-            "server sees it yet.",
-            f"{error.remedy} The same command again goes on where it stopped.".strip(),
+            f"{error.message} What was written to the corpus '{row.name}' is here, in {folder}, "
+            "and no other server sees it yet.",
+            f"{error.remedy} The same command again goes on where it stopped. So do the next "
+            "import into it here, seedlens doctor, and the app when it starts.".strip(),
         ) from error
     with mirror.lock(row.name):
         held = mirror.copy_in(folder)
@@ -182,24 +183,33 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 @contextmanager
 def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
     """Write a file beside the documents of a corpus, whole, and let all homes have it; as
-    :func:`writing`, but where the corpus is in this home alone, nobody has to wait."""
-    if home.mirror is None:
-        yield
-        return
+    :func:`writing`, but where the corpus is in this home alone, only others who do so wait, not
+    those who import."""
     busy = f"The corpus '{name}' is being written to by another process."
     remedy = "Do the same again when that is done."
+    if home.mirror is None:
+        lock = home.corpus_lock(name).with_suffix(".beside.lock")
+        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
+            yield
+        return
     with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
         yield
 
 
 def publish_all(home: Home, ledger: Ledger) -> None:
-    """Bring corpora into the store that were imported here before there was one."""
+    """Bring corpora into the store that were imported here before there was one, and what was
+    written to a corpus here and did not get there.
+
+    Raises:
+        StorageError: the store cannot be written to.
+    """
     if home.mirror is None:
         return
     for row in ledger.listed_corpora():
         folder = store_of(home, row)
-        own = DocumentTable.is_stored(folder) and home.mirror.copy_in(folder) is None
-        if row.state == "ready" and not row.generation and own:
+        copy = home.mirror.copy_in(folder)
+        own = row.state == "ready" and not row.generation and DocumentTable.is_stored(folder)
+        if copy.writing if copy else own:
             with suppress(CorpusBusyError), writing(home, ledger, row.name, "", ""):
                 log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
 

@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import Surroundings
-from engine.corpora.schema import matrix
-from engine.numeric import FloatArray
+from engine.corpora.schema import matrix, rows_of
+from engine.numeric import FloatArray, groups, widened
 from storage.vectors import DocumentTable
 
 SAMPLE = 128
 """Documents that stand for the corpus: spread evenly, since neighbours are often alike."""
+SENTENCES = 500
+"""Sentences that stand for each of them, from all over it. A seed is compared with all of these,
+and a document of a million characters has tens of thousands."""
+READ_SENTENCES = 100_000
+"""Sentences of documents that are read at once, unless one has more: some 300 MB until cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,7 @@ class PassageSample:
 
     Attributes:
         vectors: (n, d) of the documents.
-        sentences: (s, d) of all their sentences, document by document.
+        sentences: (s, d), of each document at most :data:`SENTENCES`, document by document.
         roles: (s, a).
         starts: (n + 1,) where the sentences of each begin, and where the last ones end.
     """
@@ -35,16 +40,25 @@ class PassageSample:
     @classmethod
     def read(cls, table: DocumentTable, count: int, dimension: int, aspects: int) -> PassageSample:
         """Read it from a corpus of ``count`` documents."""
-        step = max(1, -(-count // SAMPLE))
-        rows = table.take(range(0, count, step), ["vector", "sentence_vectors", "roles"])
-        vectors, sentences, roles = (
-            rows[name].combine_chunks() for name in ("vector", "sentence_vectors", "roles")
-        )
-        counts = np.diff(sentences.offsets.to_numpy())
+        rows = range(0, count, max(1, -(-count // SAMPLE)))
+        none = np.zeros((0, dimension), np.float32)  # of a corpus without documents
+        vectors, sentences, roles = [none], [none], [np.zeros((0, aspects), np.float32)]
+        for group in groups(table.sizes(rows, "array_length(sentence_starts)"), READ_SENTENCES):
+            names = ["vector", "sentence_vectors", "roles"]
+            read = table.take([rows[at] for at in group], names)
+            vectors.append(matrix(read["vector"].combine_chunks(), dimension))
+            for own, serves in zip(
+                rows_of(read["sentence_vectors"], dimension), rows_of(read["roles"]), strict=True
+            ):
+                most = min(len(own), SENTENCES)
+                kept = np.arange(most) * len(own) // max(most, 1)
+                sentences.append(widened(own[kept]))
+                roles.append(serves.reshape(-1, aspects)[kept])
+        counts = np.array([len(own) for own in sentences[1:]], dtype=np.intp)
         return cls(
-            matrix(vectors, dimension)[counts > 0],
-            matrix(sentences.flatten(), dimension),
-            np.asarray(roles.flatten(), dtype=np.float32).reshape(-1, aspects),
+            np.concatenate(vectors)[counts > 0],
+            np.concatenate(sentences),
+            np.concatenate(roles).astype(np.float32),
             np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.intp),
         )
 

@@ -287,10 +287,10 @@ class Maps(ForPerson):
     def _rename(
         self, corpus: str, layout: str, names: Callable[[Names], tuple[Names | None, str]]
     ) -> None:
-        kept, laid = self._kept(corpus, layout)
-        given, model = names(laid.names)
-        layouts = {**kept.layouts, layout: replace(laid, worded=given, worded_by=model)}
         with self._adding(corpus):
+            kept, laid = self._kept(corpus, layout)
+            given, model = names(laid.names)
+            layouts = {**kept.layouts, layout: replace(laid, worded=given, worded_by=model)}
             write_map(self._library.open(corpus).table.path, replace(kept, layouts=layouts))
 
     def _kept(self, corpus: str, layout: str) -> tuple[StoredMap, StoredLayout]:

@@ -44,6 +44,7 @@ from engine.types.documents import Document, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
+from engine.types.limits import PASTED_CHARS
 from engine.types.searches import (
     PAGE_SIZE,
     Filter,
@@ -187,12 +188,16 @@ class Searcher:
         return self.corpus.seed(query.seed or "")
 
     def subset(self, seed: Seed, aspect: str) -> Seed | None:
-        """The seed cut to its sentences of one aspect and encoded anew; None without any."""
+        """The seed cut to its sentences of one aspect and encoded anew; None without any.
+
+        Of more than :data:`PASTED_CHARS` characters the first sentences.
+        """
         index = self.corpus.lens.index(aspect)
         chosen = [s for s in seed.document.sentences if s.role == index]
         if not chosen:
             return None
         starts = np.cumsum([0, *(len(s.text) + 1 for s in chosen)])
+        chosen = chosen[: max(1, int(np.searchsorted(starts, PASTED_CHARS, "right")) - 1)]
         spans = [(int(a), int(a) + len(s.text)) for a, s in zip(starts, chosen, strict=False)]
         text = " ".join(s.text for s in chosen)
         encoded = self.encoder().encode([Passage("", text, tuple(spans))])[0]

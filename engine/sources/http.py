@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -285,8 +286,9 @@ class Client:
 
     def _turn(self) -> float:
         """Seconds until the next request is due; a ServiceError where nobody waits for so long."""
-        wait = self._pace.until_due()
-        if not self._patient and wait > HURRIED_TIMEOUT:
+        most = math.inf if self._patient else HURRIED_TIMEOUT
+        wait = self._pace.until_due(most)
+        if wait > most:
             raise self._busy(wait)
         return wait
 

@@ -58,7 +58,9 @@ class OpenAlex:
         )
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
-        return split_ids(text, _id)
+        """Ids of works come before DOIs: one request asks for one kind."""
+        asked, ids = split_ids(text, _id)
+        return asked, tuple(sorted(ids, key=lambda id_: not _WORK.fullmatch(id_)))
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         if query.ids:
@@ -72,9 +74,7 @@ class OpenAlex:
         return Page(rows, after, total_of(meta, "count"), skipped=sent - len(rows))
 
     def _of_ids(self, client: Client, ids: Sequence[str], cursor: str) -> Page:
-        """Works by their ids, then those by their DOIs: one request asks for one kind."""
-        ordered = sorted(ids, key=lambda id_: not _WORK.fullmatch(id_))
-        asked, after = batch(ordered, cursor, BATCH)
+        asked, after = batch(ids, cursor, BATCH)
         rows: list[Row] = []
         for field, group in (
             ("openalex", [id_ for id_ in asked if _WORK.fullmatch(id_)]),

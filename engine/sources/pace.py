@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import suppress
@@ -25,21 +26,25 @@ class Pace:
         self._file, self._seconds = file, seconds
         self._due = 0.0
 
-    def until_due(self) -> float:
-        """Take the next turn; returns the seconds until it."""
+    def until_due(self, most: float = math.inf) -> float:
+        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
         now = time.time()
         if self._file is None or not self._seconds:
-            at = max(now, self._due)
-            self._due = at + self._seconds
-            return at - now
+            return self._own_turn(now, most)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self._file}.lock", timeout=5):
                 at = max(now, self._stored(now))
-                self._file.touch()
-                os.utime(self._file, (at, at + self._seconds))
+                if at - now <= most:
+                    self._file.touch()
+                    os.utime(self._file, (at, at + self._seconds))
         except OSError:  # also that the lock is not to be had
-            at = max(now, self._due)
+            return self._own_turn(now, most)
+        return at - now
+
+    def _own_turn(self, now: float, most: float) -> float:
+        at = max(now, self._due)
+        if at - now <= most:
             self._due = at + self._seconds
         return at - now
 

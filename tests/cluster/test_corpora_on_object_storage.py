@@ -343,6 +343,42 @@ def test_a_store_that_takes_no_more_writes_keeps_what_it_has(
     assert len(other.library.open("small")) == 41
 
 
+def test_what_did_not_get_to_the_store_gets_there_with_the_doctor_and_when_the_app_starts(
+    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path
+) -> None:
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    import_to(one, small_source)
+    settings = {"SEEDLENS_LEDGER_URL": place.ledger, "SEEDLENS_STORE": place.store}
+
+    def fail(source: Path) -> None:
+        proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+        with pytest.raises(StorageError, match=r"no other server sees it yet.*seedlens doctor"):
+            import_to(one, source)
+
+    def seen() -> tuple[int, int]:
+        return len(one.library.open("small")), len(other.library.open("small"))
+
+    def doctor() -> tuple[bool, str]:
+        place.environment(proxy.endpoint)
+        checks = run_inside(tmp_path / "one", "doctor", "--json", **settings).json
+        store = next(one for one in checks if one["name"] == "store")
+        return store["ok"], store["detail"]
+
+    fail(more)
+    assert seen() == (41, 40)
+    ok, detail = doctor()
+    assert not ok
+    assert "does not allow it" in detail
+    proxy.trouble = lambda *_: ""
+    assert doctor()[0]
+    assert seen() == (41, 41)
+    fail(another(tmp_path, "later"))
+    proxy.trouble = lambda *_: ""
+    one.tidy()
+    assert seen() == (42, 42)
+    assert found(one) == found(other)
+
+
 def test_an_object_that_is_damaged_or_lost_is_named_and_nothing_half_is_opened(
     place: Place, small_source: Path
 ) -> None:

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -43,6 +43,7 @@ from storage.home import Home
 from storage.spending import Spending
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
+from tests.support import make_explorer
 
 ADA = Person("ada@example.org", "Ada", "annotator")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -370,6 +371,20 @@ def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
         check_source(GRACE, folder, (tmp_path / "papers",))
 
 
+def test_the_queries_of_a_file_of_judgments_come_from_nowhere_else(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    qrels = tmp_path / "papers" / "test.tsv"
+    qrels.parent.mkdir()
+    qrels.write_text("query-id\tcorpus-id\tscore\nq1\tplain\t1\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "Words of another folder."}\n')
+    operator = make_explorer(small_copy.home.root, import_roots=(qrels.parent,))
+    exchange = operator.acting_as(GRACE).annotation.exchange
+    with pytest.raises(BadInputError, match="'q1'"):
+        exchange.import_("small", qrels, annotator="Ann")
+    assert operator.annotation.exchange.import_("small", qrels, annotator="Ann").added == 1
+
+
 # -- jobs ----------------------------------------------------------------------------------
 
 
@@ -418,19 +433,21 @@ def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explo
     trail = adas.own_trail("", "Ada")
     adas.add_step(trail, query)
     doc_id = _other(small_copy)
-    for write in (
-        lambda: eves.add_step(trail, query),
-        lambda: eves.keep(trail, "small", doc_id),
-        lambda: eves.annotate(trail, "small", doc_id, "mine"),
-        lambda: eves.move(trail, "small", doc_id, 1),
-        lambda: eves.name_trail(trail, "Eve's", "Eve"),
-        lambda: eves.delete_trail(trail, "Eve"),
-    ):
-        with pytest.raises(NotAllowedError, match="another person's"):
-            write()
-    assert eves.trail(trail) == [query]
-    assert eves.own_trail(trail, "Eve") != trail
     small_copy.notebook.add_step("before-login", query)
+    writes: tuple[Callable[[str], object], ...] = (
+        lambda one: eves.add_step(one, query),
+        lambda one: eves.keep(one, "small", doc_id),
+        lambda one: eves.annotate(one, "small", doc_id, "mine"),
+        lambda one: eves.move(one, "small", doc_id, 1),
+        lambda one: eves.name_trail(one, "Eve's", "Eve"),
+        lambda one: eves.delete_trail(one, "Eve"),
+    )
+    for one in (trail, "before-login"):
+        for write in writes:
+            with pytest.raises(NotAllowedError, match="another person's, or was made without"):
+                write(one)
+        assert eves.trail(one) == [query]
+    assert eves.own_trail(trail, "Eve") != trail
     assert eves.own_trail("before-login", "Eve") != "before-login", "nobody's is not taken over"
 
 

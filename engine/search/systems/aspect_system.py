@@ -20,6 +20,7 @@ from engine.corpora.contracts import (
     Request,
     Rows,
     Seed,
+    TokenRows,
     VectorPart,
 )
 from engine.corpora.schema import aspect_column
@@ -278,6 +279,13 @@ def told_by(idf: FloatArray) -> NDArray[np.bool_]:
     return telling
 
 
+def _told(found: TokenRows) -> TokenRows:
+    """The tokens of a document that are compared; a long text has many more."""
+    told = told_by(found.idf)
+    vectors, starts = found.vectors[told], found.starts[told]
+    return TokenRows(found.doc_id, vectors, starts, found.idf[told], found.roles[told])
+
+
 def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
     """Token MaxSim (n,) of the whole and of the aspect; the latter zeros without a focus.
 
@@ -291,17 +299,15 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
         known_aspect = corpus.remembered(f"{name} {hash(read)}")
     new = [row for row in places
            if row not in known or (focus is not None and row not in known_aspect)]  # fmt: skip
-    stored = corpus.tokens(np.array(new, dtype=np.intp))
-    telling = [told_by(found.idf) for found in stored]
+    stored = [_told(found) for found in corpus.tokens(np.array(new, dtype=np.intp))]
     mine = told_by(seed.idf)
-    vectors = [found.vectors[told] for found, told in zip(stored, telling, strict=True)]
-    for group in token_cosines(seed.tokens[mine], vectors):
+    for group in token_cosines(seed.tokens[mine], [found.vectors for found in stored]):
         of_group = [new[i] for i in group.documents]
-        idf = np.concatenate([stored[i].idf[telling[i]] for i in group.documents])
+        idf = np.concatenate([stored[i].idf for i in group.documents])
         values = idf_similarity(group, seed.idf[mine], idf)
         known.update(zip(of_group, values.tolist(), strict=True))
         if focus is not None:
-            roles = np.concatenate([stored[i].roles[telling[i]] for i in group.documents])
+            roles = np.concatenate([stored[i].roles for i in group.documents])
             own = _seed_token_weights(request, focus)[mine], seed.idf[mine]
             values = aspect_similarity(group, own, (roles @ focus.aspect_weights, idf))
             known_aspect.update(zip(of_group, values.tolist(), strict=True))

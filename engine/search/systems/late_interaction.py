@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import Corpus, RankedDocuments, Request, TokenArray, VectorPart
-from engine.numeric import FloatArray, widened
+from engine.numeric import FloatArray, groups, widened
 
 CANDIDATES = 1000
 """Documents whose tokens are scored; larger scopes are first cut to these by document vector.
@@ -49,7 +49,7 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
     filled = [i for i, tokens in enumerate(documents) if len(tokens)]
     if not len(query):
         return
-    for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
+    for group in groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
         chosen = [filled[i] for i in group]
         lengths = np.array([len(documents[i]) for i in chosen])
         tokens = widened(np.concatenate([documents[i] for i in chosen]))
@@ -150,20 +150,6 @@ def _weighted_means(
     totals = np.add.reduceat(weights, starts)
     sums = np.add.reduceat(weights * values, starts)
     return np.asarray(sums / np.where(totals > 0, totals, 1.0), dtype=np.float32)
-
-
-def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Positions in order, cut so that a group's lengths add up to ``most`` (or it is alone)."""
-    group: list[int] = []
-    total = 0
-    for position, length in enumerate(lengths):
-        if group and total + length > most:
-            yield group
-            group, total = [], 0
-        group.append(position)
-        total += length
-    if group:
-        yield group
 
 
 class LateInteractionSystem:

@@ -10,6 +10,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
+import engine.search.searcher
 from engine.compare.comparer import Comparer
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -158,6 +159,23 @@ def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer: Expl
     assert (cut.document.title, cut.document.text) == ("", " ".join(expected))
     assert [cut.document.text[slice(*s.span)] for s in cut.document.sentences] == expected
     assert len(cut.sentences) == len(expected)
+
+
+def test_of_a_long_seed_a_subset_is_as_long_as_a_pasted_text_and_says_so(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = explorer.library.open("demo")
+    seed, texts = next(
+        (document.doc_id, texts)
+        for document in opened.documents(opened.doc_ids)
+        if len(texts := [s.text for s in document.sentences if s.role == 1]) > 2
+    )
+    monkeypatch.setattr(engine.search.searcher, "PASTED_CHARS", len(" ".join(texts[:2])) + 1)
+    cut = explorer.searcher("demo").subset(opened.seed(seed), ASPECT)
+    assert cut is not None
+    assert [s.text for s in cut.document.sentences] == texts[:2]
+    (found,) = explorer.comparing.compare("demo", seed, None, ASPECT, [SUBSET]).variants
+    assert found.notes == ("Of the seed's sentences of the aspect, the first 2 are used.",)
 
 
 def test_one_variant_is_enough(explorer: Explorer) -> None:

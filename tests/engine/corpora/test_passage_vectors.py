@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
-from engine.corpora.opened import OpenCorpus
+from engine.corpora.opened import OpenCorpus, Recent
 from engine.corpora.passage_vectors import Passages
 from engine.explorer import Explorer
 from engine.numeric import widened
+from engine.types.searches import Query
+from storage.vectors import DocumentTable
 
 
 @pytest.fixture(autouse=True)
@@ -140,3 +145,29 @@ def test_threads_that_share_it_get_what_they_asked_for(
     assert (
         kept._bytes == size(list(kept._kept.values())) <= engine.corpora.passage_vectors.KEPT_BYTES
     )
+
+
+@pytest.mark.parametrize("system", ["aspect", "late-interaction"])
+def test_of_long_documents_a_search_reads_a_few_at_once(
+    small: Explorer, corpus: OpenCorpus, system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Query("small", seed="bees-network", aspect="method", system=system)
+    expected = [one.doc_id for one in small.search(query).results]
+    texts = {one.doc_id: len(one.text.encode()) for one in corpus.documents(corpus.doc_ids)}
+    read, take = [], DocumentTable.take
+
+    def noted(table: DocumentTable, rows: Any, names: Sequence[str]) -> pa.Table:
+        found = take(table, rows, names)
+        if "token_vectors" in names:
+            read.append([texts[i] for i in found["doc_id"].to_pylist()])
+        return found
+
+    monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
+    monkeypatch.setattr(corpus, "_passages", passages(corpus))
+    monkeypatch.setattr(corpus, "_memory", {})
+    monkeypatch.setattr(corpus, "_seeds", Recent(0))
+    monkeypatch.setattr(DocumentTable, "take", noted)
+    ranked = small.searcher("small").first_stage(query).ranking
+    assert list(ranked.doc_ids)[: len(expected)] == expected
+    assert sum(map(len, read)) >= len(corpus.doc_ids) - 1
+    assert all(sum(one) <= 600 or len(one) == 1 for one in read)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import engine.maps.facade
 from engine.errors import BadInputError, StorageError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
@@ -70,6 +72,25 @@ def test_one_question_names_all_clusters_until_the_names_are_taken_back(
     assert not layout(mapped).worded_by
     again = mapped.maps.word_names("small", "method", endpoint)
     assert (again.calls, again.cached) == (0, 1), "the answer was kept"
+
+
+def test_names_of_two_layouts_that_come_at_once_are_both_kept(
+    mapped: Explorer, server: ModelServer, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behaviour.handlers = [names()]
+    other = threading.Thread(target=mapped.maps.word_names, args=("small", "result", endpoint))
+
+    def write(*given: Any) -> None:
+        monkeypatch.setattr(engine.maps.facade, "write_map", write_map)
+        other.start()
+        other.join(1.0)  # it has to wait
+        write_map(*given)
+
+    monkeypatch.setattr(engine.maps.facade, "write_map", write)
+    mapped.maps.word_names("small", "method", endpoint)
+    other.join()
+    assert layout(mapped, "method").worded_by
+    assert layout(mapped, "result").worded_by
 
 
 def test_it_is_asked_about_the_words_and_the_titles_in_the_middle_of_each_cluster(

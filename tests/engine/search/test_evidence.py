@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import engine.corpora.surroundings
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.surroundings import PassageSample
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
-from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word
+from engine.search.evidence import FEWEST, MOST_ASKED, EvidenceFinder, explain, is_function_word
 from engine.sentences import stop_words
 from engine.types.documents import Document, Sentence
 from engine.types.searches import Query
@@ -178,3 +181,45 @@ def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small: Explorer)
     resident = opened.surroundings(seed).centroid
     on_disk = OpenCorpus("small", opened.table, opened.lens, opened.spec, resident_bytes=0)
     assert on_disk.surroundings(seed).centroid == pytest.approx(resident, abs=1e-3)
+
+
+def test_chance_is_measured_by_the_sentences_of_a_long_seed_that_count_most(
+    explorer: Explorer,
+) -> None:
+    opened = explorer.library.open("demo")
+    seed = opened.seed("demo-0232")
+    many = seed.document.sentences * 200
+    assert len(many) > MOST_ASKED
+    long = replace(
+        seed,
+        document=replace(seed.document, sentences=many),
+        sentences=np.tile(seed.sentences, (200, 1)),
+    )
+    compared = []
+
+    class Noted(np.ndarray):
+        def __rmatmul__(self, rows: FloatArray) -> FloatArray:
+            compared.append(len(rows))
+            return rows @ np.asarray(self)
+
+    surroundings = opened.surroundings(seed)
+    noted = replace(surroundings, sentences=surroundings.sentences.view(Noted))
+    EvidenceFinder(long, None, noted, opened.rarity)
+    assert sum(compared) == MOST_ASKED
+
+
+def test_long_documents_stand_for_a_corpus_by_sentences_from_all_over_them(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = explorer.library.open("demo")
+    monkeypatch.setattr(engine.corpora.surroundings, "SENTENCES", 2)
+    count, aspects = len(opened), len(opened.lens.aspects)
+    whole = opened._sample
+    cut = PassageSample.read(opened.table, count, opened.spec.dimension, aspects)
+    assert np.array_equal(cut.vectors, whole.vectors)
+    assert set(np.diff(cut.starts)) <= {1, 2}
+    places = zip(pairwise(cut.starts), pairwise(whole.starts), strict=True)
+    for (begin, end), (first, last) in places:
+        kept = first + np.arange(end - begin) * (last - first) // (end - begin)
+        assert np.array_equal(cut.sentences[begin:end], whole.sentences[kept])
+        assert np.array_equal(cut.roles[begin:end], whole.roles[kept])

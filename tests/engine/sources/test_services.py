@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,7 +15,7 @@ from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
 from engine.sources import acl_anthology, arxiv, crossref, http, openalex, reading
-from engine.sources.services import look_up
+from engine.sources.services import client_of, look_up, service_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
 from tests.service_server import FORBIDDEN, Paper, ServiceServer
@@ -353,7 +354,23 @@ def test_who_looks_something_up_does_not_wait_for_minutes(
     services.behaviour.backoff = 100
     paced = settings.model_copy(update={"service_pace": 1.0})
     look_up(query_of("zotero:users/7"), paced, Home(home))
-    begun = time.monotonic()
+    turn = Home(home).retrieved / "zotero.pace"
+    due, begun = turn.stat().st_mtime, time.monotonic()
     with pytest.raises(ServiceError, match="wants no more requests for 2 minutes"):
         look_up(query_of("zotero:users/7"), paced, Home(home))
     assert time.monotonic() < begun + 5
+    assert turn.stat().st_mtime == due, "nothing was asked, so the turn is another's"
+
+
+def test_a_page_of_many_ids_takes_no_look_at_all_of_them(
+    services: ServiceServer, settings: Settings, home: Path
+) -> None:
+    class Ids(tuple[str, ...]):
+        def __iter__(self) -> NoReturn:
+            pytest.fail("every page goes through all ids")
+
+    mixed = query_of("openalex:10.1000/paper.1, W1000000002, 10.1000/paper.3")
+    assert [id_[0] for id_ in mixed.ids] == ["W", "1", "1"], "one request asks for one kind"
+    query = replace(mixed, ids=Ids(f"10.1000/paper.{n}" for n in range(50_000)))
+    with client_of(query, settings, Home(home)) as client:
+        assert service_of("openalex").page(client, query, "100").cursor == "150"
