@@ -13,8 +13,8 @@ from engine.annotate.guideline_template import guideline_template
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
-    check_event,
     check_not_seed,
+    check_said,
     checked,
     store,
 )
@@ -156,9 +156,12 @@ class Annotation(ProjectStore):
             NotAllowedError: whoever is logged in speaks under another name, or decides an item or
                 adds a query to a project, and is no lead.
             UnknownNameError: the project does not have the query, or the corpus not the document.
-            BadInputError: see :func:`engine.annotate.judgments.checked` and :func:`store`.
+            BadInputError: see :func:`engine.annotate.judgments.checked`, :func:`store` and, for
+                what a person says, :func:`check_said`.
         """
         check_own(self.person, judgment.annotator)
+        if judgment.origin == "person":
+            check_said(judgment.event)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
         if judgment.doc_id not in opened.row_of:
@@ -192,7 +195,7 @@ class Annotation(ProjectStore):
         """
         who = check_annotator(annotator)
         check_own(self.person, who)
-        check_event(event)
+        check_said(event)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.annotate.judgments import checked, checked_note
+from engine.annotate.judgments import IMPORTED, checked, checked_note
 from engine.annotate.projects import (
     HIGHEST,
     is_free,
@@ -287,7 +287,7 @@ def event_of(row: Judgment) -> str:
     """The id of an event that came without one: the same grade imported again is the same."""
     said = "" if row.relevance is None else str(row.relevance)
     parts = (row.corpus, row.project, row.query_id, row.doc_id, row.annotator, row.origin)
-    return digest(*parts, row.verdict, said)
+    return IMPORTED + digest(*parts, row.verdict, said)
 
 
 def digest(*parts: str) -> str:
@@ -397,7 +397,7 @@ class _Merging:
             return []
         self._differs(stands, last, item)
         # The same grade may be given, changed and given again: each time it is another event.
-        event = digest(item.judgment.event, last.event)
+        event = IMPORTED + digest(item.judgment.event, last.event)
         return [replace(item.judgment, event=event)] if self.overwrite else []
 
     def _differs(self, stands: Judgment | None, last: Judgment, item: Incoming) -> None:
@@ -418,7 +418,7 @@ def named_here(
     """The same events; those that another project has as well get ids of their own.
 
     The word that an id begins with stays: it says what made the event, see
-    :data:`engine.annotate.model_plan.EVENT` and ``BUILT``.
+    :data:`engine.annotate.judgments.MADE`.
     """
 
     def own(event: str) -> str:

@@ -14,6 +14,10 @@ from storage.records import new_event
 
 LONGEST_SECONDS = 1e9
 """What somebody can have taken for one item; far beyond any."""
+BY_MODEL, BUILT, IMPORTED = MADE = ("grading-", "build-", "import-")
+"""What the ids of events begin with that nobody said here: that grading by a model makes; by which
+a build says which documents it made a query from (they are its known positives, also where a model
+labelled them, and also in a project that they are copied into); of judgments in files."""
 GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 """What a person can say of an item; an undo is asked for separately."""
 
@@ -58,6 +62,16 @@ def check_event(event: str) -> None:
     if len(event) > LONGEST_EVENT:
         raise BadInputError(
             f"The event has {len(event):,} characters.", f"Use at most {LONGEST_EVENT:,}."
+        )
+
+
+def check_said(event: str) -> None:
+    """Raise BadInputError where what somebody says here has an id that other things make."""
+    check_event(event)
+    if event.startswith(MADE):
+        raise BadInputError(
+            f"The event '{event}' begins as those that SeedLens makes itself.",
+            "Give it another id, or none.",
         )
 
 

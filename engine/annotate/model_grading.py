@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass, field, replace
 
 from engine.annotate.agreement import check_model, draw_sample, models_of
 from engine.annotate.intake import digest
-from engine.annotate.judgments import checked
+from engine.annotate.judgments import BY_MODEL, checked
 from engine.annotate.model_plan import (
-    EVENT,
     Asked,
     Graded,
     GradingPlan,
@@ -162,7 +161,7 @@ class Grader:
             note=answer.reason,
             origin="model",
             instruction=plan.queries[item[0]].instruction or "",
-            event=EVENT + digest(*parts, *said),
+            event=BY_MODEL + digest(*parts, *said),
         )
         return checked(plan.project, judgment)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field, create_model
 
 from engine.annotate.adjudication import decide, graded_by_model
+from engine.annotate.judgments import BUILT
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
@@ -23,12 +24,6 @@ from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document
 from engine.types.grading import MOST_ANCHORS, GradingRequest
 from engine.types.searches import Query
-
-EVENT = "grading-"
-"""Begins the events that grading makes."""
-BUILT = "build-"
-"""Begins the events by which a build says which documents it made a query from: they are its known
-positives, also where a model labelled them, and also in a project that they are copied into."""
 
 
 @dataclass(frozen=True, slots=True)

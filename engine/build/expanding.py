@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from engine.annotate.judgments import check_member, checked
-from engine.annotate.model_plan import BUILT
+from engine.annotate.judgments import BUILT, check_member, checked
 from engine.annotate.projects import model_annotator
 from engine.build.build_records import (
     Clustering,

@@ -203,7 +203,8 @@ class Meter:
         Args:
             held: the tokens set aside.
             used: tokens that the endpoint reported; None when it reported none.
-            answered: whether it answered: then the estimate stands in for a missing report.
+            answered: whether it answered, or may have: the estimate stands in for a missing
+                report.
         """
         self._held_input -= held[0]
         self._held_output -= held[1]

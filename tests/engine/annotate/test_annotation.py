@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from engine.annotate.intake import event_of
 from engine.annotate.queueing import Queue, pace
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -54,6 +56,25 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     with pytest.raises(BadInputError, match="something else"):
         annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
+
+
+def test_nobody_takes_the_event_that_a_build_a_model_or_an_import_would_make(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    project, query_id = annotation.project("small"), "bees-network_method"
+    bobs = event_of(
+        Judgment(query_id, "bread-network", "bob", 3, origin="import", corpus="small")
+    )  # whoever knows what a file will say knows its event
+    for event in ("build-1", "grading-1", bobs):
+        with pytest.raises(BadInputError, match="begins as those"):
+            annotation.judge(project, Judgment(query_id, "bread-network", "ann", 0, event=event))
+        with pytest.raises(BadInputError, match="begins as those"):
+            annotation.undo(project, "ann", event=event)
+    file = tmp_path / "bob.qrels"
+    file.write_text(f"{query_id} 0 bread-network 3\n")
+    assert annotation.exchange.import_("small", file, annotator="bob").added == 1
+    assert [(j.annotator, j.event) for j in annotation.history(project)] == [("bob", bobs)]
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -3.0])

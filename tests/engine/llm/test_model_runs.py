@@ -16,8 +16,9 @@ import pytest
 
 from engine.config import ROOT
 from engine.errors import BadInputError
-from engine.llm.budget import Budget, Price
+from engine.llm.budget import Account, Budget, Price
 from engine.llm.client import Client
+from engine.llm.connecting import try_endpoint
 from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
 from engine.llm.run import complete
@@ -25,6 +26,7 @@ from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
 from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.spending import Spending
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import (
@@ -163,6 +165,23 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
     answered = sum(p is not None for p in outcome.value)
     assert 4 <= answered < len(PAIRS)
     assert kept(server, store) == answered
+
+
+def test_requests_that_are_cancelled_before_they_are_answered_count_for_the_day(
+    server: ModelServer, store: Answers, tmp_path: Path
+) -> None:
+    """Whoever cancels again and again has the model at work all the same."""
+    try_endpoint(connection(server.url), store)
+    spending = Spending(tmp_path)
+    account = Account("ada@example.org", Budget(tokens=10**6), spending)
+    server.behaviour.latency = 30
+    jobs, job_id = begun_comparing(server, store, concurrency=2, account=account)
+    wait_until(lambda: server.seen.under_way == 2, what="two requests under way")
+    held = spending.of(account.person)
+    assert held.calls == 2
+    jobs.cancel(job_id)
+    assert jobs.result(job_id).usage.guessed == 2
+    assert spending.of(account.person) == held
 
 
 @pytest.mark.nightly
