@@ -71,7 +71,9 @@ def test_its_documents_are_ranked_as_before_where_the_system_is_the_same(
             continue
         assert [r.document.doc_id for r in ranked] == [doc_id for doc_id, _ in results], search
         scores = [score for _, score in results]
-        assert [r.score for r in ranked] == pytest.approx(scores, abs=1e-4), search
+        # Text is encoded now: in 16 or 32 bits, as the processor is made for.
+        near = 1e-4 if query.text is None else 5e-3
+        assert [r.score for r in ranked] == pytest.approx(scores, abs=near), search
 
 
 def test_what_was_graded_walked_and_kept_while_exploring_is_there(
