@@ -1,10 +1,14 @@
 """Imports on a Ray cluster of two nodes while workers, drivers and a node are killed.
 
     python -m benchmarks.ray_kills [--documents 600] [--workers 20] [--drivers 5] [--nodes 1]
+                                   [--store]
 
 Each import is of generated documents, encoded by the embedded model, by the command line in a
-process of its own. Prints the rows of each import: all documents, each once, in the order of the
-source; and whether searches find what they find in the same documents imported without Ray.
+process of its own; every second one adds to a corpus that has the first half of them. Prints the
+rows of each import: all documents, each once, in the order of the source; and whether searches find
+what they find in the same documents imported without Ray. With ``--store``, corpora are in an
+object store of this machine, and a second home opens them there all the time: it must see what was
+published, whole, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,14 +24,16 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.config import ROOT, Settings
+from engine.errors import CorpusMissingError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests import ray_cluster
+from tests import postgres_server, ray_cluster, s3_server
 from tests.ray_cluster import SmallCluster, kill_worker
 from tests.support import write_jsonl
 
@@ -46,21 +52,45 @@ class Import:
 
     Attributes:
         home: that holds it alone.
+        shared: addresses of the ledger and the store, as settings; {} where both are in the home.
+        before: documents that were there when a command began.
         done: what was killed, in words.
+        seen: what another server saw, in its order: ids of all documents.
     """
 
     home: Path
     source: Path
     address: str
     chance: random.Random
+    shared: dict[str, str] = field(default_factory=dict)
+    before: int = 0
     done: list[str] = field(default_factory=list)
+    seen: list[list[str]] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
+    _other: Explorer | None = None
 
     @property
     def table(self) -> Path:
         return self.home / "corpora" / "c"
 
+    @property
+    def other(self) -> Explorer:
+        """A server with another home, over the same store."""
+        if self._other is None:
+            home = self.home.with_name(f"{self.home.name}-other")
+            self._other = Explorer(Settings(home=home, **self.shared))  # type: ignore[arg-type]
+        return self._other
+
+    def look(self) -> None:
+        """Note what another server sees, where that is something else than before."""
+        ids: list[str] = []
+        with suppress(UnknownNameError, CorpusMissingError):  # not published yet
+            ids = list(self.other.library.open("c").doc_ids)
+        if [ids] != self.seen[-1:]:
+            self.seen.append(ids)
+
     def start(self) -> None:
+        self.before = self.rows()
         on = ["--on", self.address] if self.address else []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "engine.cli", "import", str(self.source), "--name", "c", *on],
@@ -69,6 +99,7 @@ class Import:
                 "SEEDLENS_HOME": str(self.home),
                 "SEEDLENS_SHARD_DOCUMENTS": str(SHARD),
                 "SEEDLENS_MAPS": "0",
+                **{f"SEEDLENS_{name.upper()}": value for name, value in self.shared.items()},
             },
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
@@ -89,6 +120,8 @@ class Import:
             if kills and time.monotonic() > due and kills[0](self):
                 kills.pop(0)
                 due = time.monotonic() + self.chance.uniform(*BETWEEN)
+            if self.shared:
+                self.look()
             time.sleep(0.05)
         assert self.process is not None
         assert self.process.wait(1) == 0, "the import did not end well"
@@ -106,8 +139,7 @@ def worker(run: Import) -> bool:
 
 def driver(run: Import) -> bool:
     """Kill the import once it has committed more than before, and begin it again."""
-    before = sum(1 for what in run.done if what.startswith("driver"))
-    if (rows := run.rows()) <= before:
+    if (rows := run.rows()) <= run.before:
         return False
     assert run.process is not None
     run.process.send_signal(signal.SIGKILL)
@@ -129,8 +161,7 @@ def node_of(cluster: SmallCluster) -> Callable[[Import], bool]:
     return node
 
 
-def found(home: Path, seed: str) -> list[list[tuple[str, float]]]:
-    explorer = Explorer(Settings(home=home))
+def found(explorer: Explorer, seed: str) -> list[list[tuple[str, float]]]:
     results = (explorer.search(Query("c", seed=seed, system=name)).results for name in SYSTEMS)
     return [[(r.doc_id, round(r.score, 3)) for r in ranked] for ranked in results]
 
@@ -147,47 +178,76 @@ def generated(count: int) -> list[dict[str, str]]:
     ]
 
 
+def servers(held: ExitStack) -> Callable[[], dict[str, str]]:
+    """Start an object store and a server for ledgers; settings for an empty one of each."""
+    s3 = held.enter_context(s3_server.running())
+    postgres = held.enter_context(postgres_server.running())
+    os.environ.update(s3.environment())
+    return lambda: {"store": s3.store(), "ledger_url": postgres.database()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     for name, default in (("documents", 600), ("workers", 20), ("drivers", 5), ("nodes", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--store", action="store_true")
     wanted = parser.parse_args()
-    if why := ray_cluster.missing():
+    missing = [ray_cluster.missing()]
+    missing += [s3_server.missing(), postgres_server.missing()] if wanted.store else []
+    if why := next(filter(None, missing), ""):
         sys.exit(why)
     # Ray forks to start its programs; nothing of LanceDB's is used in between.
     warnings.filterwarnings("ignore", "lancedb fork", RuntimeWarning)
     chance = random.Random(17)
-    with tempfile.TemporaryDirectory() as folder, ray_cluster.running() as cluster:
-        root = Path(folder)
+    with ExitStack() as held:
+        root = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        share: Callable[[], dict[str, str]] = servers(held) if wanted.store else dict
+        cluster = held.enter_context(ray_cluster.running())
         documents = generated(wanted.documents)
+        half = wanted.documents // 2 // SHARD * SHARD
         source = write_jsonl(root / "documents.jsonl", documents)
+        first = write_jsonl(root / "half.jsonl", documents[:half])
         expected = [document["doc_id"] for document in documents]
         plain = Import(root / "plain", source, "", chance)
         print(f"without Ray: {plain.run([]):.0f} s", flush=True)
-        same = found(plain.home, expected[7])
+        same = found(Explorer(Settings(home=plain.home)), expected[7])
         kills = [worker] * wanted.workers + [driver] * wanted.drivers
         kills += [node_of(cluster)] * wanted.nodes
         chance.shuffle(kills)
         number = 0
         while kills:
             number += 1
-            run = Import(root / f"home-{number}", source, cluster.address, chance)
+            run = Import(root / f"home-{number}", source, cluster.address, chance, share())
+            adds = number % 2 == 0
+            if adds:
+                Import(run.home, first, "", chance, run.shared).run([])
             some, kills = kills[:AT_MOST], kills[AT_MOST:]
             seconds = run.run(some)
             kills += some  # for which it was too quick
             table = DocumentTable.open(run.table)
             ids = [i for batch in table.columns(["doc_id"]) for i in batch["doc_id"].to_pylist()]
-            equal = found(run.home, expected[7]) == same
+            here = Explorer(Settings(home=run.home, **run.shared))
+            equal = found(here, expected[7]) == same
+            elsewhere = ""
+            if run.shared:
+                run.look()
+                whole = [expected[:half] if adds else [], expected]
+                equal = equal and found(run.other, expected[7]) == same
+                counts = ", ".join(str(len(one)) for one in run.seen)
+                elsewhere = f"; another server saw {counts}: "
+                elsewhere += "whole" if run.seen == whole else "NOT what was published"
             print(
-                f"import {number}: killed {', '.join(run.done) or 'nothing'}; {len(ids)} rows, "
+                f"import {number}{' to half of it' * adds}: killed "
+                f"{', '.join(run.done) or 'nothing'}; {len(ids)} rows, "
                 f"{len(set(ids))} distinct of {len(expected)}, "
-                f"{'in' if ids == expected else 'OUT OF'} order; searches "
+                f"{'in' if ids == expected else 'OUT OF'} order{elsewhere}; searches "
                 f"{'equal' if equal else 'DIFFER'}; {seconds:.0f} s",
                 flush=True,
             )
-            shutil.rmtree(run.home)
+            for home in root.glob(f"home-{number}*"):
+                shutil.rmtree(home)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import lance
 import pyarrow as pa
 from lance.fragment import FragmentMetadata, write_fragments
 
+from storage.errors import StorageError
+
 BATCH = 1024
 """Rows that are read at a time; 40 MB."""
 
@@ -32,9 +34,19 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
 
     An error may come after the data set has it. Whoever wrote to the data set meanwhile is no
     hindrance: nothing keeps the same fragments from being committed twice.
+
+    Raises:
+        StorageError: a file of a fragment is not in the folder of the data set.
     """
     version = lance.dataset(str(dataset)).version
-    added = lance.LanceOperation.Append([FragmentMetadata.from_json(one) for one in fragments])
+    written = [FragmentMetadata.from_json(one) for one in fragments]
+    # Lance does not look, and a version whose files are elsewhere cannot be read.
+    if not all((dataset / "data" / file.path).exists() for one in written for file in one.files):
+        raise StorageError(
+            f"Rows that were written for the table in {dataset} are not there.",
+            "All machines of the cluster need the home at the same path: share its folder.",
+        )
+    added = lance.LanceOperation.Append(written)
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
 
 

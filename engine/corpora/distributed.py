@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.corpora.indexing import cut, encode_batch, text_length
+from engine.corpora.indexing import cut, encode_batch, report_of, text_length
 from engine.corpora.stored_facts import find_anew
 from engine.encode.presets import resolve
 from engine.errors import (
@@ -349,16 +349,7 @@ class DistributedRun:
             read = self.checked.documents
             self._tell("finishing", read, added + updated)
             self._verify()
-        return ImportReport(
-            corpus=name,
-            read=read,
-            added=added,
-            updated=updated,
-            unchanged=read - added - updated,
-            documents=self.table.count(),
-            seconds=time.perf_counter() - self._started,
-            cancelled=stopped,
-        )
+        return report_of(self.table, name, (read, added, updated), self._started, stopped)
 
     def _works(self, stored: Stored) -> Iterator[Work]:
         both = zip_longest(self.checked.checked, self.checked.pieces())

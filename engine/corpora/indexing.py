@@ -289,16 +289,7 @@ class IndexRun:
             self._tell("indexing", read, total, encoded)
         if not stopped:
             self._tell("finishing", read, total, encoded)
-        return ImportReport(
-            corpus=name,
-            read=read,
-            added=added,
-            updated=updated,
-            unchanged=read - added - updated,
-            documents=self.table.count(),
-            seconds=time.perf_counter() - self._started,
-            cancelled=stopped,
-        )
+        return report_of(self.table, name, (read, added, updated), self._started, stopped)
 
     def _stored(self) -> tuple[dict[str, str], set[str]]:
         """doc_id -> hash of what is stored, and whose facts another version found, if any."""
@@ -315,6 +306,28 @@ class IndexRun:
         seconds = time.perf_counter() - self._started
         rate = encoded / seconds if seconds > 0 else 0.0
         self.on_progress(Progress(phase, done, total, seconds, rate))
+
+
+def report_of(
+    table: DocumentTable, name: str, counts: tuple[int, int, int], started: float, cancelled: bool
+) -> ImportReport:
+    """What a run did that stored documents in a table.
+
+    Args:
+        counts: documents that were read, added and updated.
+        started: as ``time.perf_counter`` tells it.
+    """
+    read, added, updated = counts
+    return ImportReport(
+        corpus=name,
+        read=read,
+        added=added,
+        updated=updated,
+        unchanged=read - added - updated,
+        documents=table.count(),
+        seconds=time.perf_counter() - started,
+        cancelled=cancelled,
+    )
 
 
 def text_length(document: SourceDocument) -> int:

@@ -41,12 +41,9 @@ class Place:
 
     def environment(self, endpoint: str = "", key: str = KEY, secret: str = SECRET) -> None:
         """Credentials and endpoint as people set them."""
-        for name, value in {
-            "AWS_ENDPOINT_URL": endpoint or self.server.endpoint,
-            "AWS_ACCESS_KEY_ID": key,
-            "AWS_SECRET_ACCESS_KEY": secret,
-            "AWS_REGION": "us-east-1",
-        }.items():
+        given = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+        given |= {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}
+        for name, value in (self.server.environment() | given).items():
             self.patch.setenv(name, value)
 
     def app(

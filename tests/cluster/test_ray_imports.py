@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.errors import BadInputError, CorpusBusyError, StorageError
+from engine.corpora import distributed
+from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
 from engine.types.corpora import ImportReport, ImportRequest, Progress
@@ -27,7 +29,9 @@ from storage.vectors import DocumentTable
 from tests import ray_cluster
 from tests.cli.command_line import run_process
 from tests.cli.refusals import assert_refusal
+from tests.cluster.conftest import Place
 from tests.ray_cluster import SmallCluster, kill_worker
+from tests.s3_server import Proxy
 from tests.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
@@ -233,6 +237,140 @@ def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
             on_ray.library.import_documents(wanted(source, tiny_model))
     assert on_ray.library.import_documents(wanted(source, tiny_model)).added == 40
     assert ids(on_ray) == EXPECTED[:40]
+
+
+# -- on object storage --------------------------------------------------------------------------
+
+
+def on_store(place: Place, cluster: SmallCluster, endpoint: str = "") -> Explorer:
+    """A server of the store that imports on the cluster."""
+    return place.app("one", endpoint, ray=cluster.address, shard_documents=SHARD)
+
+
+def seen(explorer: Explorer) -> list[str]:
+    """What a server opens, in its order; [] where nothing was published."""
+    try:
+        return list(explorer.library.open("c").doc_ids)
+    except CorpusMissingError:
+        return []
+
+
+def driver(place: Place, source: Path, model: Path, address: str) -> subprocess.Popen[bytes]:
+    """An import by the server ``one``, in a process of its own."""
+    settings = {"HOME": place.folder / "one", "LEDGER_URL": place.ledger, "STORE": place.store}
+    settings |= {"SHARD_DOCUMENTS": SHARD, "MAPS": 0}
+    command = ["import", str(source), "--name", "c", "--encoder", str(model), "--on", address]
+    return subprocess.Popen(
+        [sys.executable, "-m", "engine.cli", *command],
+        env={**os.environ, **{f"SEEDLENS_{name}": str(v) for name, v in settings.items()}},
+        cwd=ROOT,
+    )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("there", [0, 80])
+def test_other_servers_see_what_was_published_and_then_all_whatever_is_killed(
+    place: Place, many: Path, tiny_model: Path, cluster: SmallCluster, tmp_path: Path, there: int
+) -> None:
+    one, other = on_store(place, cluster), place.app("other")
+    if there:
+        first = write_jsonl(tmp_path / "first.jsonl", generated()[:there])
+        one.library.import_documents(wanted(first, tiny_model))
+    table = one.home.corpus("c")
+    with driver(place, many, tiny_model, cluster.address) as process:
+        wait_until(kill_worker, what="a worker")
+        wait_until(
+            lambda: DocumentTable.is_stored(table) and DocumentTable.open(table).count() > there,
+            what="a commit",
+        )
+        process.kill()
+    published = EXPECTED[:there]
+    assert seen(other) == published
+    if there:  # then what was committed here counts no more
+        later = write_jsonl(tmp_path / "later.jsonl", [{**generated(1)[0], "doc_id": "later"}])
+        other.library.import_documents(wanted(later, tiny_model))
+        published = [*published, "later"]
+
+    def look() -> bool:
+        assert seen(other) == published
+        return kill_worker()
+
+    kills = AtDocument(look, every=180)
+    report = one.library.import_documents(wanted(many, tiny_model), kills)
+    assert (report.added + report.unchanged, kills.done) == (COUNT, 1)
+    assert report.unchanged == there or not there
+    assert (ids(one), seen(one), seen(other)) == ([*published, *EXPECTED[there:]],) * 3
+
+
+@pytest.mark.parametrize("trouble", ["403", "reset"])
+def test_what_workers_made_is_published_once_the_store_takes_it(
+    place: Place, proxy: Proxy, tiny_model: Path, cluster: SmallCluster, tmp_path: Path,
+    trouble: str,
+) -> None:  # fmt: skip
+    source = write_jsonl(tmp_path / "some.jsonl", generated(40))
+    one, other = on_store(place, cluster, proxy.endpoint), place.app("other")
+    proxy.trouble = lambda method, *_: trouble if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="The same command again goes on where it stopped"):
+        one.library.import_documents(wanted(source, tiny_model))
+    assert seen(other) == []
+    proxy.trouble = lambda *_: ""
+    report = one.library.import_documents(wanted(source, tiny_model))
+    assert (report.unchanged, seen(one), seen(other)) == (40, EXPECTED[:40], EXPECTED[:40])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("at", ["tables", "generations"])
+def test_an_import_that_is_killed_while_it_publishes_keeps_others_out_and_is_gone_on_with(
+    place: Place, proxy: Proxy, tiny_model: Path, cluster: SmallCluster, tmp_path: Path, at: str
+) -> None:
+    first, all_ = (write_jsonl(tmp_path / f"{n}.jsonl", generated(n)) for n in (40, 80))
+    one, other = on_store(place, cluster, proxy.endpoint), place.app("other")
+    one.library.import_documents(wanted(first, tiny_model))
+    assert seen(other) == EXPECTED[:40]
+    reached, killed = threading.Event(), threading.Event()
+
+    def hang(method: str, path: str, _number: int) -> str:
+        if method not in ("PUT", "POST") or f"/{at}" not in path:
+            return ""
+        reached.set()
+        killed.wait(60)
+        return "reset"
+
+    proxy.trouble = hang
+    place.environment(proxy.endpoint)
+    with driver(place, all_, tiny_model, cluster.address) as process:
+        assert reached.wait(60)
+        with pytest.raises(CorpusBusyError, match="is being indexed by another process"):
+            other.library.import_documents(wanted(all_, tiny_model))
+        process.kill()
+    killed.set()
+    proxy.trouble = lambda *_: ""
+    assert seen(other) == EXPECTED[:40]
+    report = one.library.import_documents(wanted(all_, tiny_model))
+    assert (report.unchanged, seen(one), seen(other)) == (80, EXPECTED[:80], EXPECTED[:80])
+
+
+def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_committed(
+    place: Place, tiny_model: Path, cluster: SmallCluster, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    first, all_ = (write_jsonl(tmp_path / f"{n}.jsonl", generated(n)) for n in (40, 80))
+    one, other = on_store(place, cluster), place.app("other")
+    one.library.import_documents(wanted(first, tiny_model))
+    assert seen(other) == EXPECTED[:40]
+    target = distributed.Target
+
+    def elsewhere(_path: Path, *rest: Any) -> distributed.Target:
+        return target(other.home.corpus("c"), *rest)  # as where each machine has a home of its own
+
+    with monkeypatch.context() as patch:
+        patch.setattr(distributed, "Target", elsewhere)
+        patch.setattr(distributed, "WAIT_SECONDS", 0.01)
+        with pytest.raises(StorageError, match="share its folder"):
+            one.library.import_documents(wanted(all_, tiny_model))
+    assert seen(one) == seen(other) == EXPECTED[:40]
+    one.library.import_documents(wanted(all_, tiny_model))
+    assert seen(one) == seen(other) == EXPECTED[:80]
 
 
 def lines_of(*documents: Any) -> list[Any]:
