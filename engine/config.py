@@ -24,7 +24,11 @@ class Settings(BaseSettings):
     """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
 
     model_config = SettingsConfigDict(
-        env_prefix="SEEDLENS_", frozen=True, populate_by_name=True, hide_input_in_errors=True
+        env_prefix="SEEDLENS_",
+        env_ignore_empty=True,  # not set: an empty path would be the folder that we are in
+        frozen=True,
+        populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     @field_validator("home")

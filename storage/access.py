@@ -294,6 +294,30 @@ def _start(folder: Path) -> duckdb.DuckDBPyConnection:
     return engine
 
 
+def parts_beside_tables(path: Path) -> list[str]:
+    """Names of views, macros and triggers in the file of a ledger, of which SeedLens makes none.
+
+    They would stand for its tables and functions, or change what is written. Nothing in the file
+    is run to find them.
+
+    Raises:
+        StorageError: the file cannot be read.
+    """
+    engine, name = _start(path.parent.absolute()), str(path.absolute()).replace("'", "''")
+    try:
+        engine.execute(f"ATTACH '{name}' AS ledger (READ_ONLY)")
+        found = engine.execute("""
+            SELECT view_name FROM duckdb_views() WHERE database_name = 'ledger' AND NOT internal
+            UNION ALL SELECT function_name FROM duckdb_functions() WHERE database_name = 'ledger'
+            UNION ALL SELECT trigger_name FROM duckdb_triggers() WHERE database_name = 'ledger'
+        """)
+        return sorted(str(row[0]) for row in found.fetchall())
+    except duckdb.Error as error:
+        raise StorageError(f"The ledger {path} cannot be read: {error}") from error
+    finally:
+        engine.close()
+
+
 def _status(path: Path) -> Signature:
     try:
         status = path.stat()

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import os
 import secrets
 import shutil
 import stat
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,13 +28,14 @@ from engine.errors import BadInputError, StorageError, StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
+from storage.access import parts_beside_tables
 from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
-from storage.vectors import DocumentTable
+from storage.vectors import DocumentTable, lies_elsewhere
 
 Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1
@@ -46,9 +45,7 @@ ATTEMPTS = 3
 LOCK_SECONDS = 10.0
 """For whoever has a ledger open, or begins one, to be done."""
 _PIECE = 2**20
-_DAMAGED = (
-    zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
-)  # fmt: skip
+_DAMAGED = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError)
 _UNREADABLE = (
     CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
@@ -299,6 +296,10 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
 
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
+        for packed in archive.infolist():
+            # A few bytes may unpack to any size in one step, whatever size they are said to have.
+            if packed.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{packed.filename!r} is compressed, which no backup is")
         info = archive.getinfo(MANIFEST)
         if info.file_size > MANIFEST_BYTES:
             raise ValueError("its manifest is too long")
@@ -330,7 +331,7 @@ def _check_member(info: zipfile.ZipInfo, member: dict[str, Any]) -> None:
     odd = path.is_absolute() or ".." in path.parts or any(c in info.filename for c in "\\:\0")
     if odd or path.as_posix() != info.filename or kind not in (0, stat.S_IFREG):
         raise ValueError(f"{info.filename!r} leads out of the home")
-    if not inside and info.filename not in (_LEDGER, _LOGINS):
+    if path.name == COPY or (not inside and info.filename not in (_LEDGER, _LOGINS)):
         raise ValueError(f"{info.filename!r} belongs to no home")
     if info.file_size != member["bytes"]:
         raise ValueError(f"{info.filename!r} has another size")
@@ -360,6 +361,12 @@ def _check_empty(home: Home) -> None:
 
 def _complete(staged: Home, report: BackupReport) -> None:
     """Bring the ledger up to date; corpora whose documents are missing wait to be imported."""
+    if strange := parts_beside_tables(staged.ledger):
+        raise BadInputError(
+            f"The backup's ledger has {strange[0]!r}, which is no table of SeedLens.",
+            "Use another.",
+        )
+    _check_tables(staged)
     ledger = Ledger(staged.ledger)
     missing = {name for name, _ in report.without}
     for stored in ledger.corpora():
@@ -374,6 +381,18 @@ def _complete(staged: Home, report: BackupReport) -> None:
         if row.name in missing and row.state != "deleted":
             ledger.put_corpus(replace(row, state="indexing", documents=0))
     Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
+
+
+def _check_tables(staged: Home) -> None:
+    """Raise BadInputError where the documents of a corpus would be read from elsewhere."""
+    try:
+        elsewhere = lies_elsewhere(staged.corpora)
+    except ValueError as error:
+        raise BadInputError(f"The backup is damaged: {error}.", "Use another one.") from error
+    if elsewhere:
+        raise BadInputError(
+            "The backup has a corpus whose documents are not in it, but elsewhere.", "Use another."
+        )
 
 
 def _move_in(staging: Path, home: Home) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import DEMO
+from engine.config import DEMO, Settings
 from tests.cli.command_line import run_inside, run_process, write_lines
 from tests.cli.refusals import assert_refusal, assert_refused
 
@@ -336,6 +336,15 @@ def test_a_setting_that_cannot_be_is_refused_by_name(
     for args in (("corpora", "--json"), ("search", "demo", "--seed", SEED), ("doctor",)):
         run = run_inside(demo_home, *args, **{f"SEEDLENS_{name}": value})
         assert_refusal(run, (f"SEEDLENS_{name}", f"'{value}'"))
+
+
+def test_an_empty_setting_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "THREADS", "MAPS", "IMPORT_ROOTS", "LLM_DAILY_COST"):
+        monkeypatch.setenv(f"SEEDLENS_{name}", "")
+    settings = Settings()
+    assert settings.home.name == "seedlens", "and not the folder that we are in"
+    assert (settings.threads, settings.maps, settings.import_roots) == (0, True, ())
 
 
 def test_the_json_of_a_refused_command_is_no_json_at_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from engine.corpora import backup
@@ -123,6 +125,7 @@ def named(*paths: str) -> Any:
         "corpora\\..\\x",
         "jobs/a/b",
         "uploads/x",
+        "corpora/small/generation.json",  # it says what of an object store the folder has
     ],
 )
 def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_written(
@@ -169,7 +172,7 @@ def test_devices_folders_and_files_that_come_twice_or_are_too_large_are_refused(
     def hostile(info: zipfile.ZipInfo, times: int, content: bytes = b"") -> Path:
         change = named(*[info.filename] * times)
         file = rewritten(backed_up, change)
-        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(file, "a") as archive:
             for _ in range(times):
                 archive.writestr(info, content)
         return file
@@ -195,17 +198,20 @@ def test_devices_folders_and_files_that_come_twice_or_are_too_large_are_refused(
     assert not (tmp_path / "other" / "ledger.duckdb").exists()
 
 
-def test_a_member_that_cannot_be_unpacked_is_said_to_be_damaged(tmp_path: Path) -> None:
-    file, content = tmp_path / "home.zip", bytes(range(256)) * 4
-    member = {"path": "ledger.duckdb", "bytes": len(content), "sha256": ""}
+@pytest.mark.parametrize("packed", ["ledger.duckdb", "manifest.json"])
+@pytest.mark.parametrize("way", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_backup_that_may_unpack_to_any_size_is_refused_before_it_is(
+    tmp_path: Path, way: int, packed: str
+) -> None:
+    file, content = tmp_path / "home.zip", bytes(10**6)
+    digest = hashlib.sha256(content).hexdigest()
+    member = {"path": "ledger.duckdb", "bytes": len(content), "sha256": digest}
     about = {"seedlens": "", "made_at": "", "only": "", "corpora": [], "without": []}
+    manifest = json.dumps({"format": 1, "files": [member], **about})
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("ledger.duckdb", content, zipfile.ZIP_DEFLATED)
-        archive.writestr("manifest.json", json.dumps({"format": 1, "files": [member], **about}))
-    broken = bytearray(file.read_bytes())
-    broken[43:83] = b"\xff" * 40  # behind its header and name
-    file.write_bytes(broken)
-    with pytest.raises(BadInputError, match="damaged"):
+        for name, text in (("ledger.duckdb", content), ("manifest.json", manifest)):
+            archive.writestr(name, text, way if name == packed else zipfile.ZIP_STORED)
+    with pytest.raises(BadInputError, match=f"'{packed}' is compressed"):
         verify(file)
 
 
@@ -291,6 +297,50 @@ def test_a_ledger_with_a_corpus_that_cannot_be_read_is_not_restored(
     with pytest.raises(BadInputError, match="a corpus that cannot be read"):
         restore(tmp_path / "home.zip", home)
     assert not home.ledger.exists()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE VIEW everybody AS SELECT * FROM range(3000000000)",
+        "CREATE MACRO coalesce(a, b) AS 1",
+        "CREATE TRIGGER gone AFTER INSERT ON corpora FOR EACH STATEMENT DELETE FROM trail_names",
+    ],
+)
+def test_a_ledger_with_more_than_tables_is_not_restored(made: str, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    back_up(Home(tmp_path / "home"), ledger, tmp_path / "home.zip", "ledger")
+    with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
+        connection.execute(made)
+    content = (tmp_path / "ledger.duckdb").read_bytes()
+
+    def other(manifest: dict[str, Any]) -> None:
+        digest = hashlib.sha256(content).hexdigest()
+        manifest["files"][0] |= {"bytes": len(content), "sha256": digest}
+
+    changed = rewritten(tmp_path / "home.zip", other, **{"ledger.duckdb": content})
+    with pytest.raises(BadInputError, match="no table of SeedLens"):
+        restore(changed, Home(tmp_path / "other"))
+    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+
+
+def test_a_corpus_whose_documents_lie_elsewhere_is_not_restored(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    lance = pytest.importorskip("lance")
+    table = small_copy.home.corpus("small") / "documents.lance"
+    outside = shutil.move(table, tmp_path / "outside.lance")
+    there = lance.dataset(str(outside))
+    there.shallow_clone(str(table), there.version)
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "home.zip")
+    with pytest.raises(BadInputError, match="not in it, but elsewhere"):
+        restore(tmp_path / "home.zip", Home(tmp_path / "other"))
+    for manifest in table.glob("_versions/*.manifest"):
+        manifest.write_bytes(manifest.read_bytes()[:-16] + bytes(16))
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "damaged.zip")
+    with pytest.raises(BadInputError, match="damaged"):
+        restore(tmp_path / "damaged.zip", Home(tmp_path / "other"))
+    assert not (tmp_path / "other" / "ledger.duckdb").exists()
 
 
 def test_nobody_begins_a_ledger_in_a_home_that_another_one_is_moved_into(
