@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._common.shared import error_boundary, note, show_problem
+from pages._common.url_state import corpus_box
 from pages._explore import (
     cards,
     explore_explain,
@@ -42,7 +43,7 @@ with error_boundary():
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
         with top[0]:
-            explore_page.corpus_box(view, names)
+            corpus_box(view, names, "explore_corpus")
         with top[1]:
             explore_page.seed_finder(explorer, view)
         if synthetic:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages._common.filter_panel import where_panel
 from pages._common.shared import error_boundary, show_problem
+from pages._common.url_state import corpus_box
 from pages._explore.first_visit import open_page
 from pages._map import map_page
 from pages._map.cluster_names import cluster_names
@@ -21,7 +22,7 @@ with error_boundary():
     drawn = explorer.maps.view(view.corpus)
     map_page.job_card(explorer, view.corpus)
     if drawn is None:
-        map_page.corpus_box(view, names)
+        corpus_box(view, names, "map_corpus", width=160)
         map_page.nothing_drawn(explorer, view.corpus)
     else:
         view = map_page.within(explorer, view, drawn)

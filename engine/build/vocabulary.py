@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from engine.corpora.opened import OpenCorpus
-from engine.measures.rouge import UnicodeWords
+from engine.measures.rouge import tokenize
 from engine.sentences import stop_words
 from engine.types.builds import Overlap
 from engine.types.documents import Document
@@ -25,7 +25,6 @@ RARE = 0.005
 """... unless hardly any other document has it: then it is a detail that tells a single one."""
 SAMPLE = 2000
 """Documents, evenly spread over the corpus, in which words are counted."""
-_tokenize = UnicodeWords().tokenize
 
 
 class Vocabulary:
@@ -98,7 +97,7 @@ def stems(text: str) -> Mapping[str, str]:
     >>> stems("The questionnaires were mailed to households, by mail.")
     {'questionnaires': 'questionnair', 'mailed': 'mail', 'households': 'household', 'mail': 'mail'}
     """
-    words = dict.fromkeys(_tokenize(text))
+    words = dict.fromkeys(tokenize(text))
     return {
         w: _stem(w) for w in words if w not in stop_words() and not (len(w) < 2 and w.isascii())
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.cli.common import (
+    author_or_own,
     filter_option,
     json_option,
     open_explorer,
@@ -19,7 +20,6 @@ from engine.cli.common import (
     within_option,
 )
 from engine.cli.terminal import bar_of, print_json
-from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.annotating import Judgment, PoolRequest, Unjudged
 from engine.types.plurals import counted
@@ -93,7 +93,7 @@ def judge(
     item = (query_id, doc_id) if query_id and doc_id else None
     if (query_id or doc_id or adjudicate or not undo) and item is None:
         raise BadInputError("A judgment needs a query and a document.", "Give --query and --doc.")
-    who = Settings().annotator if annotator is None else annotator
+    who = author_or_own(annotator)
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
     if undo:

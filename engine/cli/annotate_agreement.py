@@ -9,7 +9,7 @@ import click
 
 from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
-from engine.cli.terminal import print_json
+from engine.cli.terminal import print_json, say_notes
 from engine.types.annotating import Agreement, AgreementMeasure, Disagreement, Judgment
 from engine.types.evaluations import NDCG, SystemScores
 
@@ -45,8 +45,7 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
     else:
         _print_agreement(result)
         _print_human(rows)
-    for note in result.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(result.notes)
 
 
 def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:

@@ -10,12 +10,11 @@ import click
 from engine.cli.annotate import project_option
 from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, end_run, taken
-from engine.cli.terminal import advancing, print_json, what_else
+from engine.cli.model import at_most, budget_option, calls_so_far, confirm, end_run, taken
+from engine.cli.terminal import advancing, print_json, say_notes, what_else
 from engine.errors import BadInputError
 from engine.types.grading import (
     GradingEstimate,
-    GradingProgress,
     GradingReport,
     GradingRequest,
     ModelCheck,
@@ -92,7 +91,7 @@ def grade(
             print_json({"estimate": asdict(estimate)})
         return
     confirm(estimate.candidates, yes=yes)
-    with advancing("candidates", "grading", counts=_counts) as tell:
+    with advancing("candidates", "grading", counts=calls_so_far) as tell:
         report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
     end_run(estimate, report, report, report_line(report), as_json=as_json)
 
@@ -125,16 +124,11 @@ def report_line(report: GradingReport) -> str:
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
 
 
-def _counts(progress: GradingProgress) -> str:
-    return f"{progress.calls:,} calls, {progress.failed:,} failed"
-
-
 # -- people against the model --------------------------------------------------------------------
 
 
 def _show_check(comparison: ModelCheck, as_json: bool) -> None:
-    for note in comparison.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(comparison.notes)
     if as_json:
         print_json(
             {

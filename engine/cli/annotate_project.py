@@ -10,9 +10,8 @@ from typing import Any, get_args
 
 import click
 
-from engine.cli.common import json_option, open_explorer, with_options
+from engine.cli.common import author_or_own, json_option, open_explorer, with_options
 from engine.cli.terminal import print_json
-from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
 
@@ -105,8 +104,8 @@ def _save(
         named["guidelines"] = {**project.guidelines, **dict(map(_guidelines, guidelines))}
     if scale is not None:
         named["scale"] = _scale(scale)
-    who = Settings().annotator if author is None else author
-    saved = open_explorer().annotation.save(replace(project, **named), who, before)
+    changed = replace(project, **named)
+    saved = open_explorer().annotation.save(changed, author_or_own(author), before)
     if as_json:
         print_json(asdict(saved))
     else:

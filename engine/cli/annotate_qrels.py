@@ -10,7 +10,7 @@ import click
 
 from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
-from engine.cli.terminal import print_json
+from engine.cli.terminal import print_json, say_notes
 from engine.errors import BadInputError
 from engine.types.annotating import JUDGMENT_FORMATS
 
@@ -101,8 +101,7 @@ def export(
         )
     elif written:
         click.echo(f"{exported.judgments:,} judgments written: {', '.join(map(str, written))}")
-    for note in exported.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(exported.notes)
 
 
 def _print(exported: Exported) -> None:
@@ -179,5 +178,4 @@ def import_(
         print_json(asdict(imported))
     else:
         click.echo(f"{imported.added:,} judgments added; {imported.known:,} were there already.")
-    for note in (*imported.conflicts, *imported.warnings):
-        click.echo(f"Warning: {note}", err=True)
+    say_notes((*imported.conflicts, *imported.warnings), "Warning")

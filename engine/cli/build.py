@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.cli.common import json_option, open_explorer, system_names, with_options
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.common import author_or_own, json_option, open_explorer, system_names, with_options
+from engine.cli.model import at_most, budget_option, confirm, exit_code, say_problem, taken
 from engine.cli.terminal import advancing, print_json, what_else
-from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.builds import (
     BUILD_STEPS,
@@ -140,7 +139,7 @@ def _save(
     named = {key: value for key, value in options.items() if value not in (None, ())}
     if systems is not None:
         named["systems"] = tuple(system_names(systems))
-    saved = builds.save(replace(spec, **named), _who(author))
+    saved = builds.save(replace(spec, **named), author_or_own(author))
     show_state(builds.open(saved.corpus, saved.name).state(), as_json)
 
 
@@ -243,12 +242,12 @@ def run(
         confirm(estimate.calls, yes=yes)
         with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
             report = builds.run(
-                corpus, name, upcoming, _who(author), most_calls=budget_calls, tell=tell
+                corpus, name, upcoming, author_or_own(author), most_calls=budget_calls, tell=tell
             )
         done.append((estimate, report))
         if not as_json:
             click.echo(report_line(report))
-        say_notes(report.notes, report.problem)
+        say_problem(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
     _finish(opened.state(), done, as_json)
@@ -275,8 +274,7 @@ def _finish(
         print_json({"steps": steps, "next": state.next})
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
-    if code := exit_code(*(report for _, report in done)):
-        sys.exit(code)
+    sys.exit(exit_code(*(report for _, report in done)))
 
 
 def _counts(progress: StepProgress) -> str:
@@ -307,7 +305,7 @@ def edit(
     from engine.collections.judgment_formats import text_of
 
     opened = open_explorer().builds.open(corpus, name)
-    changed = take_in(opened, step, text_of(file), file.name, _who(author))
+    changed = take_in(opened, step, text_of(file), file.name, author_or_own(author))
     if as_json:
         print_json({"step": step, "changed": changed})
     else:
@@ -335,10 +333,6 @@ def export(corpus: str, name: str, out: Path, overwrite: bool, as_json: bool) ->
         return
     for path in files:
         click.echo(path)
-
-
-def _who(author: str | None) -> str:
-    return Settings().annotator if author is None else author
 
 
 # -- what is printed -------------------------------------------------------------------------------

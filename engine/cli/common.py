@@ -115,6 +115,23 @@ def import_command(source: str, name: str) -> str:
     return f"seedlens import {shlex.quote(source)} --name {name}"
 
 
+def author_or_own(author: str | None) -> str:
+    """The name that ``--author`` or ``--annotator`` gave, or the one of the settings."""
+    return Settings().annotator if author is None else author
+
+
+def whole_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
+    """Numbers between commas.
+
+    Args:
+        what: they are, in the plural, for the BadInputError where some are none.
+    """
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise BadInputError(f"The {what} '{text}' are no numbers.", f"Write {example}.") from error
+
+
 def system_names(text: str) -> list[str]:
     """The systems of a comma-separated list, checked before anything is indexed."""
     from engine.search.systems import find_system

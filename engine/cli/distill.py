@@ -11,7 +11,8 @@ import click
 from engine.cli.common import json_option, open_explorer
 from engine.cli.distill_aspects import aspects
 from engine.cli.model import INTERRUPTED
-from engine.cli.terminal import bar_of, print_json, stop_requested
+from engine.cli.terminal import print_json, stop_requested
+from engine.cli.terminal import training as training_bar
 from engine.scenarios.training import Distilled, Training
 
 PAPER = Training()
@@ -92,15 +93,7 @@ def scenarios_(
     out = out.expanduser().absolute()
     base = str(Path(base).expanduser().absolute()) if Path(base).expanduser().is_dir() else base
     lessons = open_explorer().scenarios.lessons(name, limit)
-    bar = bar_of("steps", "training")
-
-    def tell(done: int, total: int, loss: float | None) -> None:
-        bar.total = total
-        if loss is not None:
-            bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-        bar.update(done - bar.n)
-
-    with stop_requested() as stopped, bar:
+    with stop_requested() as stopped, training_bar("steps") as tell:
         made = train(lessons, base, out, training, tell, stopped)
     if as_json:
         print_json({**asdict(made), "folder": str(made.folder), "training": asdict(training)})

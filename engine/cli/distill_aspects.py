@@ -14,13 +14,13 @@ from engine.cli.model import (
     INTERRUPTED,
     at_most,
     budget_option,
+    calls_so_far,
     confirm,
     exit_code,
-    say_notes,
+    say_problem,
     taken,
 )
-from engine.cli.terminal import advancing, bar_of, print_json, stop_requested, what_else
-from engine.types.models import ModelRunProgress
+from engine.cli.terminal import advancing, print_json, stop_requested, training, what_else
 from engine.types.tuning import (
     CANDIDATES,
     DOCUMENTS,
@@ -108,10 +108,10 @@ def aspects(
             print_json({"estimate": asdict(estimate)})
         return
     confirm(estimate.questions, yes=yes)
-    with advancing("questions", "grading", counts=_counts) as tell:
+    with advancing("questions", "grading", counts=calls_so_far) as tell:
         report = explorer.pair_grading.run(request, most_calls=budget_calls, tell=tell)
     click.echo(_graded_line(report), err=True)
-    say_notes(report.notes, report.problem)
+    say_problem(report.notes, report.problem)
     if report.stopped == "cancelled":
         sys.exit(INTERRUPTED)
     tuned = _train(explorer, report, out, tuning)
@@ -126,14 +126,7 @@ def _train(explorer: Any, report: PairReport, out: Path, tuning: Tuning) -> Tune
     from engine.tuning.aspect_training import train
 
     corpus = explorer.library.open(report.request.corpus)
-    bar = bar_of("groups", "training")
-
-    def tell(done: int, total: int, loss: float) -> None:
-        bar.total = total
-        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-        bar.update(done - bar.n)
-
-    with stop_requested() as stopped, bar:
+    with stop_requested() as stopped, training("groups") as tell:
         return train(corpus, report.groups, out, tuning, tell, stopped)
 
 
@@ -143,10 +136,6 @@ def _say_estimate(estimate: PairEstimate) -> None:
         f"{at_most(estimate)}",
         err=True,
     )
-
-
-def _counts(progress: ModelRunProgress) -> str:
-    return f"{progress.calls:,} calls, {progress.failed:,} failed"
 
 
 def _graded_line(report: PairReport) -> str:

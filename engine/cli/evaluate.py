@@ -30,7 +30,7 @@ from engine.cli.model import (
     rerank_option,
     say_what_it_took,
 )
-from engine.cli.terminal import advancing, print_evaluation, print_json
+from engine.cli.terminal import advancing, print_evaluation, print_json, say_notes
 from engine.errors import BadInputError, SeedLensError
 from engine.search.reports import evaluation_report
 from engine.types.evaluations import (
@@ -120,8 +120,7 @@ def evaluate(
     connection = _connection(explorer, request, budget_calls)
     if run_out is not None:
         _make_folder(run_out)
-    for warning in collection.warnings:
-        click.echo(f"Warning: {warning}", err=True)
+    say_notes(collection.warnings, "Warning")
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
     with watched() as tell:
@@ -138,8 +137,7 @@ def evaluate(
         print_json(evaluation_report(evaluation))
     else:
         print_evaluation(evaluation)
-    if code := exit_code(*evaluation.model_reports.values()):
-        sys.exit(code)
+    sys.exit(exit_code(*evaluation.model_reports.values()))
 
 
 def _names(systems: str) -> list[str]:

@@ -15,11 +15,12 @@ from engine.cli.common import (
     open_explorer,
     sample_option,
     system_names,
+    whole_numbers,
 )
 from engine.cli.evaluate import watched
 from engine.cli.gap_chart import drawn, svg
 from engine.cli.model import INTERRUPTED, budget_option, exit_code, say_what_it_took
-from engine.cli.terminal import print_json
+from engine.cli.terminal import print_json, say_notes
 from engine.errors import BadInputError
 from engine.search.reports import gap_report
 from engine.types.evaluations import Interval
@@ -75,9 +76,8 @@ def gap(
     from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
-    request = GapRequest(
-        "", verifier, tuple(system_names(systems)), tuple(_sizes(pool_sizes)), sample
-    )
+    sizes = whole_numbers(pool_sizes, "pool sizes", "--pool-sizes 20,50,100,200")
+    request = GapRequest("", verifier, tuple(system_names(systems)), sizes, sample)
     check_gap(request)
     if chart is not None:
         _check_chart(chart)
@@ -121,15 +121,6 @@ def _write_chart(gap: Gap, path: Path) -> None:
         click.echo(f"Warning: the chart {path} cannot be written: {error.strerror}.", err=True)
 
 
-def _sizes(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError as error:
-        raise BadInputError(
-            f"The pool sizes '{text}' are no numbers.", "Write --pool-sizes 20,50,100,200."
-        ) from error
-
-
 def print_gap(gap: Gap) -> None:
     """Both bounds drawn, a row per size, and the retrievers."""
     click.echo(
@@ -155,8 +146,7 @@ def print_gap(gap: Gap) -> None:
     for name, value in gap.best_first:
         best = "  best retriever" if name == gap.best else ""
         click.echo(f"{name:>20}{value:>8.3f}{best}")
-    for note in gap.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(gap.notes)
 
 
 def _bounds(interval: Interval, sign: str = "") -> str:

@@ -123,8 +123,7 @@ def implicit(
         print_json(_report(made))
     elif made.folder is not None:
         click.echo(_line(made))
-    if code := _exit_code(made):
-        sys.exit(code)
+    sys.exit(_exit_code(made))
 
 
 def _line(made: BuiltCollection) -> str:

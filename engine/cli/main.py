@@ -53,7 +53,7 @@ from engine.cli.read import read
 from engine.cli.scenarios import scenarios
 from engine.cli.sensitivity import sensitivity
 from engine.cli.services import limit_option, queries_of, run_import, update
-from engine.cli.terminal import print_json, print_results, write_text_alone
+from engine.cli.terminal import print_json, print_results, say_notes, write_text_alone
 from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
@@ -377,8 +377,7 @@ def search(
         _search_with_model(explorer.verifier, query, mode, depth, most_calls, as_json)
         return
     results = explorer.search(query)
-    for note in results.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(results.notes)
     if as_json:
         print_json(search_report(results))
         return
@@ -412,8 +411,7 @@ def _search_with_model(
         print_json(reranking_report(reranking))
     else:
         print_reranking(reranking)
-    if code := exit_code(reranking.report):
-        sys.exit(code)
+    sys.exit(exit_code(reranking.report))
 
 
 # -- app and doctor --------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from engine.cli.terminal import bar_of, print_json
+from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
-from engine.types.models import Estimate, ModelReport, ModelUsage
+from engine.types.models import Estimate, ModelReport, ModelRunProgress, ModelUsage
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Query
 
@@ -91,12 +91,12 @@ def read_by_model(
     click.echo(f"model-reading: {taken(found.usage)}", err=True)
     said = found.readings.get(words)
     if said is None:
-        say_notes((), f"{model} did not read the wording; the built-in reading is used. "
+        say_problem((), f"{model} did not read the wording; the built-in reading is used. "
                   f"{found.problem}")  # fmt: skip
         return query, left
     query = replace(query, reading=said.terms(query))
     how = f"as {','.join(query.reading)}" if query.reading else "to name no aspect"
-    say_notes((f"{model} reads the wording {how}.",), "")
+    say_notes([f"{model} reads the wording {how}."])
     return query, left
 
 
@@ -125,15 +125,18 @@ def say_what_it_took(name: str, report: ModelReport) -> None:
         err=True,
     )
     lacks = report.stopped or report.failed
-    say_notes(report.notes, (report.problem or _early(report)) if lacks else "")
+    say_problem(report.notes, (report.problem or _early(report)) if lacks else "")
 
 
-def say_notes(notes: Sequence[str], problem: str) -> None:
+def say_problem(notes: Sequence[str], problem: str) -> None:
     """What is odd about a run, and what went wrong in it ("" for nothing), on stderr."""
-    for note in notes:
-        click.echo(f"Note: {note}", err=True)
-    if problem:
-        click.echo(f"Warning: {' '.join(problem.split())}", err=True)
+    say_notes(notes)
+    say_notes([" ".join(problem.split())] if problem else [], "Warning")
+
+
+def calls_so_far(progress: ModelRunProgress) -> str:
+    """``358 calls, 2 failed``."""
+    return f"{progress.calls:,} calls, {progress.failed:,} failed"
 
 
 def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
@@ -146,7 +149,7 @@ def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:
         click.echo(line)
-    say_notes(usage.notes, usage.problem)
+    say_problem(usage.notes, usage.problem)
     sys.exit(exit_code(usage))
 
 
@@ -189,8 +192,7 @@ def print_reranking(reranking: Reranking) -> None:
         move = reranking.moves.get(result.doc_id)
         title = result.document.title or result.document.text[:80]
         click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
-    for note in reranking.results.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(reranking.results.notes)
 
 
 def _moved(move: Move | None) -> str:

@@ -15,10 +15,10 @@ from engine.cli.common import (
     json_option,
     open_explorer,
     system_names,
+    whole_numbers,
 )
 from engine.cli.model import asking, budget_option, cost, exit_code, say_what_it_took
-from engine.cli.terminal import bar_of, print_json
-from engine.errors import BadInputError
+from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.types.reranking import CostEstimate
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def read(
 
     collection = read_collection(path)
     names = tuple(system_names(systems)) if systems.strip() else ()
-    plan = ReadingPlan(_sizes(sizes), names, with_scenarios, grade, sample)
+    numbers = whole_numbers(sizes, "numbers of documents", "--k 1,10,30")
+    plan = ReadingPlan(numbers, names, with_scenarios, grade, sample)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
@@ -103,15 +104,6 @@ def read(
     else:
         print_reading(test)
     sys.exit(exit_code(test.report))
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError as error:
-        raise BadInputError(
-            f"The numbers of documents '{text}' are no numbers.", "Write --k 1,10,30."
-        ) from error
 
 
 def estimate_line(estimate: CostEstimate) -> str:
@@ -154,5 +146,4 @@ def print_reading(test: ReadingTest) -> None:
         if graded:
             line += f"{'–' if row.grade is None else f'{row.grade:.1f}':>8}"
         click.echo(f"{row.name:{width}}{line}")
-    for note in test.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(test.notes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.terminal import import_line, print_json, progress, stop_requested
+from engine.cli.terminal import import_line, print_json, progress, say_notes, stop_requested
 from engine.errors import BadInputError
 from engine.types.corpora import ImportRequest
 from engine.types.limits import SERVICE_DOCUMENTS
@@ -66,8 +66,7 @@ def run_import(explorer: Explorer, request: ImportRequest, as_json: bool) -> Non
 
     with progress() as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
-    for warning in report.warnings:
-        click.echo(f"Warning: {warning}", err=True)
+    say_notes(report.warnings, "Warning")
     if as_json:
         print_json(import_report(report))
     else:

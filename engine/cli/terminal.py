@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TextIO, TypeVar
 
@@ -63,6 +63,12 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
+def say_notes(notes: Iterable[str], kind: str = "Note") -> None:
+    """Sentences on what is odd, on stderr."""
+    for note in notes:
+        click.echo(f"{kind}: {note}", err=True)
+
+
 def what_else(parts: Sequence[tuple[int, str]], *, goes_on: bool) -> str:
     """The end of a run's report: what is to be counted, and how to go on where it is to."""
     counted = "".join(f"; {count:,} {what}" for count, what in parts if count)
@@ -114,6 +120,20 @@ def advancing(
                 bar.set_postfix_str(counts(progress), refresh=False)
             bar.update(progress.done - bar.n)
             bar.refresh()
+
+        yield tell
+
+
+@contextmanager
+def training(unit: str) -> Iterator[Callable[[int, int, float | None], None]]:
+    """How far a training is, in ``unit``s, and its loss where there is one."""
+    with bar_of(unit, "training") as bar:
+
+        def tell(done: int, total: int, loss: float | None) -> None:
+            bar.total = total
+            if loss is not None:
+                bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+            bar.update(done - bar.n)
 
         yield tell
 
@@ -194,8 +214,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
         _print_row(name, values, first, widths)
     for name, metrics in _annotators(evaluation).items():
         _print_row(name, _shown(metrics), first, widths)
-    for note in evaluation.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(evaluation.notes)
 
 
 def _annotators(evaluation: Evaluation) -> dict[str, Measures]:

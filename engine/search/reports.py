@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.evaluations import Evaluation, Interval, Judged, Sample, SystemScores
+from engine.types.evaluations import Evaluation
 from engine.types.facts import Fact, FactMatch
 from engine.types.models import ModelReport
-from engine.types.reranking import Gap, GapPoint, Reranking
+from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, SearchResults
+
+_EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 
 
 def search_report(found: SearchResults) -> dict[str, Any]:
@@ -80,48 +84,15 @@ def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
 
 def gap_report(found: Gap) -> dict[str, Any]:
     """``seedlens gap --json``."""
-    return {
-        "collection": found.collection,
-        "corpus": found.corpus,
-        "queries": found.queries,
-        "verifier": found.verifier,
-        "measure": found.measure,
-        "retrievers": dict(found.retrievers),
-        "best": found.best,
-        "points": [
-            {**asdict(point), "gap_lower": found.gap(point)[0], "gap_upper": found.gap(point)[1]}
-            for point in found.points
-        ],
-        "lacking": found.lacking,
-        "notes": list(found.notes),
-        "llm": llm_report(found.report),
-        "retriever_intervals": {
-            name: bounds and list(bounds) for name, bounds in found.retriever_intervals.items()
-        },
-    }
+    report: dict[str, Any] = _GAP.dump_python(found, mode="json", exclude={"report"})
+    for data, point in zip(report["points"], found.points, strict=True):
+        data["gap_lower"], data["gap_upper"] = found.gap(point)
+    return {**report, "best": found.best, "llm": llm_report(found.report)}
 
 
 def gap_from_report(data: Mapping[str, Any]) -> Gap:
     """What :func:`gap_report` wrote."""
-    return Gap(
-        collection=data["collection"],
-        corpus=data["corpus"],
-        queries=data["queries"],
-        verifier=data["verifier"],
-        measure=data["measure"],
-        retrievers=data["retrievers"],
-        points=tuple(map(_gap_point, data["points"])),
-        report=llm_from_report(data["llm"]),
-        lacking=data["lacking"],
-        notes=tuple(data["notes"]),
-        retriever_intervals=_bounds(data["retriever_intervals"]),
-    )
-
-
-def _gap_point(data: Mapping[str, Any]) -> GapPoint:
-    fields: dict[str, Any] = {n: v for n, v in data.items() if n not in ("gap_lower", "gap_upper")}
-    intervals = {name: v for name, v in fields.items() if name.endswith("_interval")}
-    return GapPoint(**{**fields, **_bounds(intervals)})
+    return _GAP.validate_python({**data, "report": data["llm"]})
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -149,77 +120,19 @@ def _answer(found: FactMatch) -> dict[str, Any]:
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:
     """``seedlens evaluate --json``."""
-    return {
-        "collection": found.collection,
-        "corpus": found.corpus,
-        "queries": found.queries,
-        "sample": None if found.sample is None else asdict(found.sample),
-        "systems": {name: _system(scores) for name, scores in found.systems.items()},
-        "missing_documents": found.missing_documents,
-        "unjudged_in_top_k": dict(found.unjudged_in_top_k),
-        "judged": asdict(found.judged),
-        "significance": [dict(row) for row in found.significance],
-        "notes": list(found.notes),
-    }
-
-
-def _system(scores: SystemScores) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "metrics": dict(scores.metrics),
-        "confidence": _intervals(scores.confidence),
-        "by_aspect": {a: dict(m) for a, m in scores.by_aspect.items()},
-        "confidence_by_aspect": {
-            a: _intervals(own) for a, own in scores.confidence_by_aspect.items()
-        },
-        "per_query": [dict(q) for q in scores.per_query],
-        "seconds": round(scores.seconds, 3),
-        "kind": scores.kind,
-        "llm": None if scores.llm is None else llm_report(scores.llm),
-    }
-    if scores.kind == "human":
-        found["annotators"] = {a: dict(m) for a, m in scores.annotators.items()}
-    return found
-
-
-def _intervals(found: Mapping[str, Interval]) -> dict[str, list[float] | None]:
-    return {name: None if bounds is None else list(bounds) for name, bounds in found.items()}
+    report: dict[str, Any] = _EVALUATION.dump_python(found, mode="json", exclude={"rankings"})
+    for name, scores in found.systems.items():
+        data = report["systems"][name]
+        data["seconds"] = round(scores.seconds, 3)
+        data["llm"] = None if scores.llm is None else llm_report(scores.llm)
+        if scores.kind != "human":
+            del data["annotators"]
+    return report
 
 
 def evaluation_from_report(report: Mapping[str, Any]) -> Evaluation:
     """What :func:`evaluation_report` wrote, without the rankings."""
-    sample = report["sample"]
-    return Evaluation(
-        collection=report["collection"],
-        corpus=report["corpus"],
-        queries=report["queries"],
-        systems={name: _scores(data) for name, data in report["systems"].items()},
-        rankings={},
-        unjudged_in_top_k=report["unjudged_in_top_k"],
-        missing_documents=report["missing_documents"],
-        significance=tuple(report["significance"]),
-        judged=Judged(**report["judged"]),
-        sample=None if sample is None else Sample(**sample),
-        notes=tuple(report["notes"]),
-    )
-
-
-def _scores(data: Mapping[str, Any]) -> SystemScores:
-    by_aspect, llm = data["confidence_by_aspect"], data.get("llm")
-    return SystemScores(
-        metrics=data["metrics"],
-        by_aspect=data["by_aspect"],
-        per_query=tuple(data["per_query"]),
-        seconds=data["seconds"],
-        confidence=_bounds(data["confidence"]),
-        confidence_by_aspect={aspect: _bounds(own) for aspect, own in by_aspect.items()},
-        annotators=data.get("annotators", {}),
-        kind=data["kind"],
-        llm=None if llm is None else llm_from_report(llm),
-    )
-
-
-def _bounds(data: Mapping[str, Sequence[float] | None]) -> dict[str, Interval]:
-    return {name: None if pair is None else (pair[0], pair[1]) for name, pair in data.items()}
+    return _EVALUATION.validate_python({**report, "rankings": {}})
 
 
 def corpus_report(info: CorpusInfo) -> dict[str, Any]:

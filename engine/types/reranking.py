@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.types.documents import Span
@@ -271,7 +271,7 @@ class Gap:
     verifier: str
     measure: str
     retrievers: Mapping[str, float]
-    points: Sequence[GapPoint]
+    points: tuple[GapPoint, ...]
     report: ModelReport
     lacking: int = 0
     notes: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from engine.types.grading import ModelCheck
 from pages._common.outside_text import escape, table_with_marks, with_marks
+from pages._common.shared import remembered
 from pages._evaluate.evaluate_tables import table
 
 WORDS = (
@@ -26,7 +27,6 @@ HUMAN = (
     "decided or agreed on without them. It is as far as a system can be asked to get: beyond it, "
     "people themselves differ. With one aspect for each seed, p-MRR is undefined."
 )
-_ROWS = "annotate_human_rows"
 
 
 def agreement(explorer: Explorer, project: Project) -> None:
@@ -69,14 +69,15 @@ def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     for measure in measures:
         words = "–" if measure.value is None else f"{measure.value:.2f}".replace("-", "−")
         if measure.interval is not None:
-            words += f" ({_interval(measure.interval)})"
+            words += f" ({interval(measure.interval)})"
         if measure.value is not None and measure.items < items:
             words += f", {measure.items:,} items"
         cells[measure.title] = words
     return cells
 
 
-def _interval(bounds: Interval, digits: int = 2) -> str:
+def interval(bounds: Interval, digits: int = 2) -> str:
+    """``0.55 to 0.66``; a dash where there is none."""
     if bounds is None:
         return "–"
     low, high = (f"{bound:.{digits}f}".replace("-", "−") for bound in bounds)
@@ -116,9 +117,9 @@ def _human(explorer: Explorer, project: Project) -> None:
         {
             "Annotator": who,
             NDCG: scores.metrics[NDCG],
-            "95 % interval": _interval(scores.confidence.get(NDCG), 3),
+            "95 % interval": interval(scores.confidence.get(NDCG), 3),
             "p-MRR": scores.metrics["p-MRR"],
-            "p-MRR interval": _interval(scores.confidence.get("p-MRR"), 3),
+            "p-MRR interval": interval(scores.confidence.get("p-MRR"), 3),
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
@@ -136,11 +137,12 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     judgments = explorer.annotation.judgments(project)
     identity = explorer.library.open(project.corpus).identity
     key = (project, identity, [judgment.event for judgment in judgments])
-    if st.session_state.get(_ROWS, (None,))[0] != key:
+
+    def ranked() -> dict[str, SystemScores]:
         with st.spinner("Ranking by each annotator's grades", show_time=True):
-            st.session_state[_ROWS] = (key, explorer.human_rows(project))
-    rows: dict[str, SystemScores] = st.session_state[_ROWS][1]
-    return rows
+            return explorer.human_rows(project)
+
+    return remembered("annotate_human_rows", key, ranked)
 
 
 def wide(label: str, table: str) -> str:

@@ -34,6 +34,7 @@ from pages._annotate.annotate_url import (
 from pages._annotate.judging_view import judging_view, leave
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.url_state import corpus_to_open
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
@@ -47,24 +48,17 @@ def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
         view = AnnotateView.read()
-        if view.corpus and view.corpus not in names:
-            explorer.library.open(view.corpus)  # says why not
+        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
         if view.project:
-            explorer.annotation.project(view.corpus or _first(explorer, names), view.project)
+            explorer.annotation.project(view.corpus, view.project)
     except SeedLensError as error:
         show_error(error)
-        view = AnnotateView()
-    if not view.corpus:
-        view = replace(view, corpus=_first(explorer, names))
+        view = AnnotateView(corpus=corpus_to_open(explorer, "", names))
     projects = [p.name for p in explorer.annotation.projects(view.corpus) if p.name]
     if not view.project and projects and view.part == "judge":
         view = replace(view, project=projects[-1])
     view.write()
     return view
-
-
-def _first(explorer: Explorer, names: list[str]) -> str:
-    return explorer.demo_corpus if explorer.demo_corpus in names else names[0]
 
 
 def controls(

@@ -18,7 +18,7 @@ from engine.types.annotating import (
 )
 from engine.types.plurals import counted
 from pages._annotate.agreement_chart import agreement_chart
-from pages._annotate.agreement_tables import WORDS, no_agreement_words, wide
+from pages._annotate.agreement_tables import WORDS, interval, no_agreement_words, wide
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
@@ -208,7 +208,7 @@ def points_html(found: Found, title: str) -> str:
     """Each point with its number of items and its interval."""
     rows = "".join(
         f'<tr><th scope="row">{point.items:,}</th><td>{point.until:%Y-%m-%d %H:%M}</td>'
-        f"<td>{_value(measure)}</td><td>{_interval(measure)}</td></tr>"
+        f"<td>{_value(measure)}</td><td>{interval(measure.interval)}</td></tr>"
         for point, measure in found
     )
     return wide(
@@ -221,10 +221,3 @@ def points_html(found: Found, title: str) -> str:
 
 def _value(measure: AgreementMeasure) -> str:
     return "undefined" if measure.value is None else f"{measure.value:.2f}".replace("-", "−")
-
-
-def _interval(measure: AgreementMeasure) -> str:
-    if measure.interval is None:
-        return "–"
-    low, high = measure.interval
-    return f"{low:.2f} to {high:.2f}".replace("-", "−")

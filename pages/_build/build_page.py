@@ -21,6 +21,7 @@ from pages._build.labels import labels_step
 from pages._build.result import result_step
 from pages._common.components import component, dark, listen
 from pages._common.shared import attempt, error_boundary, show_error
+from pages._common.url_state import corpus_to_open
 
 _STEPS = component("build_steps")
 _NEW = "a new build"
@@ -45,13 +46,10 @@ _SHOW = {
 
 def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, OpenBuild | None]:
     """The view of the URL and its build; one that cannot be opened is explained."""
-    first = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
     build = None
     try:
         view = BuildView.read()
-        if view.corpus and view.corpus not in names:
-            explorer.library.open(view.corpus)  # says why not
-        view = replace(view, corpus=view.corpus or first)
+        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
         if view.build:
             build = explorer.builds.open(view.corpus, view.build)
             if not view.step:
@@ -61,7 +59,7 @@ def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, Open
             view = replace(view, step="attribute")
     except SeedLensError as error:
         show_error(error)
-        view, build = BuildView(corpus=first, step="attribute"), None
+        view, build = BuildView(corpus=corpus_to_open(explorer, "", names), step="attribute"), None
     view.write()
     return view, build
 

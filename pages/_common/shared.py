@@ -182,8 +182,9 @@ def file_name(words: str) -> str:
 
 
 def download(
-    label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain"
-) -> None:
+    label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain",
+    **look: Any,
+) -> None:  # fmt: skip
     """A button for a text file, which is made as the button is drawn.
 
     A file that Streamlit makes when it is asked for is lost ("Deferred file not found") when the
@@ -193,6 +194,7 @@ def download(
     st.download_button(
         label, data=make().encode(), file_name=file_name(file), mime=mime, key=key,
         on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
+        **look,
     )  # fmt: skip
 
 

@@ -221,6 +221,16 @@ def corpus_to_open(explorer: Explorer, corpus: str, known: Sequence[str]) -> str
     return corpus or first
 
 
+def corpus_box(view: UrlState, names: Sequence[str], key: str, **box: Any) -> None:
+    """Which corpus a page is about; one that it was about before comes back as it was left."""
+
+    def change() -> None:
+        workspace.pages().found(type(view), st.session_state[key]).write()
+
+    st.session_state[key] = shared_fields(view)["corpus"]
+    st.selectbox("Corpus", names, key=key, on_change=attempt, args=(change,), **box)
+
+
 def seed_is_there(explorer: Explorer, corpus: str, seed: str, text_id: str) -> bool:
     """Whether a view has a seed, and it is there; one that is not is named on the page.
 

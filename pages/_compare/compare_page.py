@@ -20,7 +20,12 @@ from pages._common.filter_panel import where_panel
 from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import aspect_that_is_there, corpus_to_open, seed_is_there
+from pages._common.url_state import (
+    aspect_that_is_there,
+    corpus_box,
+    corpus_to_open,
+    seed_is_there,
+)
 from pages._compare.compare_components import variant_rows
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, reworded
 from pages._explore.explore_url import OWN, View
@@ -141,16 +146,6 @@ PRESETS = {
 
 
 # -- the left column -----------------------------------------------------------------------
-
-
-def corpus_box(view: CompareView, names: list[str]) -> None:
-    """Which corpus to compare on; one that was compared on before comes back as it was left."""
-
-    def change() -> None:
-        workspace.pages().found(CompareView, st.session_state["compare_corpus"]).write()
-
-    st.session_state["compare_corpus"] = view.corpus
-    st.selectbox("Corpus", names, key="compare_corpus", on_change=attempt, args=(change,))
 
 
 def seed_box(explorer: Explorer, view: CompareView) -> None:
@@ -302,7 +297,7 @@ def left_column(
     """
     top = st.columns([2, 3], vertical_alignment="bottom")
     with top[0]:
-        corpus_box(view, names)
+        corpus_box(view, names, "compare_corpus")
     with top[1]:
         seed_box(explorer, view)
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):

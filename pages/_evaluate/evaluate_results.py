@@ -11,11 +11,11 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
-from engine.types.spreadsheets import spreadsheet_cell
+from pages._common import figure_file, shared
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
 from pages._common.outside_text import escape
-from pages._common.shared import SAFE_CSV, error_boundary, escape_label, file_name, note
+from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import (
     interval_plot,
     interval_rows,
@@ -293,18 +293,11 @@ def _export(
 
 
 def download(name: str, data: Callable[[], str], file: str) -> None:
-    """A button for a file, which is made as the button is drawn; see ``shared.download``."""
-    st.download_button(
-        name, data=data().encode(), file_name=file_name(file), key=f"evaluate_dl_{file}",
-        mime="text/plain", on_click="ignore", width="stretch", type="tertiary",
-        help=SAFE_CSV if file.endswith(".csv") else None,
-    )  # fmt: skip
+    """A button for a file of this page."""
+    shared.download(name, file, data, key=f"evaluate_dl_{file}", type="tertiary")
 
 
 def to_csv(frame: pd.DataFrame) -> str:
     """A table as CSV, in which no text is a formula to a spreadsheet program."""
-
-    def safe(cell: object) -> object:
-        return spreadsheet_cell(cell) if isinstance(cell, str) else cell
-
-    return str(frame.map(safe).rename(columns=safe).to_csv(index=False))
+    cells = frame.astype(object).where(frame.notna(), "")
+    return figure_file.to_csv(list(frame.columns), cells.itertuples(index=False))

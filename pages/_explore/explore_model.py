@@ -17,7 +17,7 @@ from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, engine, note
+from pages._common.shared import attempt, engine, note, remembered
 from pages._explore.explore_page import sets
 from pages._explore.explore_url import DEEPEST, View
 from pages._login import login
@@ -135,10 +135,7 @@ def _searched(explorer: Explorer, query: Query) -> SearchResults:
     A click that grades, keeps or unfolds a document asks for them again.
     """
     state = (query, explorer.library.state(query.corpus))
-    known = st.session_state.get(SEARCHED)
-    if known is None or known[0] != state:
-        known = st.session_state[SEARCHED] = (state, explorer.search(query))
-    return known[1]
+    return remembered(SEARCHED, state, lambda: explorer.search(query))
 
 
 def _has_order(job: RerankJob) -> bool:

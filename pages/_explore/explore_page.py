@@ -71,16 +71,6 @@ def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
     return view
 
 
-def corpus_box(view: View, names: list[str]) -> None:
-    """Which corpus to explore; one that was explored before comes back as it was left."""
-
-    def change() -> None:
-        workspace.pages().found(View, st.session_state["explore_corpus"]).write()
-
-    st.session_state["explore_corpus"] = view.corpus
-    st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
-
-
 def _reseed(doc_id: str = "", text_id: str = "") -> None:
     """Start from another document or pasted text, keeping how to rank."""
     View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))

@@ -15,7 +15,13 @@ from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
 from engine.types.plurals import counted
 from engine.types.sources import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQueries, ServiceQuery
 from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, escape_label, forget_problem, show_error
+from pages._common.shared import (
+    attempt_at,
+    escape_label,
+    forget_problem,
+    remembered,
+    show_error,
+)
 from pages._library.corpus_list import cut
 from pages._library.naming import ask_name
 from pages._login import login
@@ -119,19 +125,16 @@ def _text_key(service: str) -> str:
 
 def _found(explorer: Explorer, service: ServiceInfo, text: str) -> Found | SeedLensError:
     """What a service has; it is asked once for each click, also where it did not answer."""
-    basis, known = (service.key, text), st.session_state.get(_FOUND)
-    if known is None or known[0] != basis:
+
+    def look_up() -> Found | SeedLensError:
+        library = explorer.library
         with st.spinner(f"Asking {escape_label(service.name)}"):
-            known = st.session_state[_FOUND] = (basis, _look_up(explorer, service, text))
-    found: Found | SeedLensError = known[1]
-    return found
+            try:
+                return library.look_up(library.service_query(service.key, text))
+            except SeedLensError as error:
+                return error
 
-
-def _look_up(explorer: Explorer, service: ServiceInfo, text: str) -> Found | SeedLensError:
-    try:
-        return explorer.library.look_up(explorer.library.service_query(service.key, text))
-    except SeedLensError as error:
-        return error
+    return remembered(_FOUND, (service.key, text), look_up)
 
 
 def found_card(found: Found, query: ServiceQuery, name: str) -> str:

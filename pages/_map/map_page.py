@@ -14,11 +14,10 @@ from engine.explorer import Explorer
 from engine.types.facets import SELECTION
 from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
-from pages._common import workspace
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_to_open, seed_is_there
+from pages._common.url_state import corpus_box, corpus_to_open, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
@@ -42,16 +41,6 @@ def open_view(explorer: Explorer, names: list[str]) -> MapView:
         view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
     view.write()
     return view
-
-
-def corpus_box(view: MapView, names: list[str]) -> None:
-    """Which corpus to show; one that was shown before comes back as it was left."""
-
-    def change() -> None:
-        workspace.pages().found(MapView, st.session_state["map_corpus"]).write()
-
-    st.session_state["map_corpus"] = view.corpus
-    st.selectbox("Corpus", names, key="map_corpus", on_change=attempt, args=(change,), width=160)
 
 
 def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
@@ -121,7 +110,7 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
         map_layout=view.layout, map_colour=view.colour, map_marks=list(view.marks)
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
-        corpus_box(view, names)
+        corpus_box(view, names, "map_corpus", width=160)
         st.segmented_control(
             "Documents lie by", layouts, required=True, width="content",
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
