@@ -77,3 +77,18 @@ def clean(dataset: Path, grace: timedelta) -> None:
     """Delete the files of versions older than ``grace``. The caller is the only writer: files that
     belong to no version are taken for left over."""
     lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)
+
+
+def lies_elsewhere(path: Path) -> bool:
+    """Whether a version of a table under ``path`` names another place for its files, which LanceDB
+    would read whatever it is; SeedLens makes none that does.
+
+    Raises:
+        ValueError, OSError: a version of a table cannot be read.
+    """
+    tables = [lance.dataset(str(table)) for table in path.rglob("*.lance") if table.is_dir()]
+    return any(
+        table.checkout_version(one["version"]).base_paths()
+        for table in tables
+        for one in table.versions()
+    )

@@ -45,8 +45,6 @@ GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
 ROW_ID = "_rowid"
 """LanceDB's name for where a row lies."""
-BASE_PATHS = 18
-"""The field of a Lance manifest that names other places for files of its table."""
 MADE = "seedlens-made"
 """Where a table's schema says which table it is."""
 
@@ -103,51 +101,6 @@ def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:
     return col(column).isin([lit(value) for value in values])
-
-
-def lies_elsewhere(path: Path) -> bool:
-    """Whether a table under ``path`` names another place for its files, which LanceDB would read
-    whatever it is; SeedLens makes none that does.
-
-    Raises:
-        ValueError: a version of a table cannot be read.
-    """
-    return any(_names_places(file.read_bytes()) for file in path.rglob("*.manifest"))
-
-
-def _names_places(manifest: bytes) -> bool:
-    """Whether a version of a Lance table has base paths: a walk through the fields of its message
-    in Protocol Buffers, as LanceDB does not tell. The message begins where the last 16 bytes say,
-    behind its length."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = manifest[at]
-            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
-            if byte < 0x80:
-                return value
-
-    try:
-        at = int.from_bytes(manifest[-16:-8], "little")
-        end = at + 4 + int.from_bytes(manifest[at : at + 4], "little")
-        at += 4
-        while at < end:
-            field, kind = divmod(varint(), 8)
-            if field == BASE_PATHS:
-                return True
-            if kind == 0:
-                varint()
-            elif kind == 2:
-                length = varint()
-                at += length
-            else:
-                at += {1: 8, 5: 4}[kind]
-    except LookupError as error:
-        raise ValueError("a version of a table is damaged") from error
-    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
-from storage.vectors import DocumentTable, lies_elsewhere
+from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1
@@ -385,10 +385,14 @@ def _complete(staged: Home, report: BackupReport) -> None:
 
 def _check_tables(staged: Home) -> None:
     """Raise BadInputError where the documents of a corpus would be read from elsewhere."""
+    from storage.fragments import lies_elsewhere  # late: it loads another copy of Lance
+
     try:
         elsewhere = lies_elsewhere(staged.corpora)
-    except ValueError as error:
-        raise BadInputError(f"The backup is damaged: {error}.", "Use another one.") from error
+    except (ValueError, OSError) as error:
+        raise BadInputError(
+            "The backup is damaged: the tables of a corpus cannot be read.", "Use another one."
+        ) from error
     if elsewhere:
         raise BadInputError(
             "The backup has a corpus whose documents are not in it, but elsewhere.", "Use another."
