@@ -569,7 +569,7 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
         "has no documents",
     )
     assert [one for one in said if not any(words in one for words in known)] == []
-    assert min(searches) > 3
+    assert min(searches) > 0
     for app in apps:
         if app.library.deleted():
             app.library.restore("small")
