@@ -20,6 +20,17 @@ DEMO = ASSETS / "demo"
 DEMO_CORPUS = "demo"
 
 
+MOST_SECONDS = 10**6
+"""The longest wait that can be set, some 11 days: no clock or socket counts without end."""
+
+
+def _absolute_path(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError("~ stands for a home folder, and there is none of that name") from error
+
+
 class Settings(BaseSettings):
     """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
 
@@ -35,7 +46,7 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, home: Path) -> Path:
         # The app runs in another folder than the command that starts it.
-        return home.expanduser().absolute()
+        return _absolute_path(home)
 
     @field_validator("import_roots", mode="before")
     @classmethod
@@ -46,7 +57,7 @@ class Settings(BaseSettings):
     @field_validator("import_roots")
     @classmethod
     def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        return tuple(root.expanduser().absolute() for root in roots)
+        return tuple(map(_absolute_path, roots))
 
     @field_validator("llm_allowed_hosts", mode="before")
     @classmethod
@@ -73,7 +84,7 @@ class Settings(BaseSettings):
     corpus above it is searched through an index."""
     shard_documents: int = Field(default=256, gt=0)
     """Documents encoded and committed together; what a kill can cost at most."""
-    ledger_wait_seconds: float = Field(default=30.0, gt=0)
+    ledger_wait_seconds: float = Field(default=30.0, gt=0, le=MOST_SECONDS)
     ledger_url: SecretStr = SecretStr("")
     """``postgresql://USER:PASSWORD@HOST:PORT/DATABASE`` for a ledger that several machines share;
     without, it is a file of the home."""
@@ -83,7 +94,7 @@ class Settings(BaseSettings):
     mirror_megabytes: int | None = Field(default=None, ge=0)
     """What copies of the store's corpora may take in the home; those used longest ago give way, and
     one that does not fit is read in the store. Unset: as much as the disk has."""
-    threads: int = Field(default=0, ge=0)
+    threads: int = Field(default=0, ge=0, le=1024)
     """CPU threads for encoding; 0 means all cores."""
     ray: str = ""
     """Who encodes what is imported: ``ray://HOST:10001`` for a Ray cluster, ``local`` for a process
@@ -104,7 +115,7 @@ class Settings(BaseSettings):
     semantic_scholar_key: SecretStr = SecretStr("")
     zotero_key: SecretStr = SecretStr("")
     """With login, leads can import what it may read."""
-    service_timeout_seconds: float = Field(default=60.0, gt=0)
+    service_timeout_seconds: float = Field(default=60.0, gt=0, le=MOST_SECONDS)
     """The longest silence of a service; a whole answer may take five times as long."""
     service_addresses: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict)
     """Other addresses of services, for a server that stands in for one:
@@ -119,12 +130,12 @@ class Settings(BaseSettings):
     llm_model: str = ""
     llm_concurrency: int = Field(default=8, gt=0)
     """Requests to the endpoint that are under way at once."""
-    llm_timeout_seconds: float = Field(default=60.0, gt=0)
+    llm_timeout_seconds: float = Field(default=60.0, gt=0, le=MOST_SECONDS)
     """The longest silence of the endpoint: from a request to the first piece of its answer, and
     from each piece to the next. How long the whole answer takes does not matter, nor how long a
     request is queued while others are answered. Only where an endpoint cannot stream, a whole
     answer is one piece."""
-    llm_retry_seconds: float = Field(default=0.5, gt=0)
+    llm_retry_seconds: float = Field(default=0.5, gt=0, le=MOST_SECONDS)
     """Until a request that failed is sent again, the first time; doubled with each time."""
     llm_max_calls: int | None = Field(default=None, ge=0)
     """Requests per run at most; unset is no limit. So with the next two."""

@@ -21,6 +21,8 @@ NAME_LENGTH = 64
 COPY = "generation.json"
 """Beside the files of a corpus: what in an object store it is a copy of."""
 PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
+_FOR_ALL = stat.S_ISVTX | stat.S_IWOTH
+"""Of ``/tmp``: everyone makes files there, and deletes their own alone."""
 
 
 def keep_files_private() -> None:
@@ -155,6 +157,11 @@ class Home:
             StorageError: names the folder, why it failed, and SEEDLENS_HOME.
         """
         try:
+            if self.root.is_dir() and self.root.stat().st_mode & _FOR_ALL == _FOR_ALL:
+                raise StorageError(
+                    f"{self.root} is a folder for files of all users, and a home is for one.",
+                    "Set SEEDLENS_HOME to a folder in it.",
+                )
             for folder in (self.root, self.corpora, self.uploads, self.jobs, self.trash):
                 folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 # os.access answers for the permission bits only, not for read-only mounts.

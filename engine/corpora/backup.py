@@ -281,6 +281,8 @@ def _add(archive: zipfile.ZipFile, path: str, source: Path) -> dict[str, Any]:
 @contextmanager
 def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """A backup and its manifest, which has been checked: every path leads into the home."""
+    if file.exists() and not file.is_file():  # a pipe or a device may never end
+        raise BadInputError(f"{file} is not a file.", "Give the file that a backup was written to.")
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive, _manifest(archive)

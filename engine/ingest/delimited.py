@@ -143,10 +143,12 @@ def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
         fault, remedy = _fault(e)
         raise BadInputError(f"{where}: {fault}", remedy) from e
     names: dict[str, None] = {}
+    free: dict[str, Iterator[str]] = {}  # each goes on where it was, or equal names take squares
     for n, cell in enumerate(cells, start=1):
         name = " ".join(cell.split()) or f"column {n}"
         # Of two columns with one name the first keeps it.
-        names[next(free for free in _numbered(name) if free not in names)] = None
+        numbered = free.setdefault(name, _numbered(name))
+        names[next(one for one in numbered if one not in names)] = None
     return tuple(names)
 
 

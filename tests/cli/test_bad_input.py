@@ -79,6 +79,32 @@ def test_a_file_with_a_fault_is_refused_whole(case: str, tmp_path: Path) -> None
     assert_refused(tmp_path / "home", *command, says=says)
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("SEEDLENS_HOME", "~nobody-of-that-name/home"),
+        ("SEEDLENS_IMPORT_ROOTS", "~nobody-of-that-name"),
+        ("SEEDLENS_THREADS", "9" * 30),
+        ("SEEDLENS_LEDGER_WAIT_SECONDS", "inf"),
+        ("SEEDLENS_LLM_TIMEOUT_SECONDS", "1e400"),
+    ],
+)
+def test_a_setting_that_nothing_can_work_with_is_named(
+    setting: str, value: str, tmp_path: Path
+) -> None:
+    assert_refusal(run_inside(tmp_path / "home", "corpora", **{setting: value}), (setting,))
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_folder_of_all_users_is_no_home_and_stays_open_to_them(tmp_path: Path) -> None:
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    assert_refusal(run_inside(shared, "corpora"), ("tmp", "SEEDLENS_HOME"))
+    assert shared.stat().st_mode & 0o7777 == 0o1777
+    assert not list(shared.iterdir())
+
+
 MESSY = (
     "sep=;\r\nID;Title;Abstract;DOI\r\n"
     "a;Größe;Wir zählen „Bienen“.;10.1000/A\r\n;;;\r\n"

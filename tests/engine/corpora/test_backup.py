@@ -88,6 +88,13 @@ def test_a_home_in_use_is_never_restored_over(
     assert found(small_copy)
 
 
+def test_what_is_not_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(BadInputError, match="is not a file"):
+            verify(place)
+
+
 def rewritten(file: Path, change: Any, **members: bytes) -> Path:
     """A backup with another manifest, and with these members besides."""
     target = file.with_name("changed.zip")

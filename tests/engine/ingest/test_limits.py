@@ -113,6 +113,15 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     assert "2" not in {document.doc_id for document in documents}
 
 
+def test_columns_of_one_name_take_time_that_grows_with_their_number(write: Write) -> None:
+    begun = time.monotonic()
+    source = open_source(
+        write("a.csv", "c," * 30_000 + "id,text\n" + "," * 30_000 + "a,b\n"), lens=RESEARCH
+    )
+    assert source.columns[:3] == ("c", "c (2)", "c (3)")
+    assert time.monotonic() - begun < 10, "with the square of it, minutes"
+
+
 def test_macros_that_double_each_other_do_not_fill_the_memory(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
