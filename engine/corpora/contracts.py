@@ -236,7 +236,6 @@ class TokenRows(NamedTuple):
             the title.
     """
 
-    doc_id: str
     vectors: TokenArray
     starts: NDArray[np.int32]
     idf: FloatArray

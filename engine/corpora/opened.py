@@ -10,7 +10,6 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
@@ -159,7 +158,7 @@ class OpenCorpus:
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
         self._lock = Lock()
         self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
-        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf, self.row_of)
+        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
         self.resident_bytes = self._own_bytes = needed if self.resident else 0
@@ -210,13 +209,13 @@ class OpenCorpus:
         """Stored documents in the order asked for."""
         return self._documents.get(doc_ids, self._read_documents)
 
-    def _read(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        """Ids and columns of stored documents in the order asked for, each once; of no others."""
+    def _stored(self, doc_ids: Sequence[str]) -> Rows:
+        """The rows of those of ``doc_ids`` that are stored, in their order, each once."""
         known = (self.row_of.get(doc_id, -1) for doc_id in dict.fromkeys(doc_ids))
-        return self.table.take([row for row in known if row >= 0], ["doc_id", *columns])
+        return np.array([row for row in known if row >= 0], dtype=np.intp)
 
     def _read_documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
-        rows = self._read(doc_ids, TEXT_COLUMNS).to_pylist()
+        rows = self.table.take(self._stored(doc_ids), TEXT_COLUMNS).to_pylist()
         return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
@@ -225,10 +224,11 @@ class OpenCorpus:
 
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
         # Their tokens were read a moment ago where the documents were ranked by them.
-        more = [] if self._passages.has_tokens(doc_ids) else TOKEN_COLUMNS
-        rows = self._read(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
-        found = self._passages.tokens(rows["doc_id"].to_pylist(), rows if more else None)
-        seeds = to_seeds(rows, {row.doc_id: row for row in found}, self.lens, self.spec)
+        rows = self._stored(doc_ids)
+        more = [] if self._passages.has_tokens(rows) else TOKEN_COLUMNS
+        stored = self.table.take(rows, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
+        tokens = self._passages.tokens(rows, stored if more else None)
+        seeds = to_seeds(stored, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
@@ -238,7 +238,7 @@ class OpenCorpus:
     def find_texts(self, words: str, limit: int) -> list[str]:
         """Ids of documents with any of ``words`` in title or text, best first by BM25."""
         found, _ = self.table.full_text(words, limit)
-        return self._ids(found)
+        return self.doc_ids.at(found)
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
         """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
@@ -402,10 +402,10 @@ class OpenCorpus:
         return np.stack([cosines[rows] for cosines in known], axis=1)
 
     def tokens(self, rows: Rows) -> Iterator[TokenRows]:
-        return self._passages.each(self._ids(rows))
+        return self._passages.each(rows)
 
     def sentences(self, rows: Rows) -> list[FloatArray]:
-        return self._passages.sentences(self._ids(rows))
+        return self._passages.sentences(rows)
 
     def remembered(self, key: str) -> dict[int, float]:
         with self._lock:
@@ -417,11 +417,9 @@ class OpenCorpus:
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""
-        rows = self._read(doc_ids, facts_to_read(self.table)).to_pylist()
+        columns = ["doc_id", *facts_to_read(self.table)]
+        rows = self.table.take(self._stored(doc_ids), columns).to_pylist()
         return {row["doc_id"]: facts_of(row) for row in rows}
-
-    def _ids(self, rows: Rows) -> list[str]:
-        return self.doc_ids.at(rows)
 
     def _every_cosine(self, part: VectorPart) -> FloatArray:
         """Cosines (n,) of all documents, those of the latest searches are kept; where vectors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from threading import Lock
 from weakref import WeakSet
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.corpora.aspect_space import token_roles
-from engine.corpora.contracts import TokenRows, TokenSpans
+from engine.corpora.contracts import Rows, TokenRows, TokenSpans
 from engine.corpora.schema import rows_of
 from engine.numeric import FloatArray, groups
 from engine.types.encoders import EncoderSpec
@@ -41,7 +41,6 @@ class Passages:
     Args:
         aspects: how many aspects the lens has.
         idf: what the tokens of a text weigh, see ``CorpusWords.idf``.
-        row_of: the row of each document that is stored.
     """
 
     def __init__(
@@ -50,66 +49,62 @@ class Passages:
         spec: EncoderSpec,
         aspects: int,
         idf: Callable[[str, TokenSpans], FloatArray],
-        row_of: Mapping[str, int],
     ) -> None:
-        self._table, self._row_of = table, row_of
+        self._table = table
         self._dimension, self._token_dimension = spec.dimension, spec.token_dimension
         self._aspects, self._idf = aspects, idf
-        self._kept: OrderedDict[str, TokenRows] = OrderedDict()
+        self._kept: OrderedDict[int, TokenRows] = OrderedDict()
         self._bytes = 0
         self._used = 0
         with _LOCK:
             _OPEN.add(self)
 
-    def has_tokens(self, doc_ids: Sequence[str]) -> bool:
+    def has_tokens(self, rows: Rows) -> bool:
         """Whether :meth:`tokens` of these documents has nothing to read."""
         with _LOCK:
-            return all(doc_id in self._kept for doc_id in doc_ids)
+            return all(row in self._kept for row in rows.tolist())
 
-    def tokens(self, doc_ids: Sequence[str], rows: pa.Table | None = None) -> list[TokenRows]:
-        """Token vectors of each document that is stored, in the order asked for.
+    def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
+        """Token vectors of each document, in the order asked for.
 
         Args:
-            rows: of these documents, with :data:`TOKEN_COLUMNS`; None to read what is missing.
+            stored: what is stored of them, :data:`TOKEN_COLUMNS` at least; None to read it.
         """
+        asked: list[int] = rows.tolist()
         with _LOCK:
             self._used = next(_USE)
-            found = {i: self._kept[i] for i in doc_ids if i in self._kept}
-            for doc_id in found:  # the ones in use are let go last
-                self._kept.move_to_end(doc_id)
-        missing = [i for i in doc_ids if i not in found]
+            found = {row: self._kept[row] for row in asked if row in self._kept}
+            for row in found:  # the ones in use are let go last
+                self._kept.move_to_end(row)
+        missing = asked if stored is not None else [row for row in asked if row not in found]
         if missing:
-            rows = self._stored(missing, TOKEN_COLUMNS) if rows is None else rows
-            read = self._read(rows)
-            found.update({row.doc_id: row for row in read})
+            stored = self._table.take(missing, TOKEN_COLUMNS) if stored is None else stored
+            read = dict(zip(missing, self._read(stored), strict=True))
+            found.update(read)
             self._keep(read)
-        return [found[i] for i in doc_ids if i in found]
+        return [found[row] for row in asked]
 
-    def each(self, doc_ids: Sequence[str]) -> Iterator[TokenRows]:
+    def each(self, rows: Rows) -> Iterator[TokenRows]:
         """:meth:`tokens`, one after another: read as many at once as :data:`READ_BYTES` allow."""
+        asked: list[int] = rows.tolist()
         with _LOCK:
-            new = [i for i in doc_ids if i not in self._kept and i in self._row_of]
-        read = self._table.sizes([self._row_of[i] for i in new], "octet_length(text)")
-        size = dict(zip(new, read, strict=True))
-        for group in groups([size.get(i, 0) for i in doc_ids], READ_BYTES):
-            yield from self.tokens([doc_ids[at] for at in group])
+            new = [row for row in asked if row not in self._kept]
+        size = dict(zip(new, self._table.sizes(new, "octet_length(text)"), strict=True))
+        for group in groups([size.get(row, 0) for row in asked], READ_BYTES):
+            yield from self.tokens(rows[group])
 
-    def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
-        """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
-        rows = self._stored(doc_ids, ["sentence_vectors"])
-        vectors = rows_of(rows["sentence_vectors"], self._dimension)
+    def sentences(self, rows: Rows) -> list[FloatArray]:
+        """Sentence vectors (s, d) of each document, in the order asked for."""
+        stored = self._table.take(rows, ["sentence_vectors"])
+        vectors = rows_of(stored["sentence_vectors"], self._dimension)
         return [found.astype(np.float32, copy=False) for found in vectors]
 
-    def _stored(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        rows = [self._row_of[doc_id] for doc_id in doc_ids if doc_id in self._row_of]
-        return self._table.take(rows, ["doc_id", *columns])
-
-    def _keep(self, rows: Sequence[TokenRows]) -> None:
+    def _keep(self, read: dict[int, TokenRows]) -> None:
         with _LOCK:
-            for row in rows:
-                if row.doc_id not in self._kept:
-                    self._kept[row.doc_id] = row
-                    self._bytes += _bytes(row)
+            for row, tokens in read.items():
+                if row not in self._kept:
+                    self._kept[row] = tokens
+                    self._bytes += _bytes(tokens)
             keeping = sorted(_OPEN, key=lambda passages: passages._used, reverse=True)
             total = sum(passages._bytes for passages in keeping)
             while total > KEPT_BYTES:
@@ -133,15 +128,12 @@ class Passages:
         )
         return [
             TokenRows(
-                doc_id,
                 vectors[at].copy(),  # copied, so that the others can go
                 starts[at].astype(np.int32),
                 self._idf(text, np.stack([starts[at], ends[at]], axis=1)),
                 token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
             )
-            for at, (doc_id, text) in enumerate(
-                zip(rows["doc_id"].to_pylist(), rows["text"].to_pylist(), strict=True)
-            )
+            for at, text in enumerate(rows["text"].to_pylist())
         ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -115,12 +115,12 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
 
 
 def to_seeds(
-    rows: pa.Table, tokens: Mapping[str, TokenRows], lens: Lens, spec: EncoderSpec
+    rows: pa.Table, tokens: Sequence[TokenRows], lens: Lens, spec: EncoderSpec
 ) -> list[Seed]:
     """The rows of a table with text and passage columns.
 
     Args:
-        tokens: by doc_id, for each row.
+        tokens: of each row.
     """
     vectors = matrix(rows["vector"].combine_chunks(), spec.dimension)
     sentences = rows_of(rows["sentence_vectors"], spec.dimension)
@@ -129,9 +129,9 @@ def to_seeds(
             document=to_document(row, lens),
             vector=vectors[i],
             sentences=sentences[i].astype(np.float32, copy=False),
-            tokens=widened(tokens[row["doc_id"]].vectors),
-            token_starts=tokens[row["doc_id"]].starts,
-            idf=tokens[row["doc_id"]].idf,
+            tokens=widened(tokens[i].vectors),
+            token_starts=tokens[i].starts,
+            idf=tokens[i].idf,
         )
         for i, row in enumerate(rows.select(TEXT_COLUMNS).to_pylist())
     ]

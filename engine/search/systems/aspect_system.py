@@ -283,7 +283,7 @@ def _told(found: TokenRows) -> TokenRows:
     """The tokens of a document that are compared; a long text has many more."""
     told = told_by(found.idf)
     vectors, starts = found.vectors[told], found.starts[told]
-    return TokenRows(found.doc_id, vectors, starts, found.idf[told], found.roles[told])
+    return TokenRows(vectors, starts, found.idf[told], found.roles[told])
 
 
 def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:

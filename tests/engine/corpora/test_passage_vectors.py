@@ -34,17 +34,16 @@ def corpus(small: Explorer) -> OpenCorpus:
 
 def passages(corpus: OpenCorpus) -> Passages:
     count = len(corpus.lens.aspects)
-    return Passages(corpus.table, corpus.spec, count, corpus.idf, corpus.row_of)
+    return Passages(corpus.table, corpus.spec, count, corpus.idf)
 
 
 def size(rows: list[TokenRows]) -> int:
-    return sum(array.nbytes for row in rows for array in row[1:])
+    return sum(array.nbytes for row in rows for array in row)
 
 
 def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
     return all(
-        a.doc_id == b.doc_id
-        and np.array_equal(a.vectors, b.vectors)
+        np.array_equal(a.vectors, b.vectors)
         and np.array_equal(a.starts, b.starts)
         and np.array_equal(a.idf, b.idf)
         and np.array_equal(a.roles, b.roles)
@@ -57,11 +56,9 @@ def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
 ) -> None:
     kept = passages(corpus)
     stored = ["plain", "bees-network", "no-method"]
-    for asked in (["plain", "bees-network", "gone", "no-method"], stored):  # the second from memory
-        rows = kept.tokens(asked)
-        assert [row.doc_id for row in rows] == stored
-        for row in rows:
-            seed = corpus.seed(row.doc_id)
+    for _ in range(2):  # the second time from memory
+        for doc_id, row in zip(stored, kept.tokens(corpus.rows(stored)), strict=True):
+            seed = corpus.seed(doc_id)
             assert widened(row.vectors) == pytest.approx(seed.tokens, abs=1e-3)
             assert row.roles.shape == (len(seed.tokens), 3)
             for start, roles in zip(seed.token_starts, row.roles, strict=True):
@@ -72,7 +69,7 @@ def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
 
 def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenCorpus) -> None:
     seed = corpus.seed("bees-network")
-    (row,) = passages(corpus).tokens(["bees-network"])
+    (row,) = passages(corpus).tokens(corpus.rows(["bees-network"]))
     assert np.array_equal(row.idf, seed.idf)
     inside = seed.token_starts >= 0
     words = {
@@ -93,23 +90,24 @@ def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCo
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = corpus.doc_ids[:12]
-    each = [size(passages(corpus).tokens([i])) for i in ids]
+    rows = np.arange(12)
+    each = [size(passages(corpus).tokens(rows[i : i + 1])) for i in rows]
     monkeypatch.setattr(engine.corpora.passage_vectors, "KEPT_BYTES", sum(each[:1]) + 4 * max(each))
     kept = passages(corpus)
-    for doc_id in ids:
-        kept.tokens([ids[0]])  # in use throughout
-        kept.tokens([doc_id])
+    for row in rows:
+        kept.tokens(rows[:1])  # in use throughout
+        kept.tokens(rows[row : row + 1])
         assert (
             kept._bytes
             == size(list(kept._kept.values()))
             <= engine.corpora.passage_vectors.KEPT_BYTES
         )
-    assert ids[0] in kept._kept
-    assert ids[-1] in kept._kept
-    assert ids[1] not in kept._kept
+    assert 0 in kept._kept
+    assert 11 in kept._kept
+    assert 1 not in kept._kept
     # More than can be kept is read all the same.
-    assert same(kept.tokens(corpus.doc_ids), passages(corpus).tokens(corpus.doc_ids))
+    all_ = np.arange(len(corpus))
+    assert same(kept.tokens(all_), passages(corpus).tokens(all_))
     assert kept._bytes <= engine.corpora.passage_vectors.KEPT_BYTES
 
 
@@ -117,7 +115,7 @@ def test_one_limit_holds_for_the_passages_of_all_corpora(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, after = passages(corpus), passages(corpus)
-    half, all_ = corpus.doc_ids[:20], corpus.doc_ids
+    half, all_ = np.arange(20), np.arange(len(corpus))
     monkeypatch.setattr(
         engine.corpora.passage_vectors, "KEPT_BYTES", size(passages(corpus).tokens(all_))
     )
@@ -132,12 +130,10 @@ def test_one_limit_holds_for_the_passages_of_all_corpora(
 def test_threads_that_share_it_get_what_they_asked_for(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = {row.doc_id: row for row in passages(corpus).tokens(corpus.doc_ids)}
-    monkeypatch.setattr(
-        engine.corpora.passage_vectors, "KEPT_BYTES", size(list(expected.values())) // 3
-    )
+    expected = passages(corpus).tokens(np.arange(len(corpus)))
+    monkeypatch.setattr(engine.corpora.passage_vectors, "KEPT_BYTES", size(expected) // 3)
     kept = passages(corpus)
-    orders = [np.random.default_rng(n).permutation(corpus.doc_ids).tolist() for n in range(24)]
+    orders = [np.random.default_rng(n).permutation(len(corpus)) for n in range(24)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(kept.tokens, orders))
     for order, rows in zip(orders, found, strict=True):
