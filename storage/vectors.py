@@ -137,6 +137,7 @@ class StoredTable:
         self._addresses: _Addresses | None = None
         self._kinds: dict[str, str] | None = None
         self._whole: AsyncTable | None = None
+        self._held: pa.Table | None = None
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
@@ -213,7 +214,8 @@ class StoredTable:
             with _wrapped(action, self.path):
                 yield
         finally:
-            self._addresses = self._kinds = self._whole = None  # rows lie elsewhere now
+            # Rows lie elsewhere now.
+            self._addresses = self._kinds = self._whole = self._held = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -446,15 +448,30 @@ class DocumentTable(StoredTable):
         """How large these rows are, in the order asked for.
 
         Args:
-            measure: in SQL, as ``octet_length(text)``.
+            measure: in SQL, as ``octet_length(text)``; 0 where :meth:`hold` brought them already.
         """
+        if self._held is not None:
+            return [0] * len(rows)
         found = self._take(rows, {"size": measure})["size"].to_pylist() if rows else []
         return [size or 0 for size in found]
 
     def take(self, rows: Sequence[int] | NDArray[np.intp], names: Sequence[str]) -> pa.Table:
         """Some columns of these rows, in the order asked for."""
         names = list(dict.fromkeys(names))
-        return self._take(rows, names) if len(rows) else self.schema.empty_table().select(names)
+        if not len(rows):
+            return self.schema.empty_table().select(names)
+        held = self._held
+        if held is not None and set(names) <= set(held.column_names):
+            return held.select(names).take(pa.array(np.asarray(rows, dtype=np.intp)))
+        return self._take(rows, names)
+
+    def hold(self, names: Sequence[str]) -> int:
+        """Keep some columns of all rows in memory, where :meth:`take` finds them in a tenth of the
+        time; returns their bytes."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        held = pa.Table.from_batches(self.columns(names), schema).combine_chunks()
+        self._held = held
+        return int(held.nbytes)
 
     def _take(
         self, rows: Sequence[int] | NDArray[np.intp], names: list[str] | dict[str, str]

@@ -60,6 +60,12 @@ MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
+HELD_BYTES = 256_000_000
+"""Disk of a corpus, its indexes included, up to which all that pages of results show and late
+interaction compares is read into memory, if there is room: some 7,000 abstracts in a second."""
+READS_BEFORE = 6
+"""Reads of documents with their vectors, two a search, after which that is done. It takes as long
+as ten searches save: a single search on the command line would wait for nothing."""
 NEAREST_READ = DEPTH
 """Documents that the vector index is asked for, at least; they are scored exactly then. A
 compressed index has the exact first 60 among them, and 95 % of the first 500; those of an aspect,
@@ -163,6 +169,7 @@ class OpenCorpus:
         self.resident = needed <= resident_bytes
         self.resident_bytes = self._own_bytes = needed if self.resident else 0
         self._limit_bytes = resident_bytes
+        self._reads = 0
 
     def make_room(self, more: int) -> bool:
         """Whether vectors of other kinds, ``more`` bytes, fit into memory beside its own; then
@@ -222,7 +229,20 @@ class OpenCorpus:
         """Stored documents with their passages' vectors, in the order asked for."""
         return self._seeds.get(doc_ids, self._read_seeds)
 
+    def _hold_rows(self) -> None:
+        """Bring what is read of documents into memory, once it is read often and has room there."""
+        self._reads += 1
+        if self._reads != READS_BEFORE or not self.resident or self.table.remote is not None:
+            return
+        size = self.table.bytes()
+        if size <= HELD_BYTES and self.resident_bytes + size <= self._limit_bytes:
+            columns = dict.fromkeys([*TEXT_COLUMNS, *PASSAGE_COLUMNS, *TOKEN_COLUMNS])
+            held = self.table.hold([*columns])
+            self._own_bytes += held
+            self.resident_bytes += held
+
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
+        self._hold_rows()
         # Their tokens were read a moment ago where the documents were ranked by them.
         rows = self._stored(doc_ids)
         more = [] if self._passages.has_tokens(rows) else TOKEN_COLUMNS
