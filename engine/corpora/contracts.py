@@ -286,8 +286,8 @@ class Corpus(Protocol):
         """Cosines (n, len(parts)) of the documents' columns with vectors."""
         ...
 
-    def word_scores(self, text: str, rows: Rows, request: Request) -> FloatArray:
-        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+    def word_scores(self, text: str, rows: Rows) -> FloatArray:
+        """BM25 (n,) of these documents; 0 for one without a word of ``text``."""
         ...
 
     def tokens(self, rows: Rows) -> Iterator[TokenRows]:

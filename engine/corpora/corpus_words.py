@@ -1,4 +1,4 @@
-"""The words of a corpus: finding titles, telling rare words, and BM25 of single documents."""
+"""The words of a corpus: finding titles, and telling rare words."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
 from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.corpora.contracts import DEPTH, Rows, Scope, TokenSpans
+from engine.corpora.contracts import TokenSpans
 from engine.corpora.schema import rows_of
 from engine.corpora.stored_texts import StoredTexts
 from engine.numeric import FloatArray
-from storage.records import Condition
 from storage.vectors import DocumentTable
 
 RARITY_SAMPLE = 1000
@@ -26,8 +24,6 @@ CSFCube's 4,205 abstracts all give the same nDCG@20 to 0.002."""
 RAREST = 32
 """Distinct words of a text that the full text of a large corpus is asked for: the rarest ones
 bring 98 % of the first 20 that all words of an abstract bring, in a quarter of the time."""
-MOST_REMEMBERED = 64
-"""Texts whose scores are kept, to be used when only the steer changes."""
 _WORD = re.compile(r"\w+")
 _UNSEEN = ""
 """Stands for tokens that the sample does not have."""
@@ -48,9 +44,6 @@ class CorpusWords:
         self._counts: Counter[str] | None = None
         self._rarity: dict[str, float] = {}
         self._idf: dict[str, float] | None = None
-        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        read = partial(_read_scores, table, len(row_of))
-        self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """Ids of documents whose title has all ``words`` (any case), shortest titles first.
@@ -128,20 +121,6 @@ class CorpusWords:
         kept = sorted(set(words), key=lambda word: (-self.rarity(word), word))[:RAREST]
         return " ".join(word for word in words if word in kept)
 
-    def scores(self, text: str, rows: Rows, scope: Scope, among: Rows | None = None) -> FloatArray:
-        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``.
-
-        Args:
-            among: all in scope, where they are few in a large corpus.
-        """
-        if not text.strip() or not len(rows):
-            return np.zeros(len(rows), dtype=np.float32)
-        few = None if among is None else among.tobytes()
-        known, values, others = self._scores(text, scope.conditions, scope.is_part, few)
-        scores = np.full(len(self._doc_ids), others, dtype=np.float32)
-        scores[known] = values
-        return scores[rows]
-
     def _count(self) -> Counter[str]:
         counts: Counter[str] = Counter()
         first = range(min(len(self._doc_ids), RARITY_SAMPLE))
@@ -159,25 +138,3 @@ def _pieces(text: str, spans: TokenSpans) -> list[str]:
         return [lower[start:end] for start, end in zip(starts, ends, strict=True)]
     # Some letters are longer in lower case.
     return [text[start:end].lower() for start, end in zip(starts, ends, strict=True)]
-
-
-def _read_scores(
-    table: DocumentTable,
-    size: int,
-    text: str,
-    conditions: tuple[Condition, ...],
-    whole: bool,
-    few: bytes | None,
-) -> tuple[Rows, FloatArray, float]:
-    """BM25 of the documents that the full text is read for, and the most that any other scores.
-
-    Args:
-        whole: read it for all, as those in scope may stand far down the corpus.
-        few: the rows in scope, to read it for no others.
-    """
-    among = None if few is None else np.frombuffer(few, np.intp)
-    limit = size if whole or few is not None else min(size, DEPTH)
-    rows, scores = table.full_text(text, limit, conditions, among)
-    if limit == size or len(rows) < limit:
-        return rows, scores, 0.0
-    return rows, scores, float(scores.min())

@@ -235,7 +235,7 @@ def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
     document = seed.document
     words = query_words(document.title, document.text)
     tokens, aspect_tokens = _token_signals(corpus, request, rows)
-    whole = {"tokens": tokens, "words": np.log1p(corpus.word_scores(words, rows, request))}
+    whole = {"tokens": tokens, "words": np.log1p(corpus.word_scores(words, rows))}
     if focus is None:
         return Signals(whole, {})
     vectors = corpus.vectors(rows, [aspect_column(key) for key in corpus.aspects])
@@ -246,7 +246,7 @@ def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
     aspect = {
         "aspect": cosines @ focus.aspect_weights,
         "tokens": aspect_tokens,
-        "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), rows, request)),
+        "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), rows)),
         "others": cosines @ others,
         "same": _same(seed, columns, others),
     }

@@ -51,7 +51,7 @@ class FactsSystem:
         if not len(rows):
             return nearest
         dense = corpus.cosines(rows, [("vector", request.seed.vector)])[:, 0]
-        bm25 = corpus.word_scores(words, rows, request)
+        bm25 = corpus.word_scores(words, rows)
         topic = LEXICAL * standardised(bm25) + (1 - LEXICAL) * standardised(dense)
         return corpus.ranked(rows, topic + NARROWS * answers[rows], request.depth)
 
