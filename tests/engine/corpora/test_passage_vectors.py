@@ -155,7 +155,7 @@ def test_of_long_documents_a_search_reads_a_few_at_once(
     def noted(table: DocumentTable, rows: Any, names: Sequence[str]) -> pa.Table:
         found = take(table, rows, names)
         if "token_vectors" in names:
-            read.append([texts[i] for i in found["doc_id"].to_pylist()])
+            read.append([texts[i] for i in corpus.doc_ids.at(rows)])
         return found
 
     monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
