@@ -140,14 +140,14 @@ class Settings(BaseSettings):
     llm_max_calls: int | None = Field(default=None, ge=0)
     """Requests per run at most; unset is no limit. So with the next two."""
     llm_max_tokens: int | None = Field(default=None, ge=0)
-    llm_max_cost: float | None = Field(default=None, ge=0)
+    llm_max_cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     llm_daily_calls: int | None = Field(default=None, ge=0)
     """With login, requests per person and day at most; unset is no limit. So with the next two."""
     llm_daily_tokens: int | None = Field(default=None, ge=0)
-    llm_daily_cost: float | None = Field(default=None, ge=0)
+    llm_daily_cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     llm_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     """With login, hosts (``localhost``, ``10.0.0.7:8000``) that leads may enter as the address of
     a model although they are not on the internet."""
-    llm_input_price: float | None = Field(default=None, ge=0)
+    llm_input_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Price per million input tokens, in any currency; needed for limits of cost."""
-    llm_output_price: float | None = Field(default=None, ge=0)
+    llm_output_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.judgments import checked_note
+from engine.annotate.projects import printable
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
@@ -113,7 +114,7 @@ class Notebook(ForPerson):
     def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
         """Give a trail a name."""
         self._check_own(trail_id)
-        self._put_name(trail_id, owner, name=" ".join(name.split())[:MOST_NAME])
+        self._put_name(trail_id, owner, name=_one_line(name))
 
     def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
         """Take a trail off the list of trails, or bring it back; its content stays."""
@@ -239,7 +240,7 @@ class Notebook(ForPerson):
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
-        name = " ".join(name.split())[:MOST_NAME]
+        name = _one_line(name)
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
         self._ledger.trails.save_search(self._own(owner), name, link, saved=saved)
@@ -267,3 +268,8 @@ def _seed_title(query: Query, opened: OpenCorpus | None) -> str:
         return query.text[:60]
     row = None if opened is None else opened.row_of.get(query.seed or "")
     return (opened.titles[row] if opened and row is not None else "") or query.seed or ""
+
+
+def _one_line(name: str) -> str:
+    """A name without control characters, up to the longest that there may be."""
+    return printable(" ".join(name.split()))[:MOST_NAME]

@@ -49,6 +49,13 @@ def listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Call
     return {f"on_{event}_change": listen(key, event, on[event]) for event in events}
 
 
+def _is_event(event: object) -> bool:
+    """Whether this is an event as an ``outbox`` sends them: with a name, and a number."""
+    if not isinstance(event, Mapping) or not isinstance(event.get("name"), str):
+        return False
+    return isinstance(event.get("at"), int | float)
+
+
 def inbox(
     key: str, on: Mapping[str, Event]
 ) -> tuple[dict[str, int], dict[str, Callable[[], None]]]:
@@ -60,7 +67,10 @@ def inbox(
     last = f"{key}_received"
 
     def receive() -> None:
-        for event in st.session_state[key].get("events") or ():
+        sent = st.session_state[key].get("events")
+        for event in sent if isinstance(sent, list) else ():
+            if not _is_event(event):
+                continue  # no script of ours sends it
             if event["at"] > st.session_state.get(last, 0):
                 st.session_state[last] = event["at"]
                 if event["name"] in on:

@@ -15,7 +15,7 @@ from engine.types.facets import SELECTION
 from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
 from pages._common.job_card import JobCard
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_box, corpus_to_open, seed_is_there
 from pages._library.import_jobs import progress_line
@@ -118,7 +118,7 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
             **MapView.sets("layout", "map_layout"),
         )  # fmt: skip
         st.selectbox(
-            "Colour", list(colours), format_func=lambda key: escape_label(colours[key]),
+            "Colour", list(colours), format_func=lambda key: with_marks(colours[key]),
             width=255, **MapView.sets("colour", "map_colour"),
         )  # fmt: skip
         st.multiselect(
@@ -135,7 +135,7 @@ def _whose(explorer: Explorer, view: MapView) -> None:
     projects = ["", *(p.name for p in explorer.annotation.projects(view.corpus) if p.name)]
     st.session_state.update(map_project=view.project, map_system=view.system)
     st.selectbox(
-        "Project", projects, format_func=lambda name: escape_label(name) or "Judged on Explore",
+        "Project", projects, format_func=lambda name: with_marks(name) or "Judged on Explore",
         **MapView.sets("project", "map_project", query=""),
     )  # fmt: skip
     queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
@@ -147,7 +147,7 @@ def _whose(explorer: Explorer, view: MapView) -> None:
         }
         st.session_state["map_query"] = view.query
         st.selectbox(
-            "Results of", list(names), format_func=lambda one: escape_label(names[one]),
+            "Results of", list(names), format_func=lambda one: with_marks(names[one]),
             **MapView.sets("query", "map_query"),
         )  # fmt: skip
     st.selectbox(

@@ -21,8 +21,8 @@ from pages._annotate.annotate_url import NEW, annotator, is_lead
 from pages._common import workspace
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv
-from pages._common.outside_text import escape
-from pages._common.shared import attempt, download, escape_label, note
+from pages._common.outside_text import escape, with_marks
+from pages._common.shared import attempt, download, note
 from pages._explore.explore_url import View, filters_of
 from pages._login import login
 from pages._map.map_url import MOST_IN_LINK, WHOLE, MapView
@@ -178,7 +178,7 @@ def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     titles = dict(zip(queries, explorer.notebook.seed_titles(list(queries.values())), strict=True))
     query = st.selectbox(
         "For the query", list(queries), key="map_pool_query",
-        format_func=lambda one: escape_label(_query_name(titles[one], queries[one])),
+        format_func=lambda one: with_marks(_query_name(titles[one], queries[one])),
     )  # fmt: skip
     add = partial(_fill, explorer, projects[name], query, doc_ids)
     st.button(

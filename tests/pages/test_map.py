@@ -285,3 +285,11 @@ def test_a_connected_model_words_the_names_of_clusters_until_they_are_taken_back
         drawn = explorer.maps.view("small")
         assert drawn is not None
         assert not any(one.worded_by for one in drawn.layouts.values())
+
+
+def test_select_boxes_show_names_as_they_are(mapped: Explorer) -> None:
+    mapped.annotation.save(Project("small", "my-pool", guidelines={}), "lead")
+    page = visit("map", corpus="small", marks="pool")
+    (projects,) = [box for box in page.selectbox if box.label == "Project"]
+    assert projects.options == ["Judged on Explore", "my-pool"]
+    assert not [one for box in page.selectbox for one in box.options if "\\" in one]

@@ -62,7 +62,7 @@ def test_what_is_kept_is_listed_in_order_with_its_notes(
         ("demo-0003", "<b>read</b>"),
         ("demo-0002", ""),
     ]
-    page.text_input(key="reading_list_name").set_value(" Birds  and bees ")
+    page.text_input(key="reading_list_name").set_value(" Birds  and\x00 bees ")
     run(page)
     assert explorer.notebook.trail_name(trail) == "Birds and bees"
 
@@ -82,7 +82,8 @@ def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_ord
     here = AppTest.from_function(page)
     run(here)
     said = [{"name": "note", "at": 5}, {"name": "move", "at": 6}, {"name": "move", "at": 7}]
-    for events in (said[:1], said[:2], said, said[2:]):
+    forged = ["note", None, {"at": "9", "name": "note"}, {"at": 9, "name": []}, {"name": "note"}]
+    for events in (said[:1], said[:2], said, said[2:], forged, 9):
         here.session_state["list"] = {"events": events}
         run(here)
     assert here.session_state["done"] == ["note", "move", "move"]

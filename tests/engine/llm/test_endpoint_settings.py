@@ -94,6 +94,15 @@ def test_limits_and_prices_come_from_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["llm_max_cost", "llm_daily_cost", "llm_input_price", "llm_output_price"]
+)
+@pytest.mark.parametrize("endless", ["inf", "nan"])
+def test_costs_and_prices_are_numbers(name: str, endless: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        Settings(**{name: endless})
+
+
+@pytest.mark.parametrize(
     ("allowed", "entered", "most"), [(9, 50, 9), (9, 5, 5), (9, None, 9), (None, 50, 50), (0, 1, 0)]
 )
 def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
