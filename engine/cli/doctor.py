@@ -107,7 +107,7 @@ def _corpora(settings: Settings) -> list[Check]:
                 found.append(Check("corpora", False, f"{said} {MEND}"))
             elif changed:
                 found.append(Check("corpora", False, f"{damage(row.name, changed)} {MEND}"))
-    except SeedLensError as error:
+    except (SeedLensError, OSError) as error:
         return [Check("corpora", False, str(error))]
     said = "no file has changed after it was written"
     if unknown:
