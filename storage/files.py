@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a disk or a quota is full."""
+_PIECE = 2**20
 
 
 @contextmanager
@@ -55,3 +57,12 @@ def write_whole(
         if synced:
             handle.flush()
             os.fsync(handle.fileno())
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as content:
+        while piece := content.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

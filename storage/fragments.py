@@ -79,6 +79,21 @@ def clean(dataset: Path, grace: timedelta) -> None:
     lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)
 
 
+def missing(path: Path) -> list[str]:
+    """The files of rows that tables under ``path`` have by their newest version, and that are not
+    there; a table that cannot be opened is named itself."""
+    lost = []
+    for table in path.glob("*.lance"):
+        try:
+            fragments = lance.dataset(str(table)).get_fragments()
+        except (ValueError, OSError):
+            lost.append(table.name)
+            continue
+        named = [table / "data" / file.path for one in fragments for file in one.data_files()]
+        lost += [file.name for file in named if not file.exists()]
+    return lost
+
+
 def lies_elsewhere(path: Path) -> bool:
     """Whether a version of a table under ``path`` names another place for its files, which LanceDB
     would read whatever it is; SeedLens makes none that does.

@@ -30,10 +30,10 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from storage.errors import StorageError, StorageFullError
-from storage.files import write_whole
+from storage.files import digest_of, write_whole
 from storage.home import COPY, Home
 from storage.locks import alone
-from storage.object_store import CONNECTIONS, ObjectStore, StoredObject, TakenError, digest_of
+from storage.object_store import CONNECTIONS, ObjectStore, StoredObject, TakenError
 from storage.removal import Removal, changed_at, delete
 from storage.selections import FOLDER as SELECTIONS
 from storage.selections import write_given

@@ -7,7 +7,6 @@ Credentials and endpoint are found as every program for S3 finds them: ``AWS_ACC
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.errors import StorageError, StorageFullError
-from storage.files import NO_ROOM, beside
+from storage.files import NO_ROOM, beside, digest_of
 
 SECONDS_TO_CONNECT, SECONDS_OF_SILENCE = 10, 60
 ATTEMPTS = 5
@@ -30,7 +29,6 @@ ATTEMPTS = 5
 CONNECTIONS = 10
 """Requests at once."""
 _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
-_PIECE = 2**20
 _GONE = ("NoSuchKey", "404")
 _REFUSED = {
     "InvalidAccessKeyId": "does not know the access key",
@@ -296,12 +294,3 @@ def _remedy(code: str) -> str:
         "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. "
         "What was stored before is intact."
     )
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file's content, in hex digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as content:
-        while piece := content.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -43,6 +43,7 @@ PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 """LanceDB's words when a file of a table is not there."""
+EXAMINE = "seedlens doctor says whether files of a corpus are damaged, and what to do."
 ROW_ID = "_rowid"
 """LanceDB's name for where a row lies."""
 MADE = "seedlens-made"
@@ -69,11 +70,14 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
             or any(w in text.lower() for w in GONE_WORDS)
         ):
             raise CorpusMissingError(
-                f"The corpus in {path} was deleted or changed while it was being read.",
-                "Open it again; a deleted corpus can be brought back on Library for a day.",
+                f"The corpus in {path} was deleted or changed while it was being read, or a file "
+                "of it is lost.",
+                "Open it again; a deleted corpus can be brought back on Library for a day. If this "
+                f"stays, the corpus is damaged. {EXAMINE}",
             ) from error
         raise StorageError(
-            f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}"
+            f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}",
+            EXAMINE,
         ) from error
 
 

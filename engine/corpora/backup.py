@@ -29,6 +29,7 @@ from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
 from storage.access import parts_beside_tables
+from storage.digests import read_digests
 from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -50,6 +51,18 @@ _UNREADABLE = (
     CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
+
+
+MEND = (
+    "Delete it on Library and import its source again, or restore a backup from before. Until "
+    "then, seedlens backup --only irreplaceable keeps the rest."
+)
+
+
+def damage(name: str, files: Sequence[str]) -> str:
+    """What to say of a corpus of which the disk has changed files."""
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    return f"The corpus '{name}' is damaged: {files[0]}{more} changed after it was written."
 
 
 class _ChangedError(Exception):
@@ -92,7 +105,8 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
 
     Raises:
         BadInputError: there is such a file already.
-        StorageError: something cannot be read or written, or corpora kept changing.
+        StorageError: something cannot be read or written, a corpus is damaged, or corpora kept
+            changing.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
@@ -186,8 +200,17 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         with_documents: list[CorpusRow] = []
         if only is None:
             with_documents = [row for row in rows if DocumentTable.is_stored(store_of(home, row))]
+        stores = [(row, store_of(home, row)) for row in rows]
+        digests = {
+            f"corpora/{store.name}/{path}": (digest, row.name)
+            for row, store in stores
+            for path, digest in read_digests(store).items()
+        }
         for path, source in _members(home, copy, with_documents, rows, only):
             files.append(_add(archive, path, source))
+            sha256, name = digests.get(path, (files[-1]["sha256"], ""))
+            if sha256 != files[-1]["sha256"]:
+                raise StorageError(damage(name, [source.name]), MEND)
         _check_same(home, ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {

@@ -21,6 +21,7 @@ from engine.errors import (
     StorageError,
     StorageFullError,
 )
+from storage.digests import write_digests
 from storage.errors import CorpusBusyError
 from storage.home import Home
 from storage.ledger import Ledger
@@ -249,8 +250,13 @@ def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
 
 
 def _end(home: Home, ledger: Ledger, name: str) -> None:
-    row = None if home.mirror is None else ledger.listed_corpus(name)
-    if row is not None and (row.generation or row.state == "ready"):
+    row = ledger.listed_corpus(name)
+    if row is None:
+        return
+    if home.mirror is None:
+        with suppress(OSError):  # what was written is there; what is not listed is not checked
+            write_digests(store_of(home, row))
+    elif row.generation or row.state == "ready":
         publish(home, ledger, row)
 
 
