@@ -13,7 +13,7 @@ import pytest
 
 import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
-from engine.corpora.opened import OpenCorpus, Recent
+from engine.corpora.opened import READS_BEFORE, OpenCorpus, Recent
 from engine.corpora.passage_vectors import Passages
 from engine.explorer import Explorer
 from engine.numeric import widened
@@ -28,8 +28,12 @@ def no_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def corpus(small: Explorer) -> OpenCorpus:
-    return small.library.open("small")
+def corpus(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> OpenCorpus:
+    """As it is before it is read often, whatever other tests read of it."""
+    corpus = small.library.open("small")
+    monkeypatch.setattr(corpus, "_reads", READS_BEFORE)
+    monkeypatch.setattr(corpus.table, "_held", None)
+    return corpus
 
 
 def passages(corpus: OpenCorpus) -> Passages:
@@ -167,3 +171,27 @@ def test_of_long_documents_a_search_reads_a_few_at_once(
     assert list(ranked.doc_ids)[: len(expected)] == expected
     assert sum(map(len, read)) >= len(corpus.doc_ids) - 1
     assert all(sum(one) <= 600 or len(one) == 1 for one in read)
+
+
+def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
+    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=2**30)
+    alone = opened.resident_bytes
+    monkeypatch.setattr(opened, "_seeds", Recent(0))
+    ids = corpus.doc_ids[::-1]
+    read = [opened.seeds(ids) for _ in range(READS_BEFORE + 1)]
+    assert opened.resident_bytes > alone
+    for before, after in zip(read[0], read[-1], strict=True):
+        assert before.document == after.document
+        for name in ("vector", "sentences", "tokens", "token_starts", "idf"):
+            assert np.array_equal(getattr(before, name), getattr(after, name))
+
+
+def test_nothing_is_held_where_there_is_no_room(corpus: OpenCorpus) -> None:
+    vectors = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, 2**30).resident_bytes
+    opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=vectors)
+    for _ in range(READS_BEFORE + 1):
+        opened._read_seeds(corpus.doc_ids[:2])
+    assert opened.resident_bytes == vectors
+    assert corpus.table._held is None
