@@ -200,7 +200,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         with_documents: list[CorpusRow] = []
         if only is None:
             with_documents = [row for row in rows if DocumentTable.is_stored(store_of(home, row))]
-        stores = [(row, store_of(home, row)) for row in rows]
+        stores = [(row, store_of(home, row)) for row in rows if only != "ledger"]
         digests = {
             f"corpora/{store.name}/{path}": (digest, row.name)
             for row, store in stores
