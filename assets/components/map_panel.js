@@ -58,6 +58,7 @@ const searchNode = (map) => {
   setLabel(field, "Find in titles on the map")
   const list = make("div", "found")
   const look = () => {
+    clearTimeout(node.waits) // Enter looks at once: a later list would take the focus off its first title
     const words = field.value.trim()
     const enough = words.length >= FEWEST_LETTERS
     const rows = enough ? withWords(map.titles(), words).filter((row) => map.passes(row)) : []

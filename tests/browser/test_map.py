@@ -14,6 +14,8 @@ from tests.browser.browser_steps import assert_fits, until
 from tests.browser.conftest import Visit
 
 POINTS = 2_000
+LIST_DELAY = 300
+"""Milliseconds, more than the page waits after a letter before it looks."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,9 @@ def test_documents_are_found_and_chosen_by_keyboard(drawn: Page) -> None:
     field.fill("subject 1234")
     field.press("Enter")
     expect(drawn.get_by_text("1 document on the map")).to_be_visible()
-    drawn.get_by_role("button", name="A study of subject 1234").press("Enter")
+    drawn.wait_for_timeout(LIST_DELAY)
+    expect(drawn.get_by_role("button", name="A study of subject 1234")).to_be_focused()
+    drawn.keyboard.press("Enter")
     expect(drawn.get_by_role("status")).to_contain_text("subject 1234")
     assert told(drawn) == [1234]
     drawn.get_by_role("button", name="Move").click()
