@@ -15,33 +15,22 @@ from engine.lenses.glossary import gloss
 from engine.types.lenses import Aspect, Lens
 
 WORDINGS = ASSETS / "wordings"
-COMPOSED = 0.4
+COMPOSED = 0.6
 """Composed wordings for each written one, anew in every epoch."""
-COMPOSED_WEIGHT = 0.5
+STATEMENTS = 0.2
+"""Share of statements among the composed wordings, where the lens has some."""
+COMPOSED_WEIGHT = 0.7
 """What a composed wording counts against a written one."""
 TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
-NAMED = (
-    "{}", "the same {}", "similar {}", "{things} with similar {}", "I want {}", "same {} please",
-    "find {things} that share {}", "alike in {}", "{} like this one", "looking for others with {}",
-)  # fmt: skip
 STATED = ("{}", "{}", "{things} about {}", "{things}: {}")
-AGAINST = (
-    "not {}", "ignore {}", "leave out {}", "anything but {}", "I don't care about {}",
-    "different {}", "{} does not matter",
-)  # fmt: skip
-CONTRASTED = (
-    "{}, but not {other}", "same {}, different {other}", "{} regardless of {other}",
-    "never mind {other}, I want {}", "{}; {other} can be anything", "whatever {other}, same {}",
-    "not {other} but {}", "{} instead of {other}", "I don't care about {other}, only {}",
-    "{}, ignoring {other}", "{} without {other}", "anything about {}, and leave {other} aside",
-)  # fmt: skip
-BOTH = (
-    "{} and {other}", "both {} and {other}", "not only {} but also {other}",
-    "{} together with {other}", "same {}, same {other}",
-)  # fmt: skip
+KINDS = {
+    "named": (0.20, "+"), "kept": (0.12, "+"), "against": (0.14, "-"), "neither": (0.08, "--"),
+    "contrasted": (0.30, "+-"), "corrected": (0.06, "+ "), "both": (0.10, "++"),
+}  # fmt: skip
+"""Of the kinds of frames: their share, and what one says of the first name and of the second."""
 Row = dict[str, Any]
 
 
@@ -100,10 +89,15 @@ class Composer:
         self._rng, self._lenses = rng, lenses()
         self._names: dict[str, list[tuple[str, str]]] = {}
         for row in rows("names"):
+            if row.get("verb"):  # fits none of the frames
+                continue
             self._names.setdefault(row["lens"], []).append((row["text"], row["aspect"]))
         for key, lens in self._lenses.items():
             phrases = [(phrase, a.key) for a in lens.aspects for phrase in a.phrases]
             self._names.setdefault(key, phrases)
+        self._frames: dict[str, list[str]] = {}
+        for row in rows("frames"):
+            self._frames.setdefault(row["kind"], []).append(gloss(row["text"]))
         self._statements: dict[str, list[tuple[str, str]]] = {}
         for row in rows("statements"):
             if row.get("lens"):
@@ -114,24 +108,18 @@ class Composer:
     def compose(self) -> Wording:
         rng = self._rng
         lens = rng.choice(self._keys)
-        things, kind = self._lenses[lens].things, rng.random()
-        if kind < 0.25 and lens in self._statements:
+        things = self._lenses[lens].things
+        if rng.random() < STATEMENTS and lens in self._statements:
             text, aspect = rng.choice(self._statements[lens])
             text = rng.choice(STATED).format(text, things=things)
             return Wording(text, [aspect], [], lens, COMPOSED_WEIGHT)
+        (kind,) = rng.choices(list(KINDS), [share for share, _ in KINDS.values()])
         name, aspect = rng.choice(self._names[lens])
-        if kind < 0.5:
-            text = rng.choice(NAMED).format(name, things=things)
-            return Wording(text, [aspect], [], lens, COMPOSED_WEIGHT)
-        if kind < 0.6:
-            text = rng.choice(AGAINST).format(name)
-            return Wording(text, [], [aspect], lens, COMPOSED_WEIGHT)
         other, second = rng.choice([pair for pair in self._names[lens] if pair[1] != aspect])
-        if kind < 0.85:
-            text = rng.choice(CONTRASTED).format(name, other=other)
-            return Wording(text, [aspect], [second], lens, COMPOSED_WEIGHT)
-        text = rng.choice(BOTH).format(name, other=other)
-        return Wording(text, [aspect, second], [], lens, COMPOSED_WEIGHT)
+        said = list(zip(KINDS[kind][1], (aspect, second), strict=False))
+        text = rng.choice(self._frames[kind]).format(name, other=other, things=things)
+        wants, avoids = ([key for sign, key in said if sign == asked] for asked in "+-")
+        return Wording(text, wants, avoids, lens, COMPOSED_WEIGHT)
 
 
 def as_typed(text: str, rng: random.Random) -> str:

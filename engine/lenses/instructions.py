@@ -22,13 +22,13 @@ from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 
 WEIGHTS = ASSETS / "wordings" / "reader.npz"
-ASKED, RULED_OUT = 0.7, 0.6
+ASKED, RULED_OUT = 0.8, 0.6
 """Probabilities from which a wording asks for an aspect, and rules it out.
 
 Where they are lower, more is understood, and more as the opposite. These gave the largest share
 understood less the share read as the opposite, of wordings that were not yet fitted on.
 """
-TELLING = 0.1
+TELLING = 0.2
 """Share of what asks for an aspect from which a part of a wording is kept as its subject."""
 MOST_PHRASES = 6
 """Phrases that an aspect is described by."""
