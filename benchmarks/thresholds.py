@@ -32,7 +32,7 @@ from engine.search.interpretation import Interpreter
 from engine.sentences import stop_words
 from engine.types.corpora import ImportRequest
 
-CHANCES = (0.4, 0.5, 0.6, 0.7, 0.8)
+CHANCES = (0.5, 0.6, 0.7, 0.8, 0.9)
 COSINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 SEEDS, GENERIC = 150, 6
 

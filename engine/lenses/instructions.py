@@ -25,8 +25,9 @@ WEIGHTS = ASSETS / "wordings" / "reader.npz"
 ASKED, RULED_OUT = 0.8, 0.6
 """Probabilities from which a wording asks for an aspect, and rules it out.
 
-Where they are lower, more is understood, and more as the opposite. These gave the largest share
-understood less the share read as the opposite, of wordings that were not yet fitted on.
+Where they are lower, more is understood, and more as the opposite. Of those with about the largest
+share understood less the share read as the opposite, of wordings that were not fitted on, these
+have the fewest opposites.
 """
 TELLING = 0.2
 """Share of what asks for an aspect from which a part of a wording is kept as its subject."""
