@@ -508,6 +508,28 @@ def test_with_login_only_leads_enter_the_address_of_a_model(
     assert not operators.public_only, "what the operator set up is for everybody"
 
 
+def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
+    home: Path, server: ModelServer
+) -> None:
+    """One that costs a hundred times as much would count for the day as the operator's does."""
+    dear, own = {"SEEDLENS_LLM_MODEL": "dear"}, {"OPENAI_API_KEY": "their-own"}
+    without_address = {k: v for k, v in entered(server).items() if k != "OPENAI_BASE_URL"}
+    operator = Explorer(Settings(home=home))
+    for person in (ADA, GRACE):
+        verifier = operator.acting_as(person).verifier
+        for secrets in (entered(server), without_address):
+            with pytest.raises(NotAllowedError, match="whoever runs SeedLens chose"):
+                verifier.find_endpoint(dear, secrets)
+        with pytest.raises(NotAllowedError):
+            verifier.find_endpoint({**dear, **own}, entered(server))
+    found = operator.acting_as(GRACE).verifier.find_endpoint({**dear, **own}, without_address)
+    assert found is not None
+    assert (found.model, found.key.get_secret_value()) == ("dear", "their-own")
+    chosen = operator.verifier.find_endpoint(dear, entered(server))
+    assert chosen is not None
+    assert chosen.model == "dear", "the operator asks whichever they like"
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "models.example.org"])
 def test_with_login_no_address_inside_is_asked_unless_the_operator_allows_it(
     home: Path, server: ModelServer, host: str, monkeypatch: pytest.MonkeyPatch
