@@ -67,7 +67,8 @@ def _check_place(job: ImportJob) -> None:
     """Raise BadInputError where somebody's file has become a link since they were allowed to import
     it; the path of a job has none in it."""
     source = job.request.source
-    if job.owner and isinstance(source, Path) and source.resolve() != source:
+    there = isinstance(source, Path) and source.exists()
+    if job.owner and there and source.resolve() != source:
         raise BadInputError(
             f"{source} leads elsewhere since its import was asked for.", "Start the import again."
         )

@@ -16,6 +16,7 @@ import asyncio
 import time
 
 from google.protobuf.message import DecodeError
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,6 +28,7 @@ from pages._login.sessions import admitted_as, is_over, login_name
 
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
 """What is answered without a session's script, and so without the gate in it."""
+LOGOUT = "/auth/logout"
 FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")
 FROM_PAGES = (*FROM_STRANGERS, "file_urls_request", "backend_operation_request")
 """Kinds of messages that pages send, the login page and all others."""
@@ -127,6 +129,9 @@ def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
 
 def _closed_to(scope: Scope) -> str:
     """Why a request is not answered; "" for one that is."""
+    headers = Headers(scope=scope)
+    if scope["path"].endswith(LOGOUT) and headers.get("sec-fetch-site") == "cross-site":
+        return "Log out on a page of SeedLens: this link is on a page of another site."
     if not any(part in scope["path"] for part in GUARDED):
         return ""
     return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."

@@ -42,6 +42,7 @@ def client(base: str = "http://localhost:8501") -> TestClient:
     routes = [
         Route("/", lambda _: HTMLResponse("<p>a page</p>")),
         Route("/_stcore/metrics", lambda _: HTMLResponse("figures")),
+        Route("/auth/logout", lambda _: HTMLResponse("logged out")),
         WebSocketRoute("/_stcore/stream", _welcome),
     ]
     layers = [Middleware(m) for m in (SameOrigin, OnlyHttps, GuardSessions, VisitCookie)]
@@ -101,6 +102,14 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
     assert client().get("/_stcore/metrics").text == "figures"
     monkeypatch.setattr(login, "is_wanted", lambda: True)
     assert client().get("/_stcore/metrics").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("site", "answered"), [("cross-site", 403), ("same-origin", 200), ("none", 200), (None, 200)]
+)
+def test_a_page_of_another_site_logs_nobody_out(site: str | None, answered: int) -> None:
+    headers = {} if site is None else {"sec-fetch-site": site}
+    assert client().get("/auth/logout", headers=headers).status_code == answered
 
 
 def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
