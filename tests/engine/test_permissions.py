@@ -43,7 +43,7 @@ from storage.home import Home
 from storage.spending import Spending
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
-from tests.support import make_explorer
+from tests.support import make_explorer, wait_until
 
 ADA = Person("ada@example.org", "Ada", "annotator")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -361,6 +361,26 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(
     assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
 
 
+def test_a_file_that_became_a_link_out_of_the_import_roots_is_not_imported(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots, secret = tmp_path / "papers", tmp_path / "secrets.toml"
+    roots.mkdir()
+    secret.write_text("doc_id\ttext\na\tThe cookie_secret.\n")
+    path = roots / "good.tsv"
+    path.write_text("doc_id\ttext\na\tSome text.\n")
+    monkeypatch.setenv("SEEDLENS_IMPORT_ROOTS", str(roots))
+    library = Explorer(Settings(home=home)).acting_as(GRACE).library
+    job = library.start_import(path, "taken")  # checked now, and read by a process that begins
+    path.unlink()
+    path.symlink_to(secret)
+    wait_until(lambda: not library.jobs.job(job.id).running, what="the end of the import")
+    ended = library.jobs.job(job.id)
+    assert ended.state == "failed"
+    assert "leads elsewhere" in ended.error
+    assert "taken" not in library.names()
+
+
 def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "papers" / "beir"
     folder.mkdir(parents=True)
@@ -506,6 +526,28 @@ def test_with_login_only_leads_enter_the_address_of_a_model(
     operators = small.acting_as(ADA).verifier.find_endpoint({}, entered(server))
     assert operators is not None
     assert not operators.public_only, "what the operator set up is for everybody"
+
+
+def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
+    home: Path, server: ModelServer
+) -> None:
+    """One that costs a hundred times as much would count for the day as the operator's does."""
+    dear, own = {"SEEDLENS_LLM_MODEL": "dear"}, {"OPENAI_API_KEY": "their-own"}
+    without_address = {k: v for k, v in entered(server).items() if k != "OPENAI_BASE_URL"}
+    operator = Explorer(Settings(home=home))
+    for person in (ADA, GRACE):
+        verifier = operator.acting_as(person).verifier
+        for secrets in (entered(server), without_address):
+            with pytest.raises(NotAllowedError, match="whoever runs SeedLens chose"):
+                verifier.find_endpoint(dear, secrets)
+        with pytest.raises(NotAllowedError):
+            verifier.find_endpoint({**dear, **own}, entered(server))
+    found = operator.acting_as(GRACE).verifier.find_endpoint({**dear, **own}, without_address)
+    assert found is not None
+    assert (found.model, found.key.get_secret_value()) == ("dear", "their-own")
+    chosen = operator.verifier.find_endpoint(dear, entered(server))
+    assert chosen is not None
+    assert chosen.model == "dear", "the operator asks whichever they like"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "models.example.org"])
