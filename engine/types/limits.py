@@ -99,6 +99,8 @@ LONGEST_GUIDELINES = 50_000
 """Characters of a project's guidelines, all grades together."""
 LONGEST_ANNOTATOR = 64
 """Characters of an annotator's name, which stands in every judgment."""
+LONGEST_TRAIL = 100
+"""Characters of the id of a trail, which addresses give; ours have 12."""
 MOST_NAME = 200
 """Characters of the name of a trail or a search, which lists show whole."""
 LONGEST_LABEL = 200
