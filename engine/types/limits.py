@@ -64,6 +64,7 @@ states none. A number in every twenty characters of the longest text is a table,
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5
+"""Rows that a preview shows: enough to see how a file is read."""
 PREVIEW_VALUE_CHARS = 10_000
 """A value of a row that is shown; of longer ones the beginning is."""
 PREVIEW_DEPTH = 10
