@@ -191,7 +191,7 @@ class Transport:
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
         most_bytes = ANSWER_BYTES + ANSWER_BYTES_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
-        cancelled = False
+        may_work = False  # the endpoint, which says no more what that takes
         try:
             async with aclosing(self._chunks(sent, most_bytes)) as chunks:
                 async for chunk in chunks:
@@ -205,13 +205,14 @@ class Transport:
                 failure = broken_off(self.endpoint)
         except (openai.OpenAIError, TimeoutError, OSError) as error:
             failure = self._explained(error)
+            may_work = isinstance(error, (openai.APITimeoutError, TimeoutError))
         except UNREADABLE:
             failure = garbled(self.endpoint)
         except (asyncio.CancelledError, GeneratorExit):
-            cancelled = True  # the endpoint may be at work, and says no more what that takes
+            may_work = True
             raise
         finally:
-            meter.settle(tokens, answer.used, answered=cancelled or answer.size > 0)
+            meter.settle(tokens, answer.used, answered=may_work or answer.size > 0)
         if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 

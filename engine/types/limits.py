@@ -69,6 +69,7 @@ states none. A number in every twenty characters of the longest text is a table,
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5
+"""Rows that a preview shows: enough to see how a file is read."""
 PREVIEW_VALUE_CHARS = 10_000
 """A value of a row that is shown; of longer ones the beginning is."""
 PREVIEW_DEPTH = 10
@@ -104,6 +105,8 @@ LONGEST_GUIDELINES = 50_000
 """Characters of a project's guidelines, all grades together."""
 LONGEST_ANNOTATOR = 64
 """Characters of an annotator's name, which stands in every judgment."""
+LONGEST_TRAIL = 100
+"""Characters of the id of a trail, which addresses give; ours have 12."""
 MOST_NAME = 200
 """Characters of the name of a trail or a search, which lists show whole."""
 LONGEST_LABEL = 200

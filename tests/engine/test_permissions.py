@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 from engine.cli.main import main
-from engine.config import Settings
+from engine.config import ROOT, Settings
 from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
@@ -31,7 +31,7 @@ from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import BudgetReachedError, NoEndpointError
 from engine.permissions import check_source
 from engine.search.queries import query_id
-from engine.types.annotating import Judgment, Project
+from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
@@ -234,6 +234,26 @@ def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_proj
         ada.adjudicate(project, judgment.query_id, judgment.doc_id, 3, "so", "Ada")
     with pytest.raises(BadInputError, match="not among the annotators"):
         ada.judge(project, judgment)
+
+
+def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(
+    small_copy: Explorer,
+) -> None:
+    annotation, project = small_copy.annotation, Project("small", "p")
+    annotation.save(project, "Grace")
+    [asked] = annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), 3))
+    pooled = [item.doc_id for item in annotation.pool(project)]
+    beside = next(i for i in small_copy.library.open("small").doc_ids if i not in (*pooled, SEED))
+    ada, grace = (small_copy.acting_as(person).annotation for person in (ADA, GRACE))
+    ada.judge(project, Judgment(asked, pooled[0], "Ada", 3))
+    for relevance, verdict in ((3, "grade"), (None, "skip"), (None, "withdrawn")):
+        with pytest.raises(NotAllowedError, match="not in the pool"):
+            ada.judge(project, Judgment(asked, beside, "Ada", relevance, verdict))
+    grace.judge(project, Judgment(asked, beside, "Grace", 1))
+    annotation.retire(project, [asked], "Grace")
+    ada.judge(project, Judgment(asked, pooled[1], "Ada", 2))  # it was on her desk until now
+    assert [j.doc_id for j in annotation.judgments(project)] == [pooled[0], beside, pooled[1]]
 
 
 def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explorer) -> None:
@@ -656,6 +676,31 @@ def test_the_home_is_for_its_user_alone(tmp_path: Path) -> None:
     )  # fmt: skip
     Explorer(Settings(home=home))
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import app",
+        "from engine import job_process; job_process.main(pathlib.Path('none'))",
+        "from engine.jobs.cluster import _work; _work(print, '')",
+    ],
+    ids=["app", "import", "worker"],
+)
+def test_what_any_process_writes_is_for_its_user_alone(program: str, home: Path) -> None:
+    code = f"""
+import contextlib, os, pathlib
+os.umask(0o022)
+with contextlib.suppress(FileNotFoundError):
+    {program}
+print(oct(os.umask(0)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "SEEDLENS_HOME": str(home)},
+    )  # fmt: skip
+    assert done.stdout.split()[-1] == "0o77"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")

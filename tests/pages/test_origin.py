@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -22,6 +28,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
+from engine.config import ROOT
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
@@ -93,6 +100,54 @@ def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(
     answer = client().get("/")
     assert ("; Secure" in answer.headers["set-cookie"]) is https
     assert ("strict-transport-security" in answer.headers) is https
+
+
+SERVED = """
+import json
+from starlette.testclient import TestClient
+import app
+
+client, found = TestClient(app.app, base_url="http://localhost:8501"), {}
+for path, headers in (("/", {}), ("/_stcore/metrics", {}), ("/", {"host": "evil.example"})):
+    answer = client.get(path, headers=headers)
+    found[path + headers.get("host", "")] = (answer.status_code, dict(answer.headers))
+print(json.dumps(found))
+"""
+ASKS_FOR_LOGIN = """
+[auth]
+redirect_uri = "SCHEME://localhost:8501/oauth2callback"
+cookie_secret = "0123456789abcdef0123456789abcdef"
+client_id = "seedlens"
+client_secret = "keep-this-quiet"
+server_metadata_url = "https://login.example.org/.well-known/openid-configuration"
+[people]
+"ada@example.org" = { name = "Ada", role = "lead" }
+"""
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(
+    scheme: str, tmp_path: Path
+) -> None:
+    secrets = tmp_path / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    secrets.write_text(ASKS_FOR_LOGIN.replace("SCHEME", scheme))
+    env = {**os.environ, "HOME": str(tmp_path), "SEEDLENS_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", SERVED], check=True, capture_output=True, text=True, cwd=ROOT,
+        env=env,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert {path: status for path, (status, _) in found.items()} == {
+        "/": 200, "/_stcore/metrics": 403, "/evil.example": 403,
+    }  # fmt: skip
+    page = found["/"][1]
+    assert "default-src 'self'" in page["content-security-policy"]
+    assert ("strict-transport-security" in page) is (scheme == "https")
+    cookies = re.split(", (?=[a-z_]+=)", page["set-cookie"])
+    assert {cookie.partition("=")[0] for cookie in cookies} == {"seedlens_return", "seedlens_visit"}
+    for cookie in cookies:
+        assert ("; Secure" in cookie) is (scheme == "https")
 
 
 def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import time
@@ -246,6 +248,26 @@ def test_the_table_of_limits_says_what_holds() -> None:
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
     assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
+
+
+def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
+    source = Path(limits.__file__).read_text("utf-8")
+    statements = ast.parse(source).body
+    named = [
+        (one.targets[0].id, isinstance(after, ast.Expr))
+        for one, after in pairwise([*statements, None])
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+    ]
+    assert [name for name, has_reason in named if not has_reason] == ["MEGABYTE"]
+    code = "".join(
+        file.read_text("utf-8")
+        for folder in ("engine", "pages", "storage")
+        for file in (ROOT / folder).rglob("*.py")
+        if file != Path(limits.__file__)
+    )
+    used = set(re.findall(r"\b[A-Z_]+\b", code))
+    # What Streamlit itself keeps to, by the settings that it is started with.
+    assert {name for name, _ in named} - used == {"MESSAGE_BYTES"}
 
 
 def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
