@@ -11,9 +11,19 @@ from typing import Any
 import pytest
 
 from engine.ask.citations import read_citations
+from engine.assist.assist_prompts import explaining, noting
+from engine.assist.infer_claims import Claim, Counts, facts_in
 from engine.llm.budget import Account, Budget, Meter
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, json_text, without_reasoning
+from engine.llm.judging_prompts import Criterion
+from engine.llm.messages import (
+    Message,
+    Prompt,
+    ReasoningFilter,
+    Reply,
+    json_text,
+    without_reasoning,
+)
 from engine.llm.run import complete
 from engine.llm.streamed_reply import StreamedReply
 from engine.types.limits import MOST_REPORTED
@@ -87,6 +97,18 @@ def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
         complete(
             connection(server.url, retries=QUICK_RETRIES), store, lambda c: c.ask([prompt])
         )  # fmt: skip
+
+
+def test_thousands_of_quotes_of_a_long_text_are_looked_up_in_little_time() -> None:
+    text, quotes = "letters " * (LONG // 8), ["zzzzzzzz"] * 400
+    said = {"similar": True, "explanation": "So.", "from_start": quotes, "from_candidate": quotes}
+    notes = {"notes": [{"document": 1, "note": "So.", "quote": quotes[0]}] * 400}
+    claims = [Claim(quote=quotes[0], why="So.", kind="place", value="PE")] * 400
+    began = time.process_time()
+    explaining(Criterion("seed"), text, text).read(Reply(json.dumps(said)), True)
+    noting("How?", (), {"long": text}).read(Reply(json.dumps(notes)), True)
+    facts_in(claims, text, (), ("place",), "a model", Counts())
+    assert time.process_time() - began < 4
 
 
 def _used(**usage: Any) -> tuple[int, int] | None:
