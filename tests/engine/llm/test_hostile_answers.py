@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,35 @@ def test_thousands_of_quotes_of_a_long_text_are_looked_up_in_little_time() -> No
     assert time.process_time() - began < 4
 
 
+def test_what_goes_along_with_an_answer_is_not_held_in_memory() -> None:
+    content = [{"token": "x", "top_logprobs": [{"token": "x", "logprob": -1.0}]}] * 100
+    chunk = json.dumps({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": content}}]})
+    replies = [StreamedReply(("A", "B")), StreamedReply()]
+    tracemalloc.start()
+    for _ in range(200):
+        for reply in replies:
+            reply.add(json.loads(chunk))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
+
+
+def test_an_endpoint_with_models_without_end_is_asked_all_the_same(
+    server: ModelServer, store: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = b'{"data": [' + b'{"id": "' + b"m" * 5_000 + b'"},' + b'{"id": "a"},' * 400_000
+    monkeypatch.setattr(
+        Handler, "do_GET", lambda it: it._raw(200, listed + b"{}]}", "application/json")
+    )
+    server.behaviour.model = "another"
+    prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
+    asked, began = connection(server.url, retries=QUICK_RETRIES), time.process_time()
+    with pytest.raises(EndpointError, match="It offers: a, mmm") as refused:
+        complete(asked, store, lambda c: c.ask([prompt]))
+    assert time.process_time() - began < 4
+    assert len(str(refused.value)) < 2_000
+
+
 def _used(**usage: Any) -> tuple[int, int] | None:
     reply = StreamedReply()
     reply.add({"choices": [], "usage": usage})
@@ -136,10 +166,10 @@ def test_an_endpoint_gives_nothing_back_to_a_budget(tmp_path: Path) -> None:
                 [{"token": "A", "top_logprobs": [{"token": "A", "logprob": "x"}]}]],
 )  # fmt: skip
 def test_alternatives_that_cannot_be_read_are_left_aside(content: object) -> None:
-    reply = StreamedReply()
+    reply = StreamedReply(("A", "B"))
     choice = {"message": {"content": "A"}, "logprobs": {"content": content}}
     reply.add(json.loads(json.dumps({"model": "m" * LONG, "choices": [choice]})))
-    read = reply.reply(("A", "B"))
+    read = reply.reply()
     assert (read.text, read.options) == ("A", ())
     assert len(read.model) < 1_000
 
@@ -150,6 +180,6 @@ def test_half_a_character_in_an_answer_is_a_mark_and_two_halves_are_one() -> Non
     shown = [
         reply.add({"model": "m\ud800", "choices": [{"delta": {"content": p}}]}) for p in pieces
     ]
-    read = reply.reply(())
+    read = reply.reply()
     assert (read.text, read.model) == ("a\N{GRINNING FACE} b\ufffd", "m\ufffd")
     assert "".join(shown).encode()
