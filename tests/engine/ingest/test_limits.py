@@ -150,6 +150,24 @@ def test_parquet_columns_of_one_name_take_time_that_grows_with_their_number(tmp_
     assert len(values) == many
 
 
+def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
+    lines = "going on\n" * 300_000
+    path = write("a.ris", f"TY  - JOUR\nID  - 1\nAB  - It is\n{lines}KW  - one\ntwo\nER  - \n")
+    started = time.process_time()
+    [document] = open_source(path, lens=RESEARCH)
+    assert time.process_time() - started < 4
+    assert document.text == "It is" + " going on" * 300_000
+    assert document.metadata["keywords"] == "one; two"
+
+
+def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> None:
+    path = write("a.bib", "@article{k,\n title={T}, abstract={" + r"\frac" * 20_000 + "}\n}\n")
+    asked = "from engine.ingest.source import preview; from engine.lenses.definitions import *;"
+    code = f"{asked} print(len(preview({str(path)!r}, lens=RESEARCH).rows))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
+
+
 def test_a_little_parquet_file_of_two_gigabytes_is_previewed_in_little_memory(
     tmp_path: Path,
 ) -> None:
