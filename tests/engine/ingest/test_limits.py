@@ -31,6 +31,7 @@ from engine.types import limits
 from engine.types.corpora import ImportRequest
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
 from engine.types.repairs import Repairs
+from storage import parquet_files
 from storage.home import Home
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
@@ -141,6 +142,34 @@ def test_macros_that_double_each_other_do_not_fill_the_memory(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_parquet_columns_of_one_name_take_time_that_grows_with_their_number(tmp_path: Path) -> None:
+    path, many = tmp_path / "equal.parquet", 12_000
+    pq.write_table(pa.table([pa.array(["a"])] * many, names=["c"] * many), path)
+    started = time.process_time()
+    [values] = parquet_files.rows(path)
+    assert time.process_time() - started < 4
+    assert list(values)[:3] == ["c", "c_1", "c_2"]
+    assert len(values) == many
+
+
+def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
+    lines = "going on\n" * 300_000
+    path = write("a.ris", f"TY  - JOUR\nID  - 1\nAB  - It is\n{lines}KW  - one\ntwo\nER  - \n")
+    started = time.process_time()
+    [document] = open_source(path, lens=RESEARCH)
+    assert time.process_time() - started < 4
+    assert document.text == "It is" + " going on" * 300_000
+    assert document.metadata["keywords"] == "one; two"
+
+
+def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> None:
+    path = write("a.bib", "@article{k,\n title={T}, abstract={" + r"\frac" * 20_000 + "}\n}\n")
+    asked = "from engine.ingest.source import preview; from engine.lenses.definitions import *;"
+    code = f"{asked} print(len(preview({str(path)!r}, lens=RESEARCH).rows))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
+
+
 def test_a_little_parquet_file_of_two_gigabytes_is_previewed_in_little_memory(
     tmp_path: Path,
 ) -> None:

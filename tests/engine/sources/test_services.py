@@ -315,6 +315,11 @@ def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats:
     assert time.process_time() - started < 2
 
 
+def test_a_character_that_none_can_be_stays_as_it_is_written_in_an_abstract() -> None:
+    endless = f"&#{'1' * 5_000};"
+    assert crossref.abstract_of(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
+
+
 def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
     assert openalex.abstract_of({"w" * 10_000: [0] * 1_000}) == ""
     assert openalex.abstract_of({"two": [1], "one": [0], "odd": "x"}) == "one two"
