@@ -114,10 +114,10 @@ class Generation:
         return f"corpora/{self.name}/{place}"
 
     @property
-    def documents_version(self) -> int:
-        """The version of the table of documents."""
-        paths = (PurePosixPath(f.path) for f in self.files if f.is_version)
-        return max(_version(p.stem) for p in paths if p.parts[0] == _DOCUMENTS)
+    def documents_version(self) -> tuple[int, str]:
+        """The version of the table of documents, and its digest."""
+        files = ((PurePosixPath(f.path), f.sha256) for f in self.files if f.is_version)
+        return max((_version(p.stem), s) for p, s in files if p.parts[0] == _DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class Mirror:
             return None
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
-        return Remote(uri, tuple(options.items()), generation.documents_version)
+        return Remote(uri, tuple(options.items()), *generation.documents_version)
 
     def _download(self, folder: Path, generation: Generation, part: Part) -> None:
         """Bring what a folder lacks, versions of tables last, the latest at the very end."""

@@ -148,7 +148,8 @@ class Library(Imports):
                     table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
                     spec = EncoderSpec.from_json(row.encoder)
                     bring = partial(self._bring_selection, name, store)
-                    opened = OpenCorpus(name, table, lens, spec, limit, bring)
+                    shared = bool(row.generation)
+                    opened = OpenCorpus(name, table, lens, spec, limit, bring, shared)
                 except StorageError as error:
                     self._row(name)  # says so when it was deleted meanwhile
                     if DocumentTable.is_stored(store):
