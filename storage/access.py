@@ -280,8 +280,8 @@ class LedgerFile(Database):
         return StorageError(
             f"The ledger {self._path} cannot be read or written: {detail}",
             "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
-            f"backup in its place ({self._path.parent / COPIES} has copies of the last days), or "
-            "move it away to start a new one.",
+            f"backup in its place ({self._path.parent / COPIES} has copies of the last days), and "
+            f"remove {self._path.name}.wal; or move both away to start a new one.",
         )
 
 

@@ -9,10 +9,11 @@ from datetime import datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
 from engine.corpora.sharing import publish
+from engine.errors import StorageError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
-from storage.home import Home
+from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
@@ -37,7 +38,8 @@ def note_all(home: Home, ledger: Ledger) -> None:
 
 
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
-    """Register corpora again that the ledger does not know, as when it was lost.
+    """Register corpora again that the ledger does not know, or not where they are by now, as when
+    it was lost.
 
     Returns:
         names of those that are registered now, and of those whose folder does not say what they
@@ -50,10 +52,11 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
     if home.mirror is not None:
         names |= {*home.mirror.names()}
-    for name in sorted(names - {""}):
+    for name in sorted(filter(is_corpus_name, names)):
         busy = f"The corpus '{name}' is being indexed by another process."
         with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
-            if ledger.corpus(name) is not None:
+            known = ledger.corpus(name)
+            if known is not None and not _is_lost(home, known):
                 continue
             row = _noted_in_store(home, name) or _noted(home, name)
             if row is None:
@@ -62,10 +65,21 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
                 ledger.put_generation(row, "")
                 found.append(name)
             else:
-                documents = DocumentTable.open(store_of(home, row)).count()
+                try:
+                    documents = DocumentTable.open(store_of(home, row)).count()
+                except StorageError:  # the others can be registered all the same
+                    unknown.append(name)
+                    continue
                 ledger.put_corpus(replace(row, documents=documents))
                 found.append(name)
     return found, unknown
+
+
+def _is_lost(home: Home, row: CorpusRow) -> bool:
+    """Whether the documents that a row speaks of are not there: a copy of the ledger from before
+    the lens was changed knows the folder of before."""
+    own = row.state == "ready" and not row.generation
+    return own and not DocumentTable.is_stored(store_of(home, row))
 
 
 def _note(home: Home, row: CorpusRow) -> None:
