@@ -101,11 +101,16 @@ def small(path: Path) -> list[str]:
 
 def missing(path: Path, known: Iterable[str]) -> list[str]:
     """The files that the newest versions of tables under ``path`` consist of, and that are not
-    there; a table that cannot be opened is named itself.
+    there; a table that cannot be opened is named itself. Others may write meanwhile.
 
     Args:
         known: paths of files that were there once, for those of indexes.
     """
+    lost = _missing(path, known)
+    return [one for one in _missing(path, known) if one in lost] if lost else []
+
+
+def _missing(path: Path, known: Iterable[str]) -> list[str]:
     lost = []
     for table in path.glob("*.lance"):
         try:

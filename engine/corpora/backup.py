@@ -250,9 +250,7 @@ def _check_whole(home: Home, row: CorpusRow) -> None:
     """Raise StorageError where files of a corpus are lost."""
     from storage.fragments import missing  # late: it loads another copy of Lance
 
-    store, known = store_of(home, row), digests_of(home, row)
-    lost = missing(store, known)
-    if lost and missing(store, known) == lost:  # not only while somebody wrote
+    if lost := missing(store_of(home, row), digests_of(home, row)):
         raise damaged(home, row, lost=lost)
 
 

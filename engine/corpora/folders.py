@@ -141,6 +141,8 @@ class Trash:
 
     def take_back(self, row: CorpusRow) -> None:
         """Put a corpus back where it was."""
+        if self.home.mirror is not None and row.generation:
+            self.home.mirror.unmark_deleted(row.name)
         bin_ = self.home.trash / row.name
         if bin_.exists():
             # Not moved into a folder that is there: LanceDB makes those that it is told to open.
@@ -150,6 +152,8 @@ class Trash:
 
     def give_up(self, row: CorpusRow) -> None:
         """The name of a deleted corpus is taken by another: it cannot be brought back."""
+        if self.home.mirror is not None and row.generation:
+            self.home.mirror.unmark_deleted(row.name)
         self.ledger.remove_corpus(row)
         self._give_up(self.home.trash / row.name)
         self._give_up(store_of(self.home, row))  # a crash may have left it there

@@ -37,6 +37,16 @@ def note_all(home: Home, ledger: Ledger) -> None:
             _note(home, row)
 
 
+def noted_sources(home: Home) -> set[str]:
+    """What the corpora in a home were made of by their notes, whatever the ledger knows of them."""
+    found = set()
+    for file in home.corpora.glob(f"*/{_FILE}"):
+        with suppress(OSError):
+            if row := _read(file.parent.name, file.read_bytes()):
+                found.add(home.located(row.source))
+    return found
+
+
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     """Register corpora again that the ledger does not know, or not where they are by now, as when
     it was lost.
@@ -61,9 +71,11 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
             row = _noted_in_store(home, name) or _noted(home, name)
             if row is None:
                 unknown.append(name)
-            elif row.generation:
-                ledger.put_generation(row, "")
-                found.append(name)
+            elif row.generation and home.mirror is not None:
+                deleted = home.mirror.deleted_for(name) is not None
+                state = "deleted" if deleted else row.state
+                ledger.put_generation(replace(row, state=state), known.generation if known else "")
+                found += [] if deleted else [name]
             else:
                 try:
                     documents = DocumentTable.open(store_of(home, row)).count()
@@ -77,9 +89,13 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
 
 def _is_lost(home: Home, row: CorpusRow) -> bool:
     """Whether the documents that a row speaks of are not there: a copy of the ledger from before
-    the lens was changed knows the folder of before."""
-    own = row.state == "ready" and not row.generation
-    return own and not DocumentTable.is_stored(store_of(home, row))
+    the lens was changed knows the folder of before, and one from before an import the generation
+    of before."""
+    if row.state != "ready":
+        return False
+    if row.generation:
+        return home.mirror is not None and not home.mirror.has(row.name, row.generation)
+    return not DocumentTable.is_stored(store_of(home, row))
 
 
 def _note(home: Home, row: CorpusRow) -> None:

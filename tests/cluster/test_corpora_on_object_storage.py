@@ -169,6 +169,58 @@ def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
     assert found(new) == found(one)
 
 
+def test_an_app_that_starts_with_an_empty_ledger_removes_no_corpus_from_the_store(
+    place: Place, small_source: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    import_to(one, small_source, "deleted")
+    one.library.delete("deleted")
+    monkeypatch.setattr(mirrors, "STAYS", timedelta(seconds=-10))  # all of it is old
+    new = place.app("new", ledger_url=postgres.database())
+    new.tidy()
+    assert not [key for key in place.keys if "/deleted/" in key]
+    assert new.library.rebuild()[0] == ["small"]
+    assert found(new) == found(one)
+
+
+def test_a_deleted_corpus_can_be_brought_back_with_a_ledger_that_was_lost(
+    place: Place, small_source: Path, postgres: PostgresServer
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    one.library.delete("small")
+    new = place.app("new", ledger_url=postgres.database())
+    new.library.rebuild()
+    assert new.library.names() == []
+    assert new.library.deleted() == ["small"]
+    new.library.restore("small")
+    assert mirror_of(new).deleted_for("small") is None
+    assert len(new.library.open("small")) == 40
+
+
+def test_a_ledger_that_is_older_than_the_store_gets_the_corpora_as_they_are(
+    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    (row,) = one.ledger.corpora()
+    import_to(one, more)
+    (now,) = one.ledger.corpora()
+    with monkeypatch.context() as patch:
+        patch.setattr(mirrors, "STAYS", timedelta(seconds=-10))
+        one.tidy()
+    assert one.ledger.put_generation(row, now.generation)
+    new = place.app("new")
+    new.tidy()
+    with pytest.raises(MissingObjectError):
+        new.library.open("small")
+    assert new.library.rebuild() == (["small"], [])
+    assert new.library.rebuild() == ([], [])
+    assert len(new.library.open("small")) == 41
+    assert new.library.corpus("small").documents == 41
+
+
 # -- room -----------------------------------------------------------------------------------------
 
 
