@@ -375,7 +375,8 @@ def _copy(archive: zipfile.ZipFile, member: dict[str, Any], out: IO[bytes] | Non
 
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
-    if there or home.ledger.exists():
+    log = Path(f"{home.ledger}.wal")  # of another ledger, beside which no other can be opened
+    if there or home.ledger.exists() or log.exists():
         raise BadInputError(
             f"The home {home.root} is in use.",
             "Set SEEDLENS_HOME to a new folder, or move this one away first.",

@@ -88,6 +88,11 @@ def test_a_home_in_use_is_never_restored_over(
     with pytest.raises(BadInputError, match="exists already"):
         back_up(small_copy.home, small_copy.ledger, backed_up)
     assert found(small_copy)
+    other = Home(tmp_path / "other")
+    other.root.mkdir()
+    (other.root / "ledger.duckdb.wal").write_bytes(b"what a ledger that was moved away had left")
+    with pytest.raises(BadInputError, match="in use"):
+        restore(backed_up, other)
 
 
 def test_what_is_not_a_file_is_not_waited_for(tmp_path: Path) -> None:
