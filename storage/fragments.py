@@ -5,7 +5,8 @@ and one process commits, and compacting by parts. The only importer of ``lance``
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,11 @@ import pyarrow as pa
 from lance.fragment import FragmentMetadata, write_fragments
 
 from storage.errors import StorageError
+from storage.records import FRAGMENT_ROWS
+from storage.removal import delete
 
+HALF = ".tmp"
+"""How names of files begin that Lance is writing."""
 BATCH = 1024
 """Rows that are read at a time; 40 MB."""
 
@@ -77,21 +82,59 @@ def clean(dataset: Path, grace: timedelta) -> None:
     """Delete the files of versions older than ``grace``. The caller is the only writer: files that
     belong to no version are taken for left over."""
     lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)
+    # Lance knows nothing of what whoever was killed had begun to write: a part is gigabytes.
+    for half in dataset.rglob(f"{HALF}*"):
+        delete(half)
 
 
-def missing(path: Path) -> list[str]:
-    """The files of rows that tables under ``path`` have by their newest version, and that are not
-    there; a table that cannot be opened is named itself."""
+def small(path: Path) -> list[str]:
+    """The files, from ``path`` on, of fragments of tables there that :func:`compact` may write
+    anew; none of a table that cannot be opened."""
+    found = []
+    for table in path.glob("*.lance"):
+        with suppress(ValueError, OSError):
+            fragments = lance.dataset(str(table)).get_fragments()
+            some = [f for f in fragments if f.physical_rows < FRAGMENT_ROWS or f.num_deletions]
+            found += [f"{table.name}/{name}" for fragment in some for name in _files_of(fragment)]
+    return found
+
+
+def missing(path: Path, known: Iterable[str]) -> list[str]:
+    """The files that the newest versions of tables under ``path`` consist of, and that are not
+    there; a table that cannot be opened is named itself. Others may write meanwhile.
+
+    Args:
+        known: paths of files that were there once, for those of indexes.
+    """
+    lost = _missing(path, known)
+    return [one for one in _missing(path, known) if one in lost] if lost else []
+
+
+def _missing(path: Path, known: Iterable[str]) -> list[str]:
     lost = []
     for table in path.glob("*.lance"):
         try:
-            fragments = lance.dataset(str(table)).get_fragments()
+            dataset = lance.dataset(str(table))
+            fragments, indexes = dataset.get_fragments(), dataset.describe_indices()
         except (ValueError, OSError):
             lost.append(table.name)
             continue
-        named = [table / "data" / file.path for one in fragments for file in one.data_files()]
-        lost += [file.name for file in named if not file.exists()]
+        named = [f"{table.name}/{file}" for one in fragments for file in _files_of(one)]
+        places = [segment.uuid for index in indexes for segment in index.segments]
+        folders = tuple(f"{table.name}/_indices/{place}/" for place in places)
+        parts = [part for part in known if part.startswith(folders)]
+        whole = sorted({*named, *folders, *parts})
+        lost += [Path(part).name for part in whole if not (path / part).exists()]
     return lost
+
+
+def _files_of(fragment: lance.LanceFragment) -> list[str]:
+    """Its rows and which of them are deleted, from the folder of the data set on."""
+    rows, deleted = (
+        (f"data/{file.path}" for file in fragment.data_files()),
+        fragment.deletion_file(),
+    )
+    return [*rows, deleted] if deleted else [*rows]
 
 
 def lies_elsewhere(path: Path) -> bool:

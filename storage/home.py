@@ -48,7 +48,7 @@ def check_corpus_name(name: str) -> None:
     Traceback (most recent call last):
     storage.home.CorpusNameError: '../x' cannot be the name of a corpus. ...
     """
-    if 1 <= len(name) <= NAME_LENGTH and all(_allowed(character) for character in name):
+    if is_corpus_name(name):
         return
     shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
     raise CorpusNameError(
@@ -56,6 +56,11 @@ def check_corpus_name(name: str) -> None:
         f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes), "
         f"such as {suggest_corpus_name(name)}.",
     )
+
+
+def is_corpus_name(name: str) -> bool:
+    """Whether :func:`check_corpus_name` accepts a name."""
+    return 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
 
 
 def suggest_corpus_name(text: str) -> str:

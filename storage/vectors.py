@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import secrets
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
@@ -28,7 +28,7 @@ from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
-from storage.files import NO_ROOM
+from storage.files import NO_ROOM, digest_of
 from storage.home import folder_bytes
 from storage.records import FRAGMENT_ROWS, Condition
 
@@ -114,11 +114,13 @@ class Remote:
     Attributes:
         uri, options: of its database, as LanceDB takes them.
         version: the one to read.
+        digest: see :attr:`StoredTable.digest`.
     """
 
     uri: str
     options: tuple[tuple[str, str], ...]
     version: int
+    digest: str
 
 
 class StoredTable:
@@ -129,6 +131,8 @@ class StoredTable:
         key: the column that names a row.
         path: the folder of the corpus.
         remote: where the table itself is; None when it is in that folder.
+        digest: SHA-256 of what says which files the version that was opened consists of. Homes that
+            share a corpus may each have written a version of one number.
     """
 
     name: ClassVar[str]
@@ -137,6 +141,7 @@ class StoredTable:
     def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
         self.path, self.remote = path, remote
         self._table = table
+        self.digest = self._digest_of(table) if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
         self._kinds: dict[str, str] | None = None
@@ -251,9 +256,17 @@ class StoredTable:
             # Opened anew: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
             found = lancedb.connect(str(self.path)).open_table(self.name)
-            newest = (int(found.version), _made(found)) == (self.version, self.made)
+            own = (self.version, self.made, self.digest)
+            newest = (int(found.version), _made(found), self._digest_of(found)) == own
         self._newest = stamp if newest else None
         return newest
+
+    def _digest_of(self, table: LanceTable) -> str:
+        folder, version = self._dataset / "_versions", int(table.version)
+        for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
+            with suppress(OSError):
+                return digest_of(folder / f"{name}.manifest")
+        return ""
 
     def count(self) -> int:
         with _wrapped("counting", self.path):

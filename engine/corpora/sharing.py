@@ -6,7 +6,7 @@ Where there is no object store a corpus is in its home, and all of this is next 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from engine.errors import (
     StorageError,
     StorageFullError,
 )
-from storage.digests import write_digests
+from storage.digests import find_changed, read_digests, write_digests
 from storage.errors import CorpusBusyError
 from storage.home import Home
 from storage.ledger import Ledger
@@ -110,6 +110,31 @@ def _copied(
         return now, mirror.refresh(now.name, folder, now.generation, part, writing=False)
 
 
+def digests_of(home: Home, row: CorpusRow) -> dict[str, str]:
+    """SHA-256 of the files of a corpus's tables as they were written, by path in its folder."""
+    folder = store_of(home, row)
+    copy = None if home.mirror is None else home.mirror.copy_in(folder)
+    if copy is None:
+        return read_digests(folder)
+    return {file.path: file.sha256 for file in copy.files if file.table}
+
+
+def damaged(
+    home: Home, row: CorpusRow, changed: Sequence[str] = (), lost: Sequence[str] = ()
+) -> StorageError:
+    """The error of a corpus of which the disk has changed or lost files."""
+    files = lost or changed
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    what = "is not there" if lost else "changed after it was written"
+    remedy = (
+        "Delete it on Library and import its source again, or restore a backup from before. Until "
+        "then, seedlens backup --only irreplaceable keeps the rest."
+    )
+    if home.mirror is not None and row.generation:
+        remedy = f"Remove {store_of(home, row)}: it is copied again from {home.mirror.store.name}."
+    return StorageError(f"The corpus '{row.name}' is damaged: {files[0]}{more} {what}.", remedy)
+
+
 @contextmanager
 def writing(
     home: Home,
@@ -130,10 +155,13 @@ def writing(
     Raises:
         CorpusBusyError: somebody else writes it.
         StorageFullError: it has no room here.
-        StorageError: the store cannot be read or written.
+        StorageError: the store cannot be read or written, or files of it that would be written anew
+            are damaged.
     """
     with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
         _begin(home, ledger, name, "all" if documents else "tables")
+        if documents:
+            _check_sound(home, ledger, name)
         try:
             yield
         except StorageError:
@@ -247,6 +275,20 @@ def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
     else:
         with home.mirror.lock(name):
             home.mirror.refresh(name, store_of(home, row), row.generation, part, writing=True)
+
+
+def _check_sound(home: Home, ledger: Ledger, name: str) -> None:
+    """Raise StorageError where compacting would make sound files of damaged ones."""
+    row = ledger.listed_corpus(name)
+    known = {} if row is None else digests_of(home, row)
+    if row is None or not known:
+        return
+    from storage.fragments import small  # late: it loads another copy of Lance
+
+    folder = store_of(home, row)
+    changed, _ = find_changed(folder, known, small(folder))
+    if changed:
+        raise damaged(home, row, changed)
 
 
 def _end(home: Home, ledger: Ledger, name: str) -> None:
