@@ -35,6 +35,11 @@ ID_CHARS = 1_000
 """A document's id, which stands in links and in every judgment."""
 LINK_CHARS = 2_000
 """The address of a paper, which every list of results has; browsers take little more."""
+AUTHORS_CHARS = 400_000
+"""The names of a document's authors, with a semicolon and a blank between them. The paper with the
+most has some 15,000; with a million, one export took 35 s, and a page of results 2 GB."""
+DOCUMENT_FIELDS = 10_000
+"""Fields of a document beside those that SeedLens knows; every result has all of them."""
 COLUMNS = 1_000
 """Columns that can be chosen as fields; those beyond are metadata."""
 FIELDS = 200

@@ -88,6 +88,23 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
 
 
 @pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"authors": ["A B"] * 100_000}, "row 2: the list of authors has 499,998 characters"),
+        ({"metadata": {f"k{n}": n for n in range(10_001)}}, "row 2: 10,002 fields"),
+    ],
+    ids=["authors", "fields"],
+)
+def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
+    jsonl: Callable[..., Path], fields: dict[str, Any], says: str
+) -> None:
+    good = {"id": "1", "text": "One.", "authors": ["Ada Lovelace"] * 15_000, "k": 1}
+    path = jsonl(good, {**good, "id": "2", **fields})
+    assert says in fault(path)
+    assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 1
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         (
@@ -272,7 +289,8 @@ def test_the_table_of_limits_says_what_holds() -> None:
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
                  "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
-                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS"):  # fmt: skip
+                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS", "AUTHORS_CHARS",
+                 "DOCUMENT_FIELDS"):  # fmt: skip
         assert f"{getattr(limits, name):,}" in table, name
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
