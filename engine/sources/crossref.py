@@ -21,7 +21,7 @@ _OWN_HEADING = re.compile(
 )
 _HEADING = re.compile(r"(?<![\s.:])[\s.:]*</jats:title>", re.IGNORECASE)
 _TWICE = re.compile(
-    r"<jats:tex-math\b(?:[^<]|<(?!/?jats:tex-math\b))*</jats:tex-math>", re.IGNORECASE
+    r"<jats:tex-math\b(?:[^<]++|<(?!/?jats:tex-math\b))*+</jats:tex-math>", re.IGNORECASE
 )
 """A formula as TeX, which stands beside the same as MathML."""
 _BLOCK = re.compile(r"</?jats:(?:p|sec|title|list|list-item|disp-formula)\b[^<>]*>", re.IGNORECASE)
