@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
@@ -341,3 +342,16 @@ def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
     started = time.process_time()
     rule(text)
     assert time.process_time() - started < 4.0
+
+
+@pytest.mark.nightly
+def test_no_rule_takes_longer_for_a_kilobyte_of_a_longer_text() -> None:
+    """With the square of the length, ten times as long; what takes long once may be a pause."""
+
+    def grows(rule: Callable[[str], object], pattern: str) -> bool:
+        tries = (rate(rule, pattern, (10, 100)).growth for _ in range(3))
+        return all(growth > GROWTH for growth in tries)
+
+    for rule in RULES.values():
+        rule(PATTERNS[0])  # what is loaded once
+    assert not [(n, p) for n, rule in RULES.items() for p in PATTERNS if grows(rule, p)]
