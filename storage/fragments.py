@@ -99,7 +99,9 @@ def write_index(
     """
     read = lance.dataset(str(dataset), version=version)
     chosen = list(fragments)
-    return read.create_index_uncommitted(column, kind, fragment_ids=chosen, **options)
+    return read.create_index_uncommitted(
+        column, kind, _named(column), replace=True, fragment_ids=chosen, **options
+    )
 
 
 def commit_index(dataset: Path, column: str, segments: Sequence[Any], *, joined: bool) -> None:
@@ -116,8 +118,12 @@ def commit_index(dataset: Path, column: str, segments: Sequence[Any], *, joined:
     found, written = lance.dataset(str(dataset)), list(segments)
     if joined and len(written) > 1:
         written = [found.merge_existing_index_segments(written)]
-    # By the name that LanceDB gives it, so that whoever builds it anew takes its place.
-    found.commit_existing_index_segments(f"{column}_idx", column, written)
+    found.commit_existing_index_segments(_named(column), column, written)
+
+
+def _named(column: str) -> str:
+    """The name that LanceDB gives the index of a column: there is one, whoever builds it."""
+    return f"{column}_idx"
 
 
 def _check_there(what: str, dataset: Path, files: Sequence[str]) -> None:

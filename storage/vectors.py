@@ -412,26 +412,24 @@ class StoredTable:
         finally:
             self._table.checkout_latest()
 
-    def finish(
-        self,
-        vector_columns: Sequence[str],
-        grace: timedelta,
-        builders: Builders | None = None,
-    ) -> None:
+    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
         """Compact the fragments and (re)build what searches need: ids, vectors, full text.
 
         Args:
             vector_columns: columns to index; empty for small corpora, which are searched
                 exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
-            builders: for indexes of vectors and what is beside them, of many documents.
         """
+        with self._finishing(grace):
+            self._build(vector_columns)
+
+    @contextmanager
+    def _finishing(self, grace: timedelta) -> Iterator[None]:
         from storage import fragments
 
         with self._writing("building the indexes"):
             self._compact(grace)
-            if not (builders and vector_columns and self._build_apart(vector_columns, builders)):
-                self._build(vector_columns)
+            yield
             fragments.clean(self._dataset, grace)
 
     def _build(self, vector_columns: Sequence[str]) -> None:
@@ -445,10 +443,6 @@ class StoredTable:
         )
         for column in vector_columns:
             self._table.create_index(column, config=config, replace=True)
-
-    def _build_apart(self, vector_columns: Sequence[str], builders: Builders) -> bool:
-        """Have others build the indexes; False where this table is none for them."""
-        return False
 
 
 def _partitions(rows: int) -> int:
@@ -611,12 +605,25 @@ class DocumentTable(StoredTable):
                 self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
         return self._whole
 
+    def finish(
+        self, vector_columns: Sequence[str], grace: timedelta, builders: Builders | None = None
+    ) -> None:
+        """As :meth:`StoredTable.finish`.
+
+        Args:
+            builders: build the indexes of a table with ``vector_columns`` to index.
+        """
+        with self._finishing(grace):
+            if not (builders and vector_columns and self._build_apart(vector_columns, builders)):
+                self._build(vector_columns)
+
     def _build(self, vector_columns: Sequence[str]) -> None:
         super()._build(vector_columns)
         # It comes last: is_finished takes it as the sign that all is done.
         self._table.create_index("search_text", config=FTS(**TEXT), replace=True)
 
     def _build_apart(self, vector_columns: Sequence[str], builders: Builders) -> bool:
+        """Have others build the indexes; False where the rows are in one fragment."""
         from storage import fragments
 
         cut, version = fragments.cut(self._dataset, builders.count), self.version
