@@ -104,21 +104,20 @@ def write_index(
     )
 
 
-def commit_index(dataset: Path, column: str, segments: Sequence[Any], *, joined: bool) -> None:
-    """Make segments the index of a column, in place of the one that there was.
+def commit_index(dataset: Path, column: str, segments: Sequence[Any]) -> None:
+    """Join segments, and make them the index of a column in place of the one that there was.
 
-    Args:
-        joined: make one segment of them, which is searched in less time.
+    Joining takes an eighth of the time of building; of three segments that are not joined, a
+    search for words takes almost twice as long.
 
     Raises:
         StorageError: a file of a segment is not in the folder of the data set.
     """
     files = [f"_indices/{one.uuid}/{file.path}" for one in segments for file in one.files or ()]
     _check_there("Indexes", dataset, files)
-    found, written = lance.dataset(str(dataset)), list(segments)
-    if joined and len(written) > 1:
-        written = [found.merge_existing_index_segments(written)]
-    found.commit_existing_index_segments(_named(column), column, written)
+    found = lance.dataset(str(dataset))
+    joined = found.merge_existing_index_segments(list(segments))
+    found.commit_existing_index_segments(_named(column), column, [joined])
 
 
 def _named(column: str) -> str:

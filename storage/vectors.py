@@ -44,9 +44,6 @@ SAMPLE, ROUNDS, BITS = 64, 15, 1
 of k-means, and bits of each dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
 """Of the full-text index, as LanceDB and Lance both call it."""
-TEXT_PARTS = 4
-"""Parts of a full-text index at most. Each takes some milliseconds of a search more, and to join
-them takes half as long as to build them."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
@@ -636,19 +633,16 @@ class DocumentTable(StoredTable):
                 strict=True,
             )
         )
-        texts = fragments.cut(self._dataset, min(builders.count, TEXT_PARTS))
         # What takes longest begins first.
-        parts = [IndexPart(version, "search_text", some) for some in texts]
-        parts += [IndexPart(version, one, some, shared[one]) for one in shared for some in cut]
-        parts += [IndexPart(version, "doc_id", some) for some in cut]
+        columns = ("search_text", *vector_columns, "doc_id")
+        parts = [IndexPart(version, c, some, shared.get(c, {})) for c in columns for some in cut]
         written: dict[str, list[Any]] = {}
         built = builders.map(DocumentTable.write_index, parts)
         for part, segment in zip(parts, built, strict=True):
             written.setdefault(part.column, []).append(segment)
         try:
-            for column in reversed(written):  # the full text comes last here, too
-                joined = column != "search_text"
-                fragments.commit_index(self._dataset, column, written[column], joined=joined)
+            for column in reversed(columns):  # the full text comes last here, too
+                fragments.commit_index(self._dataset, column, written[column])
         finally:
             self._table.checkout_latest()
         return True
