@@ -1,5 +1,5 @@
-"""What LanceDB has no settings for, by Lance itself: rows that many processes write for one table
-and one process commits, and compacting by parts. The only importer of ``lance``.
+"""What LanceDB has no settings for, by Lance itself: rows and indexes that many processes write for
+one table and one process commits, and compacting by parts. The only importer of ``lance``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import lance
+import numpy as np
 import pyarrow as pa
 from lance.fragment import FragmentMetadata, write_fragments
+from lance.indices import IndicesBuilder
+from lance.lance import indices
 
 from storage.errors import StorageError
 from storage.records import FRAGMENT_ROWS
@@ -45,14 +49,94 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
     """
     version = lance.dataset(str(dataset)).version
     written = [FragmentMetadata.from_json(one) for one in fragments]
-    # Lance does not look, and a version whose files are elsewhere cannot be read.
-    if not all((dataset / "data" / file.path).exists() for one in written for file in one.files):
-        raise StorageError(
-            f"Rows that were written for the table in {dataset} are not there.",
-            "All machines of the cluster need the home at the same path: share its folder.",
-        )
+    _check_there("Rows", dataset, [f"data/{file.path}" for one in written for file in one.files])
     added = lance.LanceOperation.Append(written)
     lance.LanceDataset.commit(str(dataset), added, read_version=version)
+
+
+def cut(dataset: Path, count: int) -> list[tuple[int, ...]]:
+    """The numbers of the fragments of a data set in up to ``count`` parts of about as many rows,
+    each of neighbours."""
+    found = lance.dataset(str(dataset)).get_fragments()
+    rows = np.array([fragment.count_rows() for fragment in found], dtype=np.int64)
+    part = ((2 * np.cumsum(rows) - rows) * count) // max(2 * rows.sum(), 1)  # of its middle row
+    return [
+        tuple(found[at].fragment_id for at in np.flatnonzero(part == one))
+        for one in np.unique(part)
+    ]
+
+
+def train(
+    dataset: Path, version: int, column: str, partitions: int, sample: int, rounds: int, bits: int
+) -> dict[str, Any]:
+    """What the segments of one IVF_RQ index have in common, as options of :func:`write_index`: the
+    middles of the partitions, and how vectors are turned.
+
+    Args:
+        sample: rows that are read for each partition.
+        rounds: of k-means, at most.
+    """
+    builder = IndicesBuilder(lance.dataset(str(dataset), version=version), column)
+    found = builder.train_ivf(
+        partitions, distance_type="cosine", sample_rate=sample, max_iters=rounds
+    )
+    return {
+        "metric": "cosine",
+        "num_bits": bits,
+        "num_partitions": partitions,
+        "ivf_centroids": found.centroids,
+        "rabitq_model": indices.build_rq_model(builder.dimension, num_bits=bits),
+    }
+
+
+def write_index(
+    dataset: Path, version: int, column: str, kind: str, fragments: Sequence[int], **options: Any
+) -> Any:
+    """Write a segment of an index beside those of a data set, which has it once it is committed.
+
+    Args:
+        version: of the data set, whose rows are indexed.
+        kind: as Lance calls it.
+        fragments: numbers of those whose rows are in the segment.
+
+    Returns:
+        what :func:`commit_index` takes.
+    """
+    read = lance.dataset(str(dataset), version=version)
+    chosen = list(fragments)
+    return read.create_index_uncommitted(
+        column, kind, _named(column), replace=True, fragment_ids=chosen, **options
+    )
+
+
+def commit_index(dataset: Path, column: str, segments: Sequence[Any]) -> None:
+    """Join segments, and make them the index of a column in place of the one that there was.
+
+    Joining takes an eighth of the time of building; of three segments that are not joined, a
+    search for words takes almost twice as long.
+
+    Raises:
+        StorageError: a file of a segment is not in the folder of the data set.
+    """
+    files = [f"_indices/{one.uuid}/{file.path}" for one in segments for file in one.files or ()]
+    _check_there("Indexes", dataset, files)
+    found = lance.dataset(str(dataset))
+    joined = found.merge_existing_index_segments(list(segments))
+    found.commit_existing_index_segments(_named(column), column, [joined])
+
+
+def _named(column: str) -> str:
+    """The name that LanceDB gives the index of a column: there is one, whoever builds it."""
+    return f"{column}_idx"
+
+
+def _check_there(what: str, dataset: Path, files: Sequence[str]) -> None:
+    # Lance does not look, and a version whose files are elsewhere cannot be read.
+    if not all((dataset / file).exists() for file in files):
+        raise StorageError(
+            f"{what} that were written for the table in {dataset} are not there.",
+            "All machines of the cluster need the home at the same path: share its folder.",
+        )
 
 
 def compact(dataset: Path, rows: int, grace: timedelta) -> None:
