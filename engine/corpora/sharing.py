@@ -179,7 +179,8 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     The caller is :func:`writing` it.
 
     Raises:
-        StorageError: the store cannot be written to, or somebody else wrote the corpus meanwhile.
+        StorageError: the store cannot be written to, the disk has changed or lost files of the
+            copy, or somebody else wrote the corpus meanwhile.
     """
     mirror = home.mirror
     if mirror is None:
@@ -188,6 +189,7 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     from storage.mirror import Copy
 
     folder = store_of(home, row)
+    _check_copy(home, row)
     try:
         generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
     except StorageError as error:
@@ -274,7 +276,39 @@ def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
         home.mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
     else:
         with home.mirror.lock(name):
-            home.mirror.refresh(name, store_of(home, row), row.generation, part, writing=True)
+            folder = store_of(home, row)
+            copy = home.mirror.copy_in(folder)
+            if copy is not None and copy.generation.id == row.generation:  # else it is made anew
+                _check_copy(home, row)
+            home.mirror.refresh(name, folder, row.generation, part, writing=True)
+
+
+def _check_copy(home: Home, row: CorpusRow) -> None:
+    """Raise StorageError where what the disk did to a copy would take the place of what the store
+    has."""
+    folder = store_of(home, row)
+    copy = None if home.mirror is None else home.mirror.copy_in(folder)
+    if copy is None:
+        return
+    if copy.has("all") and not DocumentTable.is_stored(folder):
+        raise damaged(home, row, lost=[f"{DocumentTable.name}.lance"])
+    files = [file for file in copy.files if file.table and not file.is_version]
+    sizes = {file.path: _size(folder / file.path) for file in files}
+    changed = [file.path for file in files if sizes[file.path] not in (None, file.bytes)]
+    if changed:
+        raise damaged(home, row, changed)
+    if None in sizes.values():  # most have only given way to others
+        from storage.fragments import missing  # late: it loads another copy of Lance
+
+        if lost := missing(folder, digests_of(home, row)):
+            raise damaged(home, row, lost=lost)
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def _check_sound(home: Home, ledger: Ledger, name: str) -> None:

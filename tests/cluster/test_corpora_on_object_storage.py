@@ -680,6 +680,31 @@ def test_a_copy_that_a_disk_changed_is_told_with_what_to_do_and_is_in_no_backup(
     back_up(other.home, other.ledger, tmp_path / "home.zip")
 
 
+@pytest.mark.parametrize("damage", ["lost", "cut off", "no table"])
+def test_what_a_disk_did_to_a_copy_does_not_get_into_the_store(
+    place: Place, small_source: Path, damage: str
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    was = found(one)
+    assert found(other) == was
+    folder = other.home.corpus("small")
+    table = folder / "documents.lance"
+    file = max((table / "data").iterdir(), key=lambda f: f.stat().st_size)
+    if damage == "lost":
+        file.unlink()
+    elif damage == "cut off":
+        os.truncate(file, 1000)
+    else:
+        shutil.rmtree(table)
+    with pytest.raises(StorageError, match=f"'small' is damaged: .*Remove {folder}"):
+        other.scenarios.set_weight("small", 0.25)
+    place.app("other").tidy()
+    assert found(place.app("third")) == was
+    shutil.rmtree(folder)
+    assert found(place.app("other")) == was
+
+
 # -- deleting -------------------------------------------------------------------------------------
 
 
