@@ -21,8 +21,7 @@ may send too where there is a login. The largest that pages send have some 5 MB.
 MOST_STRANGERS = 50
 """Connections of people who have not logged in, where there is a login; of more, the oldest end. A
 message that one of them never finishes takes up to :data:`MESSAGE_BYTES` until then."""
-STRANGERS_BYTES = MEGABYTE
-STRANGERS_VALUES = 10_000
+STRANGERS_BYTES, STRANGERS_VALUES = MEGABYTE, 10_000
 """A message of one of them, and the parameters, widgets and hashes in it; others are passed over.
 The login page sends some 20 kB at most: its address, and what the browser keeps of a page before
 it. What is many and empty in a message takes a hundred times its size in memory."""
