@@ -1,8 +1,9 @@
-"""What a search, a rerun of Explore and a wording of one's own cost, beside an older version.
+"""What searches, wordings and a rerun of Explore cost, beside an older version.
 
 ``python -m benchmarks.search_speed [--baseline PATH]``, where PATH is a checkout of the version to
 compare with; without it, one of :data:`BASELINE` is made in a temporary folder. Each version
-works on a copy of the same home, in processes of their own, in turns: a busy minute slows both.
+works on the documents as it imported them itself, in processes of their own, in turns: a busy
+minute slows both.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,21 @@ from benchmarks.figures import Figure
 from benchmarks.sources import CSFCUBE, cache
 from engine.config import DEMO, DEMO_CORPUS, ROOT, Settings
 from engine.explorer import Explorer
+from engine.types.searches import Query
 
 PART = "search-speed"
 BASELINE = "c5d6635"
 """The version before rankings were arrays."""
-CPU_SHARE = 0.6
-"""Most CPU that a search, and a rerun of Explore, may take of what the baseline takes."""
+CPU_SHARE, WORDINGS_SHARE = 0.4, 0.5
+"""Most CPU that a search or a rerun of Explore, and that five wordings side by side, may take of
+what the baseline takes."""
 WORDING_SECONDS = 0.5
 """Most that a wording searched with before may add to a search on the command line."""
 ROUNDS, QUERIES, RERUNS = 3, 20, 8
+WARM_UP = 20
+"""Searches before those that are measured: what is kept in memory is there by then."""
+SEEDS, VARIANTS = 8, 5
+"""Comparisons of wordings, and wordings of each."""
 ASPECTS = ("background", "method", "result")
 WORDING = "trained without labelled data"
 Measured = dict[str, float]
@@ -54,7 +61,9 @@ def measure(baseline: Path | None = None) -> list[Figure]:
         return []
     figures = []
     for name, what, unit, target in (
-        ("search", "CPU per search", "ms", CPU_SHARE),
+        ("search", "CPU per search, default system", "ms", CPU_SHARE),
+        ("late", "CPU per search, late interaction", "ms", CPU_SHARE),
+        ("wordings", f"CPU of {VARIANTS} wordings side by side", "ms", WORDINGS_SHARE),
         ("rerun", "CPU per rerun of Explore, another steer", "ms", CPU_SHARE),
         ("same", "CPU per rerun of Explore, the same search", "ms", CPU_SHARE),
         ("wording", "what a wording adds to a search on the command line", "s", None),
@@ -94,20 +103,19 @@ def _checkout(given: Path | None) -> Iterator[Path]:
 
 
 def _homes(old: Path) -> tuple[Path, Path, str]:
-    """A home of the baseline and its copy for this version, which may bring its ledger up to date;
-    and their corpus."""
+    """A home of the baseline and one of this version, and the corpus in both."""
     source, name = (CSFCUBE, "csfcube") if CSFCUBE.is_dir() else (DEMO, DEMO_CORPUS)
-    before, now = cache() / "search-speed-baseline", cache() / "search-speed"
-    print(f"Search speed: corpus {name} in {before} and {now}", file=sys.stderr)
-    if not (before / "corpora" / name).is_dir():
+    homes = cache() / "search-speed-baseline", cache() / "search-speed"
+    print(f"Search speed: corpus {name} in {homes[0]} and {homes[1]}", file=sys.stderr)
+    for version, home in zip((old, ROOT), homes, strict=True):
         command = [sys.executable, "-m", "engine.cli", "import", str(source), "--name", name]
-        environment = {**os.environ, "PYTHONPATH": str(old), "SEEDLENS_HOME": str(before)}
+        environment = {**os.environ, "PYTHONPATH": str(version), "SEEDLENS_HOME": str(home)}
+        if version == old and (home / "corpora" / name).is_dir():
+            continue  # it never changes; this version says itself what is to be done
         subprocess.run(
-            command, env=environment, cwd=old, check=True, capture_output=True, text=True
+            command, env=environment, cwd=version, check=True, capture_output=True, text=True
         )
-    shutil.rmtree(now, ignore_errors=True)
-    shutil.copytree(before, now)
-    return before, now, name
+    return *homes, name
 
 
 def _run(version: Path, home: Path, corpus: str, seed: str) -> Measured:
@@ -145,26 +153,39 @@ def _wording_seconds(environment: dict[str, str], version: Path, corpus: str, se
 
 
 def worker(corpus: str) -> Measured:
-    """CPU milliseconds of a search, and of a rerun of Explore with another steer and without."""
-    import random
-
-    from engine.types.searches import Query
-
+    """CPU milliseconds of searches, of wordings side by side, and of reruns of Explore."""
     explorer = Explorer()
+    searches = {
+        name: _cpu(explorer.search, _drawn(explorer, corpus, system), WARM_UP)
+        for name, system in (("search", "aspect"), ("late", "late-interaction"))
+    }
+
+    def compare(query: Query) -> None:
+        variants = explorer.comparing.presets(corpus, query.aspect or "")[:VARIANTS]
+        explorer.comparing.compare(corpus, query.seed, None, query.aspect or "", variants)
+
+    wordings = _cpu(compare, _drawn(explorer, corpus, "aspect")[: SEEDS + 2], 2)
+    rerun, same = _reruns(corpus)
+    return {**searches, "wordings": wordings, "rerun": 1000 * rerun, "same": 1000 * same}
+
+
+def _drawn(explorer: Explorer, corpus: str, system: str) -> list[Query]:
     doc_ids = sorted(explorer.library.open(corpus).doc_ids)
     dice = random.Random(11)
-    queries = [
-        Query(corpus, seed=dice.choice(doc_ids), aspect=dice.choice(ASPECTS))
-        for _ in range(QUERIES + 3)
+    return [
+        Query(corpus, seed=dice.choice(doc_ids), aspect=dice.choice(ASPECTS), system=system)
+        for _ in range(WARM_UP + QUERIES)
     ]
-    for query in queries[:3]:
-        explorer.search(query)
+
+
+def _cpu(act: Callable[[Query], object], queries: Sequence[Query], warm_up: int) -> float:
+    """Mean CPU milliseconds, the first ``warm_up`` queries left out."""
+    for query in queries[:warm_up]:
+        act(query)
     started = time.process_time()
-    for query in queries[3:]:
-        explorer.search(query)
-    search = (time.process_time() - started) / QUERIES
-    rerun, same = _reruns(corpus)
-    return {"search": 1000 * search, "rerun": 1000 * rerun, "same": 1000 * same}
+    for query in queries[warm_up:]:
+        act(query)
+    return 1000 * (time.process_time() - started) / (len(queries) - warm_up)
 
 
 def _reruns(corpus: str) -> tuple[float, float]:

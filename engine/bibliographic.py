@@ -52,6 +52,15 @@ def year_in(value: Any) -> int | None:
     return int(match.group(1)) if match else None
 
 
+def unescaped(text: str) -> str:
+    """A text in which character references of HTML have become characters.
+
+    >>> unescaped("K. M&uuml;ller &lt; 5 &#x2030;")
+    'K. Müller < 5 ‰'
+    """
+    return _ENTITY.sub(lambda found: html.unescape(found.group()), text)
+
+
 def without_markup(value: Any, corrected: set[str]) -> Any:
     """A text without the HTML that exports of databases leave in it; all else as it is.
 
@@ -65,7 +74,7 @@ def without_markup(value: Any, corrected: set[str]) -> Any:
     """
     if not isinstance(value, str) or value.lstrip().startswith(("[", "{")):
         return value  # a list or object as JSON has quotes of its own
-    plain = _TAG.sub("", _ENTITY.sub(lambda found: html.unescape(found.group()), value))
+    plain = _TAG.sub("", unescaped(value))
     if plain != value:
         corrected.add("markup")
     return plain

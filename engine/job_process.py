@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import Settings
-from engine.errors import SeedLensError
+from engine.errors import BadInputError, SeedLensError
 from engine.jobs.job_files import (
     HOST,
     Note,
@@ -43,6 +43,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:
         # Late: the databases take seconds to load, and the file should have our pid by then.
         from engine.explorer import Explorer
 
+        _check_place(job)
         with running(note.shared, job.id):
             report = Explorer().library.import_documents(job.request, note.tell, stopped)
         state: JobState = "cancelled" if report.cancelled else "done"
@@ -60,6 +61,17 @@ def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:
     stop_flag(note.file).unlink(missing_ok=True)
     note.write()
     return note.job
+
+
+def _check_place(job: ImportJob) -> None:
+    """Raise BadInputError where somebody's file has become a link since they were allowed to import
+    it; the path of a job has none in it."""
+    source = job.request.source
+    there = isinstance(source, Path) and source.exists()
+    if job.owner and there and source.resolve() != source:
+        raise BadInputError(
+            f"{source} leads elsewhere since its import was asked for.", "Start the import again."
+        )
 
 
 def main(file: Path) -> int:

@@ -216,6 +216,9 @@ class LedgerFile(Database):
             stale.unlink(missing_ok=True)
         with self._attached(new, deadline) as connection:
             migrate(connection)
+        log = Path(f"{self._path}.wal")
+        if log.exists():  # of a ledger that is lost: DuckDB would open none beside it
+            log.replace(f"{log}.left")
         new.replace(self._path)
         self._checked = True
 
@@ -280,8 +283,9 @@ class LedgerFile(Database):
         return StorageError(
             f"The ledger {self._path} cannot be read or written: {detail}",
             "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
-            f"backup in its place ({self._path.parent / COPIES} has copies of the last days), or "
-            "move it away to start a new one.",
+            f"backup in its place ({self._path.parent / COPIES} has copies of the last days) and "
+            f"move {self._path.name}.wal away, if it is there; or move both away to start a new "
+            "one.",
         )
 
 

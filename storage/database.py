@@ -24,6 +24,8 @@ APPENDED = ("judgment_events", "project_versions", "project_queries", "query_sta
 """Tables whose rows are only ever appended: the last id tells whether they were written to."""
 MOST_REMEMBERED = 512
 """Results of queries; the one used longest ago gives way."""
+LONGEST_REMEMBERED = 2_000
+"""Characters of a text in what is asked; longer ones come from outside, in links and messages."""
 
 
 class Connection(Protocol):
@@ -164,7 +166,10 @@ class Database(ABC):
         tables: Sequence[str] = (),
     ) -> list[Record]:
         """The rows of a query as records, remembered; columns as :func:`storage.rows.names`."""
-        given = values.values() if isinstance(values, Mapping) else values
+        given = tuple(values.values() if isinstance(values, Mapping) else values)
+        if any(isinstance(one, str) and len(one) > LONGEST_REMEMBERED for one in given):
+            with self.access(writes=False) as connection:
+                return list(records(make, connection.execute(sql, values)))
         return list(
             self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values)), tables)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import stat
@@ -17,6 +18,7 @@ from storage.errors import SeedLensError, StorageError
 if TYPE_CHECKING:
     from storage.mirror import Mirror
 
+log = logging.getLogger("seedlens")
 NAME_LENGTH = 64
 COPY = "generation.json"
 """Beside the files of a corpus: what in an object store it is a copy of."""
@@ -46,7 +48,7 @@ def check_corpus_name(name: str) -> None:
     Traceback (most recent call last):
     storage.home.CorpusNameError: '../x' cannot be the name of a corpus. ...
     """
-    if 1 <= len(name) <= NAME_LENGTH and all(_allowed(character) for character in name):
+    if is_corpus_name(name):
         return
     shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
     raise CorpusNameError(
@@ -54,6 +56,11 @@ def check_corpus_name(name: str) -> None:
         f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes), "
         f"such as {suggest_corpus_name(name)}.",
     )
+
+
+def is_corpus_name(name: str) -> bool:
+    """Whether :func:`check_corpus_name` accepts a name."""
+    return 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
 
 
 def suggest_corpus_name(text: str) -> str:
@@ -170,6 +177,13 @@ class Home:
             if stat.S_IMODE(self.root.stat().st_mode) & PRIVATE_UMASK:
                 with suppress(PermissionError):  # it is somebody else's, who shares it
                     self.root.chmod(PRIVATE_FOLDER)
+                if os.name == "posix" and self.root.stat().st_mode & stat.S_IWOTH:
+                    log.warning(
+                        "Everybody on this machine may write to the home %s, and it cannot be "
+                        "closed to them. Have its owner run chmod o-w on it, or set SEEDLENS_HOME "
+                        "to a folder of yours.",
+                        self.root,
+                    )
         except OSError as e:
             raise StorageError(
                 f"The home {self.root} cannot be created or written to: {e.strerror or e}.",

@@ -114,10 +114,10 @@ class Generation:
         return f"corpora/{self.name}/{place}"
 
     @property
-    def documents_version(self) -> int:
-        """The version of the table of documents."""
-        paths = (PurePosixPath(f.path) for f in self.files if f.is_version)
-        return max(_version(p.stem) for p in paths if p.parts[0] == _DOCUMENTS)
+    def documents_version(self) -> tuple[int, str]:
+        """The version of the table of documents, and its digest."""
+        files = ((PurePosixPath(f.path), f.sha256) for f in self.files if f.is_version)
+        return max((_version(p.stem), s) for p, s in files if p.parts[0] == _DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class Mirror:
             return None
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
-        return Remote(uri, tuple(options.items()), generation.documents_version)
+        return Remote(uri, tuple(options.items()), *generation.documents_version)
 
     def _download(self, folder: Path, generation: Generation, part: Part) -> None:
         """Bring what a folder lacks, versions of tables last, the latest at the very end."""
@@ -459,6 +459,10 @@ class Mirror:
         """The corpora that there is anything of in the store."""
         return self.store.folders("corpora/")
 
+    def has(self, name: str, id_: str) -> bool:
+        """Whether there is a generation of a corpus."""
+        return any(True for _ in self.store.objects(_list_key(name, id_)))
+
     def newest(self, name: str) -> Generation | None:
         """The generation of a corpus that was written last."""
         prefix = _list_key(name, "").removesuffix(".json")
@@ -472,6 +476,10 @@ class Mirror:
         """Note that a corpus was deleted now."""
         self.store.put(f"corpora/{name}/{DELETED}", b"")
 
+    def unmark_deleted(self, name: str) -> None:
+        """Note that it is one again, or that another one has its name."""
+        self.store.remove([f"corpora/{name}/{DELETED}"])
+
     def deleted_for(self, name: str) -> timedelta | None:
         """How long a corpus is deleted, by the store's clock; None when nobody noted it."""
         marks = self.store.objects(f"corpora/{name}/{DELETED}")
@@ -482,18 +490,25 @@ class Mirror:
 
         Args:
             current: the generation that is the corpus, "" before its first one; None when there is
-                no such corpus, and nothing of it is of use.
+                no such corpus. Then nothing of it is of use once it was deleted long ago, or where
+                it never had a generation; else it is the ledger that lacks it, which may be a new
+                one in the place of one that was lost.
         """
         objects = list(self.store.objects(f"corpora/{name}/"))
+        lists, mark = f"corpora/{name}/generations/", f"corpora/{name}/{DELETED}"
+        if current is None:
+            marked = any(one.key == mark and one.age > STAYS for one in objects)
+            if not marked and any(one.key.startswith(lists) for one in objects):
+                return
         used = set() if current is None else self._used(name, current, objects)
         kept = () if current is None else (f"corpora/{name}/{SELECTIONS}/",)
-        self.store.remove(
-            [
-                one.key
-                for one in objects
-                if one.key not in used and one.age > STAYS and not one.key.startswith(kept)
-            ]
-        )
+        keys = [
+            one.key
+            for one in objects
+            if one.key not in used and one.age > STAYS and not one.key.startswith(kept)
+        ]
+        # What a kill leaves has no lists, or the mark: it goes the next time.
+        self.store.remove(sorted(keys, key=lambda key: (key == mark, not key.startswith(lists))))
 
     def _used(self, name: str, current: str, objects: Sequence[StoredObject]) -> set[str]:
         """Keys of the generation that is the corpus, and of those that were until lately."""

@@ -7,6 +7,7 @@ the rows behind a quote that is never closed without an error (60,000 of 60,100 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,10 +79,10 @@ def _opened(path: Path) -> Iterator[ParquetFile]:
 
 def _apart(names: list[str]) -> list[str]:
     used: set[str] = set()
+    numbers: Counter[str] = Counter()  # each goes on where it was, or equal names take squares
     for at, name in enumerate(names):
-        number = 1
         while names[at] in used:
-            names[at] = f"{name}_{number}"
-            number += 1
+            numbers[name] += 1
+            names[at] = f"{name}_{numbers[name]}"
         used.add(names[at])
     return names

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import errno
 import secrets
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import reduce
 from operator import and_, or_
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import lancedb
 import numpy as np
@@ -28,7 +28,7 @@ from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
-from storage.files import NO_ROOM
+from storage.files import NO_ROOM, digest_of
 from storage.home import folder_bytes
 from storage.records import FRAGMENT_ROWS, Condition
 
@@ -39,6 +39,11 @@ less time than reading some hundred of the documents that are found."""
 ALL_PROBES = 1_000_000
 PARTITION = 4096
 """Rows of one partition of a vector index."""
+SAMPLE, ROUNDS, BITS = 64, 15, 1
+"""Of a vector index: rows for each partition by which the partitions are found, in so many rounds
+of k-means, and bits of each dimension."""
+TEXT = {"with_position": False, "language": "English", "stem": True}
+"""Of the full-text index, as LanceDB and Lance both call it."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
@@ -114,11 +119,45 @@ class Remote:
     Attributes:
         uri, options: of its database, as LanceDB takes them.
         version: the one to read.
+        digest: see :attr:`StoredTable.digest`.
     """
 
     uri: str
     options: tuple[tuple[str, str], ...]
     version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPart:
+    """What one process is to index: some rows of a column, as one version of a table has them.
+
+    Attributes:
+        fragments: numbers of those that the rows are in.
+        shared: what all parts of an index have in common, as :meth:`DocumentTable.train` found it.
+    """
+
+    version: int
+    column: str
+    fragments: tuple[int, ...]
+    shared: dict[str, Any] = field(default_factory=dict)
+
+
+Step = Callable[["DocumentTable", Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Builders:
+    """Other processes that build indexes.
+
+    Attributes:
+        count: how many there are.
+        map: do a step there, with the same table, of each of some things; the results in their
+            order.
+    """
+
+    count: int
+    map: Callable[[Step, Sequence[Any]], Iterable[Any]]
 
 
 class StoredTable:
@@ -129,6 +168,8 @@ class StoredTable:
         key: the column that names a row.
         path: the folder of the corpus.
         remote: where the table itself is; None when it is in that folder.
+        digest: SHA-256 of what says which files the version that was opened consists of. Homes that
+            share a corpus may each have written a version of one number.
     """
 
     name: ClassVar[str]
@@ -137,6 +178,7 @@ class StoredTable:
     def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
         self.path, self.remote = path, remote
         self._table = table
+        self.digest = self._digest_of(table) if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
         self._kinds: dict[str, str] | None = None
@@ -251,9 +293,17 @@ class StoredTable:
             # Opened anew: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
             found = lancedb.connect(str(self.path)).open_table(self.name)
-            newest = (int(found.version), _made(found)) == (self.version, self.made)
+            own = (self.version, self.made, self.digest)
+            newest = (int(found.version), _made(found), self._digest_of(found)) == own
         self._newest = stamp if newest else None
         return newest
+
+    def _digest_of(self, table: LanceTable) -> str:
+        folder, version = self._dataset / "_versions", int(table.version)
+        for name in (f"{2**64 - 1 - version:020}", version):  # counted down, or as earlier versions
+            with suppress(OSError):
+                return digest_of(folder / f"{name}.manifest")
+        return ""
 
     def count(self) -> int:
         with _wrapped("counting", self.path):
@@ -380,25 +430,33 @@ class StoredTable:
                 exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
+        with self._finishing(grace):
+            self._build(vector_columns)
+
+    @contextmanager
+    def _finishing(self, grace: timedelta) -> Iterator[None]:
         from storage import fragments
 
         with self._writing("building the indexes"):
             self._compact(grace)
-            self._table.create_index("doc_id", config=BTree(), replace=True)
-            config = IvfRq(
-                distance_type="cosine",
-                num_bits=1,
-                num_partitions=max(1, self.count() // PARTITION),
-                sample_rate=64,
-                max_iterations=15,
-            )
-            for column in vector_columns:
-                self._table.create_index(column, config=config, replace=True)
-            self._index_text()
+            yield
             fragments.clean(self._dataset, grace)
 
-    def _index_text(self) -> None:
-        """Build the full-text index, where the table has texts to be searched."""
+    def _build(self, vector_columns: Sequence[str]) -> None:
+        self._table.create_index("doc_id", config=BTree(), replace=True)
+        config = IvfRq(
+            distance_type="cosine",
+            num_bits=BITS,
+            num_partitions=_partitions(self.count()),
+            sample_rate=SAMPLE,
+            max_iterations=ROUNDS,
+        )
+        for column in vector_columns:
+            self._table.create_index(column, config=config, replace=True)
+
+
+def _partitions(rows: int) -> int:
+    return max(1, rows // PARTITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,10 +615,74 @@ class DocumentTable(StoredTable):
                 self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
         return self._whole
 
-    def _index_text(self) -> None:
+    def finish(
+        self, vector_columns: Sequence[str], grace: timedelta, builders: Builders | None = None
+    ) -> None:
+        """As :meth:`StoredTable.finish`.
+
+        Args:
+            builders: build the indexes of a table with ``vector_columns`` to index.
+        """
+        with self._finishing(grace):
+            if not (builders and vector_columns and self._build_apart(vector_columns, builders)):
+                self._build(vector_columns)
+
+    def _build(self, vector_columns: Sequence[str]) -> None:
+        super()._build(vector_columns)
         # It comes last: is_finished takes it as the sign that all is done.
-        fts = FTS(with_position=False, language="English", stem=True)
-        self._table.create_index("search_text", config=fts, replace=True)
+        self._table.create_index("search_text", config=FTS(**TEXT), replace=True)
+
+    def _build_apart(self, vector_columns: Sequence[str], builders: Builders) -> bool:
+        """Have others build the indexes; False where the rows are in one fragment."""
+        from storage import fragments
+
+        cut, version = fragments.cut(self._dataset, builders.count), self.version
+        if len(cut) == 1:
+            return False
+        shared = dict(
+            zip(
+                vector_columns,
+                builders.map(DocumentTable.train, [(version, one) for one in vector_columns]),
+                strict=True,
+            )
+        )
+        # What takes longest begins first.
+        columns = ("search_text", *vector_columns, "doc_id")
+        parts = [IndexPart(version, c, some, shared.get(c, {})) for c in columns for some in cut]
+        written: dict[str, list[Any]] = {}
+        built = builders.map(DocumentTable.write_index, parts)
+        for part, segment in zip(parts, built, strict=True):
+            written.setdefault(part.column, []).append(segment)
+        try:
+            for column in reversed(columns):  # the full text comes last here, too
+                fragments.commit_index(self._dataset, column, written[column])
+        finally:
+            self._table.checkout_latest()
+        return True
+
+    def train(self, at: tuple[int, str]) -> dict[str, Any]:
+        """What all parts of the index of a column of vectors need: of a version, and which one."""
+        from storage import fragments
+
+        partitions = _partitions(self.count())
+        with _wrapped("building the indexes", self.path):
+            return fragments.train(self._dataset, *at, partitions, SAMPLE, ROUNDS, BITS)
+
+    def write_index(self, part: IndexPart) -> Any:
+        """Index some rows of a column, which searches use once :meth:`finish` has all parts of it.
+
+        Any process that sees the table's folder may do so.
+        """
+        from storage import fragments
+
+        kind: dict[str, dict[str, Any]] = {
+            "doc_id": {"kind": "BTREE"},
+            "search_text": {"kind": "INVERTED", "num_workers": 1, **TEXT},
+        }
+        options = kind.get(part.column, {"kind": "IVF_RQ", **part.shared})
+        given = self._dataset, part.version, part.column
+        with _wrapped("building the indexes", self.path):
+            return fragments.write_index(*given, fragments=part.fragments, **options)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

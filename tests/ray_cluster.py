@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import psutil
 
 from engine.config import ROOT
+from storage.vectors import DocumentTable, IndexPart
 from tests.support import wait_until
 
 QUIET = {
@@ -112,6 +114,16 @@ def running() -> Iterator[SmallCluster]:
                 os.environ.pop(name, None)
                 if value is not None:
                     os.environ[name] = value
+
+
+write_index = DocumentTable.write_index
+
+
+def write_index_slowly(table: DocumentTable, part: IndexPart) -> Any:
+    """On a worker: there is time to end it while it has written a part that nobody knows of."""
+    written = write_index(table, part)
+    time.sleep(0.5)
+    return written
 
 
 def workers(doing: str, above: int | None = None) -> list[psutil.Process]:

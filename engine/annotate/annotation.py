@@ -32,6 +32,7 @@ from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.errors import NotAllowedError
 from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
@@ -153,8 +154,8 @@ class Annotation(ProjectStore):
             the judgment as it is stored.
 
         Raises:
-            NotAllowedError: whoever is logged in speaks under another name, or decides an item or
-                adds a query to a project, and is no lead.
+            NotAllowedError: whoever is logged in speaks under another name, or decides an item,
+                adds a query to a project or judges beside its pool, and is no lead.
             UnknownNameError: the project does not have the query, or the corpus not the document.
             BadInputError: see :func:`engine.annotate.judgments.checked`, :func:`store` and, for
                 what a person says, :func:`check_said`.
@@ -173,12 +174,25 @@ class Annotation(ProjectStore):
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
         check_not_seed(judgment, asked)
+        self._check_asked(project, judgment)
         if judgment.origin == "adjudication":
             check_decided(self._ledger.judging, judgment)
         if query is not None:
             self._keep_query(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
+
+    def _check_asked(self, project: Project, judgment: Judgment) -> None:
+        """Raise NotAllowedError where an annotator judges what nobody asked of them; a query may
+        have been retired while they did."""
+        if not project.name or self.person.is_lead or judgment.item in self.pooled(project):
+            return
+        if judgment.query_id not in self.retired(project):
+            raise NotAllowedError(
+                f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
+                f"'{judgment.query_id}'.",
+                "A lead can add it.",
+            )
 
     def undo(
         self,

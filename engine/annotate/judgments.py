@@ -25,8 +25,8 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 def checked(project: Project, judgment: Judgment) -> Judgment:
     """The judgment as one of its project, with names and note cleaned up.
 
-    What was shown (``rank``, ``system``) is left out in a blind project, and so are ``seconds``
-    that cannot be measured (below 0, or no number).
+    What was shown (``rank``, ``system``) is left out in a blind project, and so are a ``rank`` that
+    is none and ``seconds`` that cannot be measured (below 0, or no number).
 
     Raises:
         BadInputError: a grade outside the scale, no annotator or one that the project does not
@@ -44,7 +44,7 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
         annotator=annotator,
         note=checked_note(judgment.note),
         marks=tuple(judgment.marks),
-        rank=None if blind else judgment.rank,
+        rank=None if blind or type(judgment.rank) is not int else judgment.rank,
         system="" if blind else judgment.system,
         blind=blind,
         seconds=_measured(judgment.seconds),
@@ -91,7 +91,7 @@ def _check_verdict(project: Project, judgment: Judgment) -> None:
     if verdict != "grade":
         if relevance is not None:
             raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
-    elif relevance not in values or isinstance(relevance, bool):
+    elif type(relevance) is not int or relevance not in values:  # 2.0 and True are equal to some
         raise BadInputError(
             f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
         )

@@ -17,7 +17,7 @@ from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
 from engine.search.queries import check_text, query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
-from engine.types.limits import MOST_NAME
+from engine.types.limits import LONGEST_TRAIL, MOST_NAME
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
@@ -83,6 +83,7 @@ class Notebook(ForPerson):
 
         Raises, as all that writes to a trail:
             NotAllowedError: it is another person's.
+            BadInputError: its id is longer than any of ours.
         """
         self._check_own(trail_id)
         self._ledger.trails.add_step(trail_id, query.corpus, query_to_json(query))
@@ -122,12 +123,14 @@ class Notebook(ForPerson):
         self._put_name(trail_id, owner, deleted=deleted)
 
     def own_trail(self, trail_id: str, owner: str) -> str:
-        """The trail if ``owner`` may write it, else the id of a new one.
+        """The trail if ``owner`` may write it and its id can be one, else the id of a new one.
 
         A trail belongs to whoever opens it first, before there is a search in it. Without login
         ("") it is everybody's, and one made without login is nobody's later.
         """
         owner = self._own(owner)
+        if len(trail_id) > LONGEST_TRAIL:
+            trail_id = ""
         if trail_id and not owner:
             return trail_id
         row = self._ledger.trails.name(trail_id) if trail_id else None
@@ -147,6 +150,11 @@ class Notebook(ForPerson):
     def _check_own(self, trail_id: str) -> None:
         """Whoever logged in writes to their own trails; a link to another's, or to one that was
         made without login, is for reading."""
+        if len(trail_id) > LONGEST_TRAIL:
+            raise BadInputError(
+                f"The id of the trail has {len(trail_id):,} characters, more than any has.",
+                "Start a new trail.",
+            )
         if self.person.is_operator:
             return
         row = self._ledger.trails.name(trail_id)
@@ -212,8 +220,13 @@ class Notebook(ForPerson):
         """Keep a document, at the end of the list, or remove it.
 
         One that was removed and is kept again comes back where it was, with its note.
+
+        Raises:
+            UnknownNameError: there is no such document to keep.
         """
         self._check_own(trail_id)
+        if kept:
+            self._library.open(corpus).document(doc_id)  # says that it is not there
         self._ledger.trails.keep(trail_id, corpus, doc_id, kept=kept)
 
     def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:

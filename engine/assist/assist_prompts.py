@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.llm.judging_prompts import RULES, Criterion, halved
 from engine.llm.messages import Message, Prompt, Reply, read_object
-from engine.llm.texts import cut_text, fenced, find_quote
+from engine.llm.texts import Quoted, cut_text, fenced
 from engine.types.documents import Span
 
 EXPLAINING, REWORDING, NOTING = "explaining/1", "rewording/1", "noting/1"
@@ -19,6 +19,9 @@ DOCUMENT_TOKENS, QUESTION_TOKENS = 600, 400
 NOTED_TOKENS, NOTE_TOKENS = 300, 100
 """Of a document that notes are taken of, and of what is noted about it."""
 MOST_CHARS = 1200
+MOST_QUOTES, MOST_NOTES = 24, 2
+"""Of an explanation for each text, which is asked for three, and of a document; an answer may have
+thousands, and each is looked up in a text that may be long."""
 _ONLY_JSON = "Answer with one JSON object and nothing else."
 _STRINGS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -202,7 +205,8 @@ def _explanation(value: dict[str, Any] | None, seed: str, document: str) -> Expl
     if value is None or not isinstance(value.get("similar"), bool):
         return None
     text = _string(value, "explanation")
-    from_start, from_candidate = _strings(value, "from_start"), _strings(value, "from_candidate")
+    from_start = _strings(value, "from_start")[:MOST_QUOTES]
+    from_candidate = _strings(value, "from_candidate")[:MOST_QUOTES]
     of_seed, of_document = _quotes(seed, from_start), _quotes(document, from_candidate)
     if not text or (value["similar"] and not (of_seed and of_document)):
         return None  # likeness without evidence from both sides is only an assertion
@@ -216,7 +220,7 @@ def _notes(
     if value is None or not isinstance(value.get("notes"), list):
         return None
     notes, unfounded = [], 0
-    for item in value["notes"]:
+    for item in value["notes"][: MOST_NOTES * len(doc_ids)]:
         note = _note(item, doc_ids, documents)
         if note is None:
             unfounded += 1
@@ -240,7 +244,7 @@ def _note(item: Any, doc_ids: Sequence[str], documents: Mapping[str, str]) -> No
 
 
 def _quotes(text: str, claimed: Sequence[str]) -> tuple[Quote, ...]:
-    spans = (find_quote(text, quote) for quote in claimed)
+    spans = map(Quoted(text).find, claimed)
     return tuple(Quote(span, text[slice(*span)]) for span in spans if span is not None)
 
 

@@ -26,7 +26,7 @@ from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, find_quote
+from engine.llm.texts import PART_TOKENS, Quoted, cut_text, estimate_tokens, fenced
 from engine.types.documents import Span
 from engine.types.facts import Fact, FactKind
 
@@ -183,9 +183,10 @@ def facts_in(
         counts: is told of the document and of each claim.
     """
     facts: list[Fact] = []
+    letters = Quoted(text)
     for claim in claims:
         value = value_of(claim) if claim.kind in kinds else None
-        span = quoted(text, claim.quote)
+        span = quoted(text, claim.quote, letters)
         if value is None:
             counts.unusable += 1
         elif span is None:
@@ -208,13 +209,16 @@ def facts_in(
     return facts
 
 
-def quoted(text: str, quote: str) -> Span | None:
+def quoted(text: str, quote: str, letters: Quoted | None = None) -> Span | None:
     """Where the quote stands in the text; a short one ("Uluru") must stand there to the letter.
+
+    Args:
+        letters: of the text, where they are known.
 
     >>> quoted("A week at Uluru.", "Uluru"), quoted("A week at Uluru.", "the rock")
     ((10, 15), None)
     """
-    if span := find_quote(text, quote):
+    if span := (letters or Quoted(text)).find(quote):
         return span
     words = quote.strip(" .,;:'\"“”‘’")
     exact = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) if len(words) > 2 else None

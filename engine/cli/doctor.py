@@ -11,9 +11,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.config import Settings
 from engine.errors import SeedLensError
+
+if TYPE_CHECKING:
+    from storage.records import CorpusRow
 
 PACKAGES = (
     *("streamlit", "lancedb", "duckdb", "sentence-transformers", "pylate", "torch"),
@@ -89,8 +94,8 @@ def _home(settings: Settings) -> Check:
 def _corpora(settings: Settings) -> list[Check]:
     """Read the tables of all corpora in the home, about a second for a gigabyte; a check of each
     corpus in which something is amiss, or one of all."""
-    from engine.corpora.backup import MEND, damage
     from engine.corpora.folders import store_of
+    from engine.corpora.sharing import damaged, digests_of
     from engine.explorer import Explorer
     from storage.digests import find_changed
     from storage.fragments import missing
@@ -98,21 +103,32 @@ def _corpora(settings: Settings) -> list[Check]:
     found, unknown = [], 0
     try:
         explorer = Explorer(settings)
+        home = explorer.home
         for row in explorer.ledger.listed_corpora():
-            folder = store_of(explorer.home, row)
-            changed, unlisted = find_changed(folder)
+            folder, known = store_of(home, row), digests_of(home, row)
+            changed, unlisted = find_changed(folder, known)
             unknown += unlisted
-            if lost := missing(folder) if explorer.home.mirror is None else []:
-                said = f"The corpus '{row.name}' is damaged: {lost[0]} is not there."
-                found.append(Check("corpora", False, f"{said} {MEND}"))
+            if lost := missing(folder, known) or _fewer(row, folder):
+                found.append(Check("corpora", False, str(damaged(home, row, lost=lost))))
             elif changed:
-                found.append(Check("corpora", False, f"{damage(row.name, changed)} {MEND}"))
+                found.append(Check("corpora", False, str(damaged(home, row, changed))))
     except (SeedLensError, OSError) as error:
         return [Check("corpora", False, str(error))]
     said = "no file has changed after it was written"
     if unknown:
         said += f", but {unknown:,} have no checksum yet; the next import into a corpus makes them"
     return found or [Check("corpora", True, said)]
+
+
+def _fewer(row: CorpusRow, folder: Path) -> list[str]:
+    """The table of a corpus that has fewer documents than were imported."""
+    from storage.vectors import DocumentTable
+
+    if row.state != "ready" or row.generation:
+        return []
+    there = DocumentTable.open(folder).count() if DocumentTable.is_stored(folder) else 0
+    whole = f"{DocumentTable.name}.lance with all {row.documents:,} documents"
+    return [whole] if there < row.documents else []
 
 
 def _store(settings: Settings) -> Check:

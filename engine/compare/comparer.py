@@ -17,7 +17,7 @@ from engine.lenses.definitions import find_aspect
 from engine.lenses.variants import check_variants
 from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import p_mrr_among_judged
-from engine.measures.ranking_change import compare_rankings, movers
+from engine.measures.ranking_change import RankingChange, compare_rankings, movers
 from engine.numeric import standardised
 from engine.search.evidence import EvidenceFinder
 from engine.search.interpretation import (
@@ -267,9 +267,13 @@ class Comparer:
         }
 
     def _pairs(self, ranked: Sequence[Ranked]) -> Iterable[VariantPair]:
+        changes: dict[frozenset[str], RankingChange] = {}  # the same in both directions
         for first in ranked:
             for second in ranked:
-                change = compare_rankings(first.doc_ids, second.doc_ids)
+                names = frozenset({first.variant.name, second.variant.name})
+                if names not in changes:
+                    changes[names] = compare_rankings(first.doc_ids, second.doc_ids)
+                change = changes[names]
                 yield VariantPair(
                     first.variant.name,
                     second.variant.name,

@@ -23,13 +23,12 @@ from typing import IO, Any, Literal
 from engine.config import __version__
 from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.corpora.sharing import bring
+from engine.corpora.sharing import bring, damaged, digests_of
 from engine.errors import BadInputError, StorageError, StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
 from storage.access import parts_beside_tables
-from storage.digests import read_digests
 from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -51,18 +50,6 @@ _UNREADABLE = (
     CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
-
-
-MEND = (
-    "Delete it on Library and import its source again, or restore a backup from before. Until "
-    "then, seedlens backup --only irreplaceable keeps the rest."
-)
-
-
-def damage(name: str, files: Sequence[str]) -> str:
-    """What to say of a corpus of which the disk has changed files."""
-    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-    return f"The corpus '{name}' is damaged: {files[0]}{more} changed after it was written."
 
 
 class _ChangedError(Exception):
@@ -202,15 +189,17 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
             with_documents = [row for row in rows if DocumentTable.is_stored(store_of(home, row))]
         stores = [(row, store_of(home, row)) for row in rows if only != "ledger"]
         digests = {
-            f"corpora/{store.name}/{path}": (digest, row.name)
+            f"corpora/{store.name}/{path}": (digest, row)
             for row, store in stores
-            for path, digest in read_digests(store).items()
+            for path, digest in digests_of(home, row).items()
         }
+        for row in with_documents:
+            _check_whole(home, row)
         for path, source in _members(home, copy, with_documents, rows, only):
             files.append(_add(archive, path, source))
-            sha256, name = digests.get(path, (files[-1]["sha256"], ""))
-            if sha256 != files[-1]["sha256"]:
-                raise StorageError(damage(name, [source.name]), MEND)
+            sha256, of = digests.get(path, ("", None))
+            if of is not None and sha256 != files[-1]["sha256"]:
+                raise damaged(home, of, [source.name])
         _check_same(home, ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {
@@ -257,6 +246,14 @@ def _members(
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 
 
+def _check_whole(home: Home, row: CorpusRow) -> None:
+    """Raise StorageError where files of a corpus are lost."""
+    from storage.fragments import missing  # late: it loads another copy of Lance
+
+    if lost := missing(store_of(home, row), digests_of(home, row)):
+        raise damaged(home, row, lost=lost)
+
+
 def _check_same(home: Home, ledger: Ledger, rows: Sequence[CorpusRow]) -> None:
     """The rows that were copied are those of the documents that were read after them, and not of
     other ones that were imported under the same name meanwhile."""
@@ -281,6 +278,7 @@ def _files(folder: Path) -> list[Path]:
         raise _ChangedError from error
     known = set(manifests)
     rest = [p for p in others if p not in known and p.parent.name != "_versions"]
+    rest = [p for p in rest if not p.name.startswith(".")]  # those are being written
     return [*sorted(rest), *sorted(manifests)]
 
 
@@ -377,7 +375,8 @@ def _copy(archive: zipfile.ZipFile, member: dict[str, Any], out: IO[bytes] | Non
 
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
-    if there or home.ledger.exists():
+    log = Path(f"{home.ledger}.wal")  # of another ledger, beside which no other can be opened
+    if there or home.ledger.exists() or log.exists():
         raise BadInputError(
             f"The home {home.root} is in use.",
             "Set SEEDLENS_HOME to a new folder, or move this one away first.",

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ from engine.types.documents import SourceDocument
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
 from engine.types.repairs import CheckReport
-from storage.vectors import DocumentTable
+from storage.vectors import Builders, DocumentTable, Step
 
 GROUP = 16
 """Pieces of one commit: each makes a version of the table, and searches open the latest."""
@@ -198,6 +199,15 @@ def index_piece(work: Work, reader: RowReader, target: Target) -> Written:
         fragments=tuple(one for batch in rows(work.new) for one in table.write_fragments(batch)),
         changed=tuple(rows(work.changed)),
     )
+
+
+def build_index(what: Any, step: Step, path: Path, made: str) -> Any:
+    """Do a step of building the indexes of a table.
+
+    Raises:
+        CorpusMissingError: this machine does not see the corpus.
+    """
+    return step(_table(path, made), what)
 
 
 @functools.lru_cache(maxsize=4)
@@ -438,6 +448,15 @@ class Stored:
         there = self._ids[at] == ids
         changed = there & (self._contents[at] != contents)
         return np.flatnonzero(~there).tolist(), np.flatnonzero(changed).tolist()
+
+
+def builders_of(table: DocumentTable, workers: Workers) -> Builders:
+    """Workers as what builds the indexes of a table."""
+
+    def steps(step: Step, things: Sequence[Any]) -> Iterator[Any]:
+        return workers.map(build_index, things, step, table.path, table.made)
+
+    return Builders(workers.count, steps)
 
 
 def takes_whole_gpu(model: str) -> bool:

@@ -24,6 +24,7 @@ from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, changed_at, never_used
+from storage.vectors import DocumentTable
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
@@ -63,12 +64,15 @@ def superseded(store: Path) -> None:
 def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
     """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock.
 
-    Those numbered higher than the corpus were never finished; lower ones were superseded.
+    Those numbered higher than the corpus were never finished; lower ones were superseded. Where the
+    corpus itself is not there, the ledger may be older than they are, and they stay.
     """
     current = store_of(home, row)
     for number in _numbers(home, row.name):
         folder = _folder(home, row.name, number)
         if number > _number(current):
+            if row.state == "ready" and not DocumentTable.is_stored(current):
+                continue
             Removal(home).remove(folder, never_used)
         elif number < _number(current):
             Removal(home).remove(folder, partial(changed_at, folder), grace)
@@ -112,10 +116,12 @@ class Trash:
         # What was searchable comes back so, however an addition to it ended.
         expected = row.documents if row.state == "ready" else row.expected
         now = datetime.now(UTC)
+        if self.home.mirror is not None and row.generation:
+            # Before all else: by a mark of an earlier time it would be gone at once.
+            self.home.mirror.mark_deleted(row.name)
         self.ledger.put_corpus(replace(row, state="deleted", expected=expected, updated_at=now))
         store, bin_ = store_of(self.home, row), self.home.trash / row.name
         if self.home.mirror is not None and row.generation:
-            self.home.mirror.mark_deleted(row.name)
             self.home.mirror.forget(row.name, store)  # the store has all of it
         elif store.exists():
             self._give_up(bin_)  # one of that name that was deleted before
@@ -135,6 +141,8 @@ class Trash:
 
     def take_back(self, row: CorpusRow) -> None:
         """Put a corpus back where it was."""
+        if self.home.mirror is not None and row.generation:
+            self.home.mirror.unmark_deleted(row.name)
         bin_ = self.home.trash / row.name
         if bin_.exists():
             # Not moved into a folder that is there: LanceDB makes those that it is told to open.
@@ -144,6 +152,8 @@ class Trash:
 
     def give_up(self, row: CorpusRow) -> None:
         """The name of a deleted corpus is taken by another: it cannot be brought back."""
+        if self.home.mirror is not None and row.generation:
+            self.home.mirror.unmark_deleted(row.name)
         self.ledger.remove_corpus(row)
         self._give_up(self.home.trash / row.name)
         self._give_up(store_of(self.home, row))  # a crash may have left it there

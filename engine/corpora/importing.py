@@ -13,7 +13,7 @@ from typing import Protocol
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.distributed import CheckedSource, DistributedRun, takes_whole_gpu
+from engine.corpora.distributed import CheckedSource, DistributedRun, builders_of, takes_whole_gpu
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.notes import register
@@ -33,7 +33,7 @@ from engine.types.repairs import CheckReport
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.vectors import DocumentTable
+from storage.vectors import Builders, DocumentTable
 
 MANY = 100
 """Documents from which the preparation of a faster encoder costs less than it saves."""
@@ -104,7 +104,8 @@ class Importer:
                 documents = unique_documents(source, max_chars=most)
                 run = IndexRun(table, encoder, lens, shard, *heard, grace)
                 done = run.run(documents, report.documents, request.name)
-            self._finish(table, row, done, lens, grace)
+            builders = builders_of(table, spread.workers) if spread else None
+            self._finish(table, row, done, lens, grace, builders)
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
@@ -230,12 +231,13 @@ class Importer:
         done: ImportReport,
         lens: Lens,
         grace: timedelta,
+        builders: Builders | None,
     ) -> None:
         """Build the indexes if anything is new, and note the outcome."""
         if not done.cancelled and (
             done.added or done.updated or row.state != "ready" or not table.is_finished()
         ):
-            build_indexes(table, row, lens, self.settings, grace)
+            build_indexes(table, row, lens, self.settings, grace, builders)
         now = datetime.now(UTC)
         state = row.state if done.cancelled else "ready"
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
@@ -248,14 +250,20 @@ def _words(lens: Lens) -> str:
 
 
 def build_indexes(
-    table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
+    table: DocumentTable,
+    row: CorpusRow,
+    lens: Lens,
+    settings: Settings,
+    grace: timedelta,
+    builders: Builders | None = None,
 ) -> None:
-    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
+    """Compact a table and index what its size asks for; ``grace`` is for present readers,
+    ``builders`` for a table of many rows."""
     dimension = EncoderSpec.from_json(row.encoder).dimension
     columns = vector_columns([a.key for a in lens.aspects])
     documents = table.count()
     resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
-    table.finish([] if resident or documents <= LARGE else columns, grace)
+    table.finish([] if resident or documents <= LARGE else columns, grace, builders)
 
 
 def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport | None:

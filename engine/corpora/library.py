@@ -13,7 +13,7 @@ from engine.config import Settings
 from engine.corpora.folders import Trash, store_of, sweep_all
 from engine.corpora.indexing import has_classifier
 from engine.corpora.library_imports import Imports
-from engine.corpora.notes import note_all, rebuild
+from engine.corpora.notes import note_all, noted_sources, rebuild
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange, Relens
 from engine.corpora.relens import preview as preview_documents
@@ -148,7 +148,8 @@ class Library(Imports):
                     table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
                     spec = EncoderSpec.from_json(row.encoder)
                     bring = partial(self._bring_selection, name, store)
-                    opened = OpenCorpus(name, table, lens, spec, limit, bring)
+                    shared = bool(row.generation)
+                    opened = OpenCorpus(name, table, lens, spec, limit, bring, shared)
                 except StorageError as error:
                     self._row(name)  # says so when it was deleted meanwhile
                     if DocumentTable.is_stored(store):
@@ -303,7 +304,8 @@ class Library(Imports):
     def _sources(self) -> set[str]:
         """What corpora were made of, and what imports that can be resumed read."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
-        return {*rows, *(str(job.request.source) for job in self.jobs.list())}
+        jobs = (str(job.request.source) for job in self.jobs.list())
+        return {*rows, *jobs, *noted_sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 

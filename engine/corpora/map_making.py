@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,6 +82,7 @@ class MapMaker:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
                 with self.adding:
+                    layouts |= self._renamed(old, layouts)
                     write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
                 made = wanted
             except CancelledLayoutError:
@@ -105,6 +106,19 @@ class MapMaker:
         batches = [batch.to_pydict() for batch in self.table.columns(columns)]
         ids, hashes = ([value for b in batches for value in b[name]] for name in columns)
         return ids, hashes
+
+    def _renamed(
+        self, old: StoredMap | None, layouts: Mapping[str, StoredLayout]
+    ) -> dict[str, StoredLayout]:
+        """Layouts of before with the names that their clusters have now: a model may have been
+        asked for some, or these taken back, while the map was made."""
+        now = None if old is None else self._old([*layouts])
+        known = {} if old is None or now is None else now.layouts
+        return {
+            name: replace(laid, worded=known[name].worded, worded_by=known[name].worded_by)
+            for name, laid in layouts.items()
+            if name in known and known[name].names == laid.names
+        }
 
     @staticmethod
     def _rows_kept(

@@ -9,10 +9,11 @@ from datetime import datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
 from engine.corpora.sharing import publish
+from engine.errors import StorageError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
-from storage.home import Home
+from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
@@ -36,8 +37,19 @@ def note_all(home: Home, ledger: Ledger) -> None:
             _note(home, row)
 
 
+def noted_sources(home: Home) -> set[str]:
+    """What the corpora in a home were made of by their notes, whatever the ledger knows of them."""
+    found = set()
+    for file in home.corpora.glob(f"*/{_FILE}"):
+        with suppress(OSError):
+            if row := _read(file.parent.name, file.read_bytes()):
+                found.add(home.located(row.source))
+    return found
+
+
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
-    """Register corpora again that the ledger does not know, as when it was lost.
+    """Register corpora again that the ledger does not know, or not where they are by now, as when
+    it was lost.
 
     Returns:
         names of those that are registered now, and of those whose folder does not say what they
@@ -50,22 +62,40 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
     if home.mirror is not None:
         names |= {*home.mirror.names()}
-    for name in sorted(names - {""}):
+    for name in sorted(filter(is_corpus_name, names)):
         busy = f"The corpus '{name}' is being indexed by another process."
         with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
-            if ledger.corpus(name) is not None:
+            known = ledger.corpus(name)
+            if known is not None and not _is_lost(home, known):
                 continue
             row = _noted_in_store(home, name) or _noted(home, name)
             if row is None:
                 unknown.append(name)
-            elif row.generation:
-                ledger.put_generation(row, "")
-                found.append(name)
+            elif row.generation and home.mirror is not None:
+                deleted = home.mirror.deleted_for(name) is not None
+                state = "deleted" if deleted else row.state
+                ledger.put_generation(replace(row, state=state), known.generation if known else "")
+                found += [] if deleted else [name]
             else:
-                documents = DocumentTable.open(store_of(home, row)).count()
+                try:
+                    documents = DocumentTable.open(store_of(home, row)).count()
+                except StorageError:  # the others can be registered all the same
+                    unknown.append(name)
+                    continue
                 ledger.put_corpus(replace(row, documents=documents))
                 found.append(name)
     return found, unknown
+
+
+def _is_lost(home: Home, row: CorpusRow) -> bool:
+    """Whether the documents that a row speaks of are not there: a copy of the ledger from before
+    the lens was changed knows the folder of before, and one from before an import the generation
+    of before."""
+    if row.state != "ready":
+        return False
+    if row.generation:
+        return home.mirror is not None and not home.mirror.has(row.name, row.generation)
+    return not DocumentTable.is_stored(store_of(home, row))
 
 
 def _note(home: Home, row: CorpusRow) -> None:

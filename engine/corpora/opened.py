@@ -121,7 +121,8 @@ class OpenCorpus:
 
     Attributes:
         identity: which documents, vectors and roles exactly, like ``demo.2@3-5f0c2a91be04``:
-            the folder, the version and what was drawn when the documents were first written.
+            the folder, the version and what was drawn when the documents were first written, where
+            other homes write to it also a digest of what they are by now.
             It changes with everything that is written, with a change of the lens (whose
             versions may be numbered alike), and when a corpus takes the name of a deleted one.
         doc_ids: of all documents, in stored order: a document's place there is its row.
@@ -129,6 +130,7 @@ class OpenCorpus:
         years: (n,) int32 of each document; -1 for none.
         resident_bytes: memory that its document and aspect vectors take, once they are read, and
             what else :meth:`make_room` let in.
+        shared: other homes write to it, too.
 
     Args:
         resident_bytes: how much memory document and aspect vectors may take; a corpus
@@ -144,10 +146,12 @@ class OpenCorpus:
         spec: EncoderSpec,
         resident_bytes: int,
         bring_selection: Callable[[str], None] = tell_nobody,
+        shared: bool = False,
     ) -> None:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
-        self.version = table.version
-        self.identity = f"{table.path.name}@{table.version}" + (f"-{table.made}" * bool(table.made))
+        self.version, self.shared = table.version, shared
+        drawn = (table.made, table.digest[:12] * shared)
+        self.identity = "-".join([f"{table.path.name}@{table.version}", *filter(None, drawn)])
         self.doc_ids = StoredTexts.read(table, "doc_id")
         self.row_of = RowOf(self.doc_ids)
         self.years = _read_years(table)

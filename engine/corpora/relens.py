@@ -27,6 +27,7 @@ from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.corpora.service_notes import carry_sources
+from engine.corpora.sharing import damaged, digests_of
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -35,6 +36,7 @@ from engine.types.corpora import Progress
 from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from storage.digests import find_changed
 from storage.home import Home, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -69,6 +71,9 @@ class LensChange:
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
+        changed, _ = find_changed(before, digests_of(self.home, row))
+        if changed:  # what is written anew would count as sound
+            raise damaged(self.home, row, changed)
         spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
         encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
         copy = Relens(old, lens, spec, encoder, self.settings.shard_documents)

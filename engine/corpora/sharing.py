@@ -6,7 +6,7 @@ Where there is no object store a corpus is in its home, and all of this is next 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from engine.errors import (
     StorageError,
     StorageFullError,
 )
-from storage.digests import write_digests
+from storage.digests import find_changed, read_digests, write_digests
 from storage.errors import CorpusBusyError
 from storage.home import Home
 from storage.ledger import Ledger
@@ -110,6 +110,31 @@ def _copied(
         return now, mirror.refresh(now.name, folder, now.generation, part, writing=False)
 
 
+def digests_of(home: Home, row: CorpusRow) -> dict[str, str]:
+    """SHA-256 of the files of a corpus's tables as they were written, by path in its folder."""
+    folder = store_of(home, row)
+    copy = None if home.mirror is None else home.mirror.copy_in(folder)
+    if copy is None:
+        return read_digests(folder)
+    return {file.path: file.sha256 for file in copy.files if file.table}
+
+
+def damaged(
+    home: Home, row: CorpusRow, changed: Sequence[str] = (), lost: Sequence[str] = ()
+) -> StorageError:
+    """The error of a corpus of which the disk has changed or lost files."""
+    files = lost or changed
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    what = "is not there" if lost else "changed after it was written"
+    remedy = (
+        "Delete it on Library and import its source again, or restore a backup from before. Until "
+        "then, seedlens backup --only irreplaceable keeps the rest."
+    )
+    if home.mirror is not None and row.generation:
+        remedy = f"Remove {store_of(home, row)}: it is copied again from {home.mirror.store.name}."
+    return StorageError(f"The corpus '{row.name}' is damaged: {files[0]}{more} {what}.", remedy)
+
+
 @contextmanager
 def writing(
     home: Home,
@@ -130,10 +155,13 @@ def writing(
     Raises:
         CorpusBusyError: somebody else writes it.
         StorageFullError: it has no room here.
-        StorageError: the store cannot be read or written.
+        StorageError: the store cannot be read or written, or files of it that would be written anew
+            are damaged.
     """
     with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
         _begin(home, ledger, name, "all" if documents else "tables")
+        if documents:
+            _check_sound(home, ledger, name)
         try:
             yield
         except StorageError:
@@ -151,7 +179,8 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     The caller is :func:`writing` it.
 
     Raises:
-        StorageError: the store cannot be written to, or somebody else wrote the corpus meanwhile.
+        StorageError: the store cannot be written to, the disk has changed or lost files of the
+            copy, or somebody else wrote the corpus meanwhile.
     """
     mirror = home.mirror
     if mirror is None:
@@ -160,6 +189,7 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     from storage.mirror import Copy
 
     folder = store_of(home, row)
+    _check_copy(home, row)
     try:
         generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
     except StorageError as error:
@@ -246,7 +276,53 @@ def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
         home.mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
     else:
         with home.mirror.lock(name):
-            home.mirror.refresh(name, store_of(home, row), row.generation, part, writing=True)
+            folder = store_of(home, row)
+            copy = home.mirror.copy_in(folder)
+            if copy is not None and copy.generation.id == row.generation:  # else it is made anew
+                _check_copy(home, row)
+            home.mirror.refresh(name, folder, row.generation, part, writing=True)
+
+
+def _check_copy(home: Home, row: CorpusRow) -> None:
+    """Raise StorageError where what the disk did to a copy would take the place of what the store
+    has."""
+    folder = store_of(home, row)
+    copy = None if home.mirror is None else home.mirror.copy_in(folder)
+    if copy is None:
+        return
+    if copy.has("all") and not DocumentTable.is_stored(folder):
+        raise damaged(home, row, lost=[f"{DocumentTable.name}.lance"])
+    files = [file for file in copy.files if file.table and not file.is_version]
+    sizes = {file.path: _size(folder / file.path) for file in files}
+    changed = [file.path for file in files if sizes[file.path] not in (None, file.bytes)]
+    if changed:
+        raise damaged(home, row, changed)
+    if None in sizes.values():  # most have only given way to others
+        from storage.fragments import missing  # late: it loads another copy of Lance
+
+        if lost := missing(folder, digests_of(home, row)):
+            raise damaged(home, row, lost=lost)
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _check_sound(home: Home, ledger: Ledger, name: str) -> None:
+    """Raise StorageError where compacting would make sound files of damaged ones."""
+    row = ledger.listed_corpus(name)
+    known = {} if row is None else digests_of(home, row)
+    if row is None or not known:
+        return
+    from storage.fragments import small  # late: it loads another copy of Lance
+
+    folder = store_of(home, row)
+    changed, _ = find_changed(folder, known, small(folder))
+    if changed:
+        raise damaged(home, row, changed)
 
 
 def _end(home: Home, ledger: Ledger, name: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import suppress
 
 from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
 from pylatexenc.latexwalker import LatexWalkerError  # type: ignore[import-untyped]
 
+# It warns of each command that has no argument: megabytes for a file.
+logging.getLogger("pylatexenc").setLevel(logging.ERROR)
 _DECODER = LatexNodes2Text(math_mode="verbatim", keep_braced_groups=False)
 # In an abstract "50% of" is words, though LaTeX would drop the rest of the line.
 _LITERAL = re.compile(r"(?<!\\)([%&#])")

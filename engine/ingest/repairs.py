@@ -13,7 +13,7 @@ from engine.ingest.builder import Builder
 from engine.ingest.rows import Row, RowError, short
 from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
-from engine.types.limits import ID_CHARS, TITLE_CHARS
+from engine.types.limits import AUTHORS_CHARS, DOCUMENT_FIELDS, ID_CHARS, TITLE_CHARS
 from engine.types.repairs import DUPLICATES, PDF_PARTS, FaultKind, Repairs
 
 Refuse = Callable[[FaultKind, BadInputError], object]
@@ -81,6 +81,7 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
     for field, words, most in (
         ("title", document.title, TITLE_CHARS),
         ("id", document.doc_id, ID_CHARS),
+        ("list of authors", "; ".join(document.authors), AUTHORS_CHARS),
     ):
         if len(words) > most:
             raise BadInputError(
@@ -88,6 +89,12 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
                 f" more than the {most:,} allowed.",
                 f"Shorten it, or choose the column that holds the {field}.",
             )
+    if len(document.metadata) > DOCUMENT_FIELDS:
+        raise BadInputError(
+            f"{document.where}: {len(document.metadata):,} fields beside title and text,"
+            f" more than the {DOCUMENT_FIELDS:,} allowed.",
+            "Leave out the columns that nobody needs.",
+        )
     if max_chars is not None and len(document.text) > max_chars:
         raise BadInputError(
             f"{document.where}: the text has {len(document.text)} characters,"

@@ -28,6 +28,8 @@ _VENUES = ("journal_name", "secondary_title", "alternate_title3", "alternate_tit
 _ABSTRACTS = ("abstract", "notes_abstract")
 _YEARS = ("year", "publication_year", "date")
 _IDS = ("id", "doi", "accession_number")
+_OF_LISTS = {*rispy.RisParser.DEFAULT_LIST_TAGS, *rispy.RisParser.DEFAULT_DELIMITER_MAPPING}
+"""Tags whose values are lists, to which a line without a tag adds one."""
 
 
 def rows(file: InputFile) -> Iterator[Row]:
@@ -64,8 +66,7 @@ def _records(file: InputFile) -> Iterator[tuple[int, list[str], bool]]:
 
 
 def _row(where: str, lines: list[str]) -> Row:
-    # Blank lines would be appended to the field above them.
-    text = "\n".join(stripped for line in lines if (stripped := line.rstrip()))
+    text = "\n".join(_values_whole(lines))
     try:
         records = rispy.loads(text, skip_unknown_tags=True)
     except (rispy.parser.ParseError, ValueError, KeyError, TypeError, AttributeError) as e:
@@ -73,6 +74,23 @@ def _row(where: str, lines: list[str]) -> Row:
         remedy = "Begin every line with a two-letter tag, two spaces and a dash."
         return Row.broken(where, fault, remedy, e)
     return Row(where, _values(records[0]) if records else {})
+
+
+def _values_whole(lines: list[str]) -> list[str]:
+    """The lines of a record, each value on one: rispy copies all of a value for each line more.
+
+    Blank lines, which would be appended to the field above them, are left out.
+    """
+    whole: list[list[str]] = []
+    tag = ""
+    for line in filter(None, map(str.rstrip, lines)):
+        own = line[:2] if line[2:5] == "  -" and line[:2].isupper() and line[0].isalpha() else ""
+        tag = own or tag
+        if own or tag in _OF_LISTS or not whole:
+            whole.append([line])
+        else:
+            whole[-1].append(line.strip())
+    return [" ".join(parts) for parts in whole]
 
 
 def _values(record: dict[str, Any]) -> dict[str, Any]:

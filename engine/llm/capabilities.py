@@ -14,7 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.llm.budget import Meter
-from engine.llm.endpoint_errors import RefusedError, TooLongError, UnsupportedError
+from engine.llm.endpoint_errors import (
+    MOST_CHARS,
+    RefusedError,
+    TooLongError,
+    UnsupportedError,
+)
 from engine.llm.messages import Message, Prompt, Reply, read_choice, read_object, without_reasoning
 from engine.llm.texts import estimate_tokens
 
@@ -143,7 +148,7 @@ async def try_out(transport: Transport, meter: Meter) -> Capabilities:
         names = sorted({card.name for card in cards})
         if not names or model in names:
             raise
-        offered = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+        offered = ", ".join(name[:MOST_CHARS] for name in names[:8]) + " ..." * (len(names) > 8)
         raise RefusedError(error.message, f"{error.remedy} It offers: {offered}.") from None
     reasons = (
         accepted.reasons or reply.reasoned or without_reasoning(reply.text) != reply.text.strip()

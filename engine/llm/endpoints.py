@@ -12,6 +12,7 @@ import httpx2
 from pydantic import SecretStr
 
 from engine.config import Settings
+from engine.errors import NotAllowedError
 from engine.llm.addresses import is_allowed
 from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import NoEndpointError
@@ -82,7 +83,8 @@ def find_endpoint(
 
     Raises:
         NoEndpointError: settings that cannot be used.
-        NotAllowedError: somebody who logged in entered an address, and is no lead.
+        NotAllowedError: somebody who logged in entered an address, and is no lead; or a model for
+            the operator's address and key, whose prices are those of the operator's model.
     """
     environment = {
         ADDRESS: settings.openai_base_url,
@@ -98,6 +100,12 @@ def find_endpoint(
     else:
         return None
     model, key = _first(sources, MODEL)[1], _first(sources_of_key, KEY)[1]
+    own = address if place == 0 else _first(sources[:1], KEY)[1] if place < 0 else ""
+    if not person.is_operator and _first(sources[:1], MODEL)[1] and not own:
+        raise NotAllowedError(
+            "Which model is asked there, whoever runs SeedLens chose.",
+            "Enter an address and a key of your own, or disconnect.",
+        )
     endpoint = Endpoint(address, model, SecretStr(key), person=person)
     if place != 0 or person.is_operator:
         return endpoint

@@ -14,6 +14,9 @@ from engine.types.limits import MOST_REPORTED
 class StreamedReply:
     """A reply, put together from the chunks of a stream or read from a whole completion.
 
+    Args:
+        choices: the answers whose alternatives are wanted; of other tokens nothing is kept.
+
     Attributes:
         size: characters so far, reasoning included; every chunk counts as one at least.
         used: (input, output) tokens, once they are reported.
@@ -21,9 +24,10 @@ class StreamedReply:
         complete: its end has come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, choices: tuple[str, ...] = ()) -> None:
+        self._choices = choices
         self._texts: list[str] = []
-        self._tokens: list[Mapping[str, Any]] = []
+        self._options: tuple[tuple[str, float], ...] = ()
         self._model = ""
         self._reasoned = False
         self.size = 0
@@ -47,17 +51,19 @@ class StreamedReply:
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
         self._texts.append(text)
-        self._tokens += (choice.get("logprobs") or {}).get("content") or []
+        if self._choices and not self._options:
+            tokens = (choice.get("logprobs") or {}).get("content") or []
+            self._options = _options(tokens, self._choices)
         self.size += max(1, len(text) + len(str(reasoning)))
         self.cut |= choice.get("finish_reason") == "length"
         self.complete |= bool(choice.get("finish_reason")) or "message" in choice
         return _sound(text)
 
-    def reply(self, choices: tuple[str, ...]) -> Reply:
-        """The reply, with the alternatives to the first token that is one of ``choices``."""
+    def reply(self) -> Reply:
+        """The reply, with the alternatives to the first token that is one of the choices."""
         return Reply(
             text=_sound("".join(self._texts)),
-            options=_options(self._tokens, choices),
+            options=self._options,
             used=self.used,
             model=self._model,
             cut=self.cut,

@@ -146,10 +146,20 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     >>> find_quote("We fit a Bayesian  regression.", "fit a bayesian regression")
     (3, 29)
     """
-    letters, places = _letters(text)
-    wanted, _ = _letters(quote)
-    at = letters.find(wanted) if len(wanted) >= 8 else -1
-    return None if at < 0 else (places[at], places[at + len(wanted) - 1] + 1)
+    return Quoted(text).find(quote)
+
+
+class Quoted:
+    """A text in which several quotes are looked up: its letters are read once."""
+
+    def __init__(self, text: str) -> None:
+        self._letters, self._places = _letters(text)
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """As :func:`find_quote`."""
+        wanted, _ = _letters(quote)
+        at = self._letters.find(wanted) if len(wanted) >= 8 else -1
+        return None if at < 0 else (self._places[at], self._places[at + len(wanted) - 1] + 1)
 
 
 def _letters(text: str) -> tuple[str, list[int]]:

@@ -41,6 +41,8 @@ UNREADABLE = (
     *(OverflowError, RecursionError),  # JSON knows infinite numbers, and may be nested deeply
 )
 """What reading something raises that is no chat completion."""
+MOST_MODELS = 10_000
+"""Models of an endpoint that are looked at; those with the most offer some hundreds."""
 QUEUE_FACTOR = 10
 """So many timeouts a request waits for its answer to begin, at most, while others are answered."""
 _STREAM_USAGE = re.compile(r"stream_options|include_usage")
@@ -109,10 +111,10 @@ class Transport:
         async for attempt in self._attempts():
             with attempt:
                 await self._pause()
-                answer = StreamedReply()
+                answer = StreamedReply(choices)
                 async for _ in self._pieces(body, meter, tokens, answer):
                     pass
-        return answer.reply(choices)
+        return answer.reply()
 
     async def stream(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
@@ -136,8 +138,8 @@ class Transport:
         """What the endpoint offers; empty where it does not tell."""
         try:
             async with asyncio.timeout(min(10.0, self._retries.timeout)):
-                page = await self._client.models.list()
-                return [_card(model.model_dump()) for model in page.data]
+                page: Any = await self._client.get("/models", cast_to=object)
+                return [_card(model) for model in page["data"][:MOST_MODELS]]
         # Anything may come back where nothing is promised; not knowing is no failure.
         except (openai.OpenAIError, TimeoutError, *UNREADABLE):
             return []
@@ -191,7 +193,7 @@ class Transport:
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
         most_bytes = ANSWER_BYTES + ANSWER_BYTES_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
-        cancelled = False
+        may_work = False  # the endpoint, which says no more what that takes
         try:
             async with aclosing(self._chunks(sent, most_bytes)) as chunks:
                 async for chunk in chunks:
@@ -205,13 +207,14 @@ class Transport:
                 failure = broken_off(self.endpoint)
         except (openai.OpenAIError, TimeoutError, OSError) as error:
             failure = self._explained(error)
+            may_work = isinstance(error, (openai.APITimeoutError, TimeoutError))
         except UNREADABLE:
             failure = garbled(self.endpoint)
         except (asyncio.CancelledError, GeneratorExit):
-            cancelled = True  # the endpoint may be at work, and says no more what that takes
+            may_work = True
             raise
         finally:
-            meter.settle(tokens, answer.used, answered=cancelled or answer.size > 0)
+            meter.settle(tokens, answer.used, answered=may_work or answer.size > 0)
         if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 

@@ -240,7 +240,9 @@ def _key(item: CslItem) -> str:
 
 
 def _ascii(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    # One by one: to sort the marks of a whole text takes the square of their number.
+    parts = "".join(unicodedata.normalize("NFKD", character) for character in text)
+    plain = parts.encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]", "", plain.lower())
 
 

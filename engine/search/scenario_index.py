@@ -40,7 +40,7 @@ class ScenarioIndex:
     """
 
     def __init__(self, corpus: OpenCorpus, table: ScenarioTable) -> None:
-        self._table = table
+        self._table, self._shared = table, corpus.shared
         self._width = corpus.spec.dimension
         self.settings: ScenarioSettings = read_settings(table.path)
         self.resident = corpus.make_room(table.count() * self._width * 4)
@@ -72,7 +72,8 @@ class ScenarioIndex:
     def identity(self) -> str:
         """Which scenarios exactly, and how they count: equal ones rank alike."""
         table, settings = self._table, self.settings
-        return f"{table.version}-{table.made} {settings.component} {settings.weight:g}"
+        digest = f"-{table.digest[:12]}" * self._shared
+        return f"{table.version}-{table.made}{digest} {settings.component} {settings.weight:g}"
 
     def is_current(self) -> bool:
         """False when somebody wrote or removed scenarios, or changed the settings."""

@@ -4,7 +4,7 @@ https://github.com/acl-org/acl-anthology, one per venue and year."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
@@ -31,6 +31,9 @@ _LETTERS = {
 """Venues before 2020, whose files have a letter and two digits of the year."""
 
 
+_Place = tuple[str | None, str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """An id as it was given, and what it names: a file, a volume of it or a paper of that."""
@@ -40,8 +43,10 @@ class _Wanted:
     volume: str | None = None
     paper: str | None = None
 
-    def is_met(self, volume: str, paper: str) -> bool:
-        return self.volume in (None, volume) and self.paper in (None, paper)
+    @property
+    def place(self) -> _Place:
+        """The file, a volume or a paper of it, as :func:`_places` has those of a paper."""
+        return self.volume, self.paper
 
 
 class AclAnthology:
@@ -79,10 +84,10 @@ class AclAnthology:
             if error.status != 404:
                 raise
             return Page((), after, None, [one.id for one in here])
-        papers = list(_papers(root, here))
-        met = {one.id for one in here for _, volume, paper in papers if one.is_met(volume, paper)}
-        rows = [row for row, _, _ in papers]
-        missing = [one.id for one in here if one.id not in met]
+        papers = list(_papers(root, {one.place for one in here}))
+        met = {place for _, places in papers for place in places}
+        rows = [row for row, _ in papers]
+        missing = [one.id for one in here if one.place not in met]
         return Page(rows, after, len(rows) if len(files) == 1 else None, missing)
 
 
@@ -118,15 +123,21 @@ def _collection(text: str) -> Element:
     return root
 
 
-def _papers(root: Element, wanted: Sequence[_Wanted]) -> Iterator[tuple[Row, str, str]]:
-    """(row, volume, number) of the papers of a file that are wanted."""
+def _places(volume: str, paper: str) -> tuple[_Place, ...]:
+    """By what a paper can be asked for: its file, its volume, its number."""
+    return (None, None), (volume, None), (volume, paper)
+
+
+def _papers(root: Element, wanted: Set[_Place]) -> Iterator[tuple[Row, tuple[_Place, ...]]]:
+    """The papers of a file that are wanted, and by what each can be asked for."""
     file = root.get("id", "")
     for volume in root.findall("volume"):  # one within another would multiply
         name = volume.get("id", "")
         for paper in volume.findall("paper"):
             number = paper.get("id", "")
-            if any(one.is_met(name, number) for one in wanted):
-                yield _row(paper, volume, _full_id(file, name, number)), name, number
+            places = _places(name, number)
+            if not wanted.isdisjoint(places):
+                yield _row(paper, volume, _full_id(file, name, number)), places
 
 
 def _full_id(file: str, volume: str, paper: str) -> str:

@@ -3,12 +3,11 @@ They come as JATS, as publishers deposit them."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import doi_in, unescaped
 from engine.config import Settings
 from engine.sources.contracts import Page, Row, batch, listed
 from engine.sources.http import Address, Client
@@ -22,7 +21,7 @@ _OWN_HEADING = re.compile(
 )
 _HEADING = re.compile(r"(?<![\s.:])[\s.:]*</jats:title>", re.IGNORECASE)
 _TWICE = re.compile(
-    r"<jats:tex-math\b(?:[^<]|<(?!/?jats:tex-math\b))*</jats:tex-math>", re.IGNORECASE
+    r"<jats:tex-math\b(?:[^<]++|<(?!/?jats:tex-math\b))*+</jats:tex-math>", re.IGNORECASE
 )
 """A formula as TeX, which stands beside the same as MathML."""
 _BLOCK = re.compile(r"</?jats:(?:p|sec|title|list|list-item|disp-formula)\b[^<>]*>", re.IGNORECASE)
@@ -93,4 +92,4 @@ def abstract_of(jats: Any) -> str:
         return ""
     text = _HEADING.sub(":</jats:title>", _OWN_HEADING.sub("", _TWICE.sub("", jats)))
     # Some publishers escape twice.
-    return words(html.unescape(_INLINE.sub("", _BLOCK.sub(" ", text))))
+    return words(unescaped(_INLINE.sub("", _BLOCK.sub(" ", text))))

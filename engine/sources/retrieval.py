@@ -120,7 +120,7 @@ class Retrieval:
 
     def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
         started, before = time.perf_counter(), state.documents
-        known = set(self._ids(state))
+        known = set(map(hash, self._ids(state)))
         fruitless = empty = 0
         while not state.done and state.documents < self._limit:
             if stopped():
@@ -248,12 +248,12 @@ def _kept(row: Row) -> Row:
     return {name: value for name, value in row.items() if name in FIELDS or value}
 
 
-def _fresh(rows: Any, known: set[str], most: int) -> list[Row]:
-    """Rows whose ids are not known; those are known then."""
+def _fresh(rows: Any, known: set[int], most: int) -> list[Row]:
+    """Rows whose ids are not known, by their hashes: an id may be long; those are known then."""
     new: list[Row] = []
     for row in rows:
-        if len(new) < most and row["doc_id"] not in known:
-            known.add(row["doc_id"])
+        if len(new) < most and (key := hash(row["doc_id"])) not in known:
+            known.add(key)
             new.append(row)
     return new
 

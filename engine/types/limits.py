@@ -21,6 +21,10 @@ may send too where there is a login. The largest that pages send have some 5 MB.
 MOST_STRANGERS = 50
 """Connections of people who have not logged in, where there is a login; of more, the oldest end. A
 message that one of them never finishes takes up to :data:`MESSAGE_BYTES` until then."""
+STRANGERS_BYTES, STRANGERS_VALUES = MEGABYTE, 10_000
+"""A message of one of them, and the parameters, widgets and hashes in it; others are passed over.
+The login page sends some 20 kB at most: its address, and what the browser keeps of a page before
+it. What is many and empty in a message takes a hundred times its size in memory."""
 ROW_BYTES = 8 * MEGABYTE
 """One line, record or entry of a file. Read into Python, JSON takes up to 35 times its size; a
 text of a million characters, the most by default, fits in any encoding and escaped."""
@@ -30,6 +34,11 @@ ID_CHARS = 1_000
 """A document's id, which stands in links and in every judgment."""
 LINK_CHARS = 2_000
 """The address of a paper, which every list of results has; browsers take little more."""
+AUTHORS_CHARS = 400_000
+"""The names of a document's authors, with a semicolon and a blank between them. The paper with the
+most has some 15,000; with a million, one export took 35 s, and a page of results 2 GB."""
+DOCUMENT_FIELDS = 10_000
+"""Fields of a document beside those that SeedLens knows; every result has all of them."""
 COLUMNS = 1_000
 """Columns that can be chosen as fields; those beyond are metadata."""
 FIELDS = 200
@@ -64,6 +73,7 @@ states none. A number in every twenty characters of the longest text is a table,
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5
+"""Rows that a preview shows: enough to see how a file is read."""
 PREVIEW_VALUE_CHARS = 10_000
 """A value of a row that is shown; of longer ones the beginning is."""
 PREVIEW_DEPTH = 10
@@ -99,6 +109,8 @@ LONGEST_GUIDELINES = 50_000
 """Characters of a project's guidelines, all grades together."""
 LONGEST_ANNOTATOR = 64
 """Characters of an annotator's name, which stands in every judgment."""
+LONGEST_TRAIL = 100
+"""Characters of the id of a trail, which addresses give; ours have 12."""
 MOST_NAME = 200
 """Characters of the name of a trail or a search, which lists show whole."""
 LONGEST_LABEL = 200

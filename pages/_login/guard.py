@@ -5,6 +5,9 @@ and single fragments without it. A gate that is part of the page would come too 
 login that ended, or whose person is not on the list any more, loses its connection at the next
 message, before anything is done with it; what it connects with next is a session of nobody yet.
 Uploads and Streamlit's own figures are for those only whom the gate let in.
+
+Streamlit does, too, what no page of ours asks for: it clears the caches of all sessions, the engine
+among them, and tells which files of its folder git does not know. Such messages get no further.
 """
 
 from __future__ import annotations
@@ -12,16 +15,23 @@ from __future__ import annotations
 import asyncio
 import time
 
+from google.protobuf.message import DecodeError
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from engine.types.limits import MOST_STRANGERS
+from engine.types.limits import MOST_STRANGERS, STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
 
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
 """What is answered without a session's script, and so without the gate in it."""
+LOGOUT = "/auth/logout"
+FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")
+FROM_PAGES = (*FROM_STRANGERS, "file_urls_request", "backend_operation_request")
+"""Kinds of messages that pages send, the login page and all others."""
 
 
 def _stands(name: str) -> bool:
@@ -57,17 +67,20 @@ class GuardSessions:
             self._end_oldest()
 
         async def checked() -> Message:
-            message = await receive() if stood else await _unless(over, receive)
-            if message is None:
-                await send({"type": "websocket.close", "code": 1013})
-                return {"type": "websocket.disconnect", "code": 1013}
-            if message["type"] != "websocket.receive" or _stands(name):
-                return message
-            admitted = admitted_as(name)
-            if not stood and (admitted is None or admitted.at < opened):
-                return message  # a session that the gate has not let in yet
-            await send({"type": "websocket.close", "code": 1008})
-            return {"type": "websocket.disconnect", "code": 1008}
+            while True:
+                message = await receive() if stood else await _unless(over, receive)
+                if message is None:
+                    await send({"type": "websocket.close", "code": 1013})
+                    return {"type": "websocket.disconnect", "code": 1013}
+                if message["type"] != "websocket.receive":
+                    return message
+                let_in = _stands(name)
+                admitted = admitted_as(name)
+                if not let_in and (stood or (admitted is not None and admitted.at >= opened)):
+                    await send({"type": "websocket.close", "code": 1008})
+                    return {"type": "websocket.disconnect", "code": 1008}
+                if _is_of_a_page(message, let_in=let_in):
+                    return message
 
         try:
             await self._app(scope, checked, send)
@@ -94,8 +107,31 @@ async def _unless(over: asyncio.Event, receive: Receive) -> Message | None:
         ending.cancel()
 
 
+def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
+    """Whether a page of ours may have sent a message: the login page, where nobody is let in yet.
+
+    Reading a message takes up to 100 times its size in memory, and no thread runs meanwhile.
+    """
+    data = message.get("bytes")
+    if data is None or (not let_in and len(data) > STRANGERS_BYTES):
+        return False
+    try:
+        said = BackMsg.FromString(data)
+    except DecodeError:
+        return False
+    if let_in:
+        return said.WhichOneof("type") in FROM_PAGES
+    state = said.rerun_script
+    values = len(state.widget_states.widgets) + len(state.cached_message_hashes)
+    values += state.query_string.count("&")
+    return said.WhichOneof("type") in FROM_STRANGERS and values <= STRANGERS_VALUES
+
+
 def _closed_to(scope: Scope) -> str:
     """Why a request is not answered; "" for one that is."""
+    headers = Headers(scope=scope)
+    if scope["path"].endswith(LOGOUT) and headers.get("sec-fetch-site") == "cross-site":
+        return "Log out on a page of SeedLens: this link is on a page of another site."
     if not any(part in scope["path"] for part in GUARDED):
         return ""
     return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."

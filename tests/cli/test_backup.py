@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from engine.config import ROOT
 from tests.cli.command_line import run_inside
-from tests.cli.refusals import assert_refused, corpora
+from tests.cli.refusals import assert_refusal, assert_refused, corpora
+from tests.support import make_explorer
 
 
 def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
@@ -37,3 +45,34 @@ def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(
     assert re.search(again, run_inside(other, "restore", tmp_path / "small.zip").stderr)
     listed = run_inside(other, "corpora")
     assert re.search(f"small is not complete. Import it again: {again}", listed.stderr)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="they are written for a shell")
+def test_the_commands_of_the_readme_back_up_restore_and_mend(
+    small_home: Path, home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(small_home, home)
+    make_explorer(home).tidy()  # as an app does when it starts: it copies the ledger
+    about = (ROOT / "README.md").read_text("utf-8").partition("## Backup, moving, upgrading")[2]
+
+    def do(commands: str, folder: Path) -> None:
+        ours = f'set -e; seedlens() {{ {sys.executable} -m engine.cli "$@"; }}\n'
+        env = {**os.environ, "HOME": str(tmp_path), "SEEDLENS_HOME": str(home)}
+        env |= {"PYTHONPATH": str(ROOT)}
+        subprocess.run(["bash", "-c", ours + commands], cwd=folder, env=env, check=True)
+
+    do(about.partition("```\n")[2].partition("```")[0], tmp_path)
+    before = corpora(home)
+    assert before
+    assert corpora(tmp_path / "restored") == before
+    for damaged in ("ledger.duckdb", "ledger.duckdb.wal"):
+        (home / damaged).write_bytes(b"damaged")
+    assert_refusal(run_inside(home, "corpora"), ("ledger-copies", "ledger.duckdb.wal"))
+    [mend] = re.findall(r"`(rm -f ledger\.duckdb[^`]+)`", about)
+    [copy] = (home / "ledger-copies").iterdir()
+    do(re.sub(r"ledger-\d{4}-\d\d-\d\d\.duckdb", copy.name, mend), home)
+    assert corpora(home) == before
+    [rebuild] = re.findall(r"A lost ledger\*\*: `seedlens ([^`]+)`", about)
+    (home / "ledger.duckdb").unlink()
+    assert run_inside(home, *rebuild.split()).stdout.startswith("Listed again: small")
+    assert corpora(home) == before

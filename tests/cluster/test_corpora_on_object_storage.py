@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from engine.cli import doctor
 from engine.config import ROOT
+from engine.corpora.backup import back_up
 from engine.corpora.sharing import writing
 from engine.corpora.uploads import save_upload
 from engine.errors import (
@@ -165,6 +167,58 @@ def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
     new = place.app("new", ledger_url=postgres.database())
     assert new.library.rebuild() == (["small"], [])
     assert found(new) == found(one)
+
+
+def test_an_app_that_starts_with_an_empty_ledger_removes_no_corpus_from_the_store(
+    place: Place, small_source: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    import_to(one, small_source, "deleted")
+    one.library.delete("deleted")
+    monkeypatch.setattr(mirrors, "STAYS", timedelta(seconds=-10))  # all of it is old
+    new = place.app("new", ledger_url=postgres.database())
+    new.tidy()
+    assert not [key for key in place.keys if "/deleted/" in key]
+    assert new.library.rebuild()[0] == ["small"]
+    assert found(new) == found(one)
+
+
+def test_a_deleted_corpus_can_be_brought_back_with_a_ledger_that_was_lost(
+    place: Place, small_source: Path, postgres: PostgresServer
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    one.library.delete("small")
+    new = place.app("new", ledger_url=postgres.database())
+    new.library.rebuild()
+    assert new.library.names() == []
+    assert new.library.deleted() == ["small"]
+    new.library.restore("small")
+    assert mirror_of(new).deleted_for("small") is None
+    assert len(new.library.open("small")) == 40
+
+
+def test_a_ledger_that_is_older_than_the_store_gets_the_corpora_as_they_are(
+    place: Place, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place.app("one")
+    import_to(one, small_source)
+    (row,) = one.ledger.corpora()
+    import_to(one, more)
+    (now,) = one.ledger.corpora()
+    with monkeypatch.context() as patch:
+        patch.setattr(mirrors, "STAYS", timedelta(seconds=-10))
+        one.tidy()
+    assert one.ledger.put_generation(row, now.generation)
+    new = place.app("new")
+    new.tidy()
+    with pytest.raises(MissingObjectError):
+        new.library.open("small")
+    assert new.library.rebuild() == (["small"], [])
+    assert new.library.rebuild() == ([], [])
+    assert len(new.library.open("small")) == 41
+    assert new.library.corpus("small").documents == 41
 
 
 # -- room -----------------------------------------------------------------------------------------
@@ -474,6 +528,26 @@ def test_who_is_killed_while_publishing_leaves_the_corpus_as_it_was(
     assert found(other) == found(one)
 
 
+def test_of_two_homes_that_wrote_versions_of_one_number_the_one_that_was_shared_counts(
+    place: Place, proxy: Proxy, small_source: Path, more: Path, tmp_path: Path
+) -> None:
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    import_to(one, small_source)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="no other server sees it yet"):
+        import_to(one, more)
+    proxy.trouble = lambda *_: ""
+    alone = one.library.open("small")
+    assert "more" in alone.row_of
+    assert import_to(other, another(tmp_path, "later")) == 41
+    shared = other.library.open("small")
+    assert alone.version == shared.version
+    now = one.library.open("small")
+    assert sorted(now.doc_ids) == sorted(shared.doc_ids)
+    assert now.identity == shared.identity != alone.identity
+    assert found(one) == found(other)
+
+
 def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
     place: Place, small_source: Path, more: Path, tmp_path: Path
 ) -> None:
@@ -579,7 +653,72 @@ def test_servers_that_delete_restore_import_and_search_at_once_end_with_one_corp
     assert found(apps[0]) == found(apps[1]) == found(place.app("third"))
 
 
+def test_a_copy_that_a_disk_changed_is_told_with_what_to_do_and_is_in_no_backup(
+    place: Place, small_source: Path, tmp_path: Path
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    assert found(other) == found(one)
+    folder = other.home.corpus("small")
+    file = max((folder / "documents.lance" / "data").iterdir(), key=lambda f: f.stat().st_size)
+    content = file.read_bytes()
+
+    def check() -> doctor.Check:
+        (found,) = doctor._corpora(other.settings)
+        return found
+
+    assert check().detail == "no file has changed after it was written"
+    file.write_bytes(content[:-9] + b"?" + content[-8:])
+    assert not check().ok
+    assert file.name in check().detail
+    assert f"Remove {folder}: it is copied again from s3://" in check().detail
+    with pytest.raises(StorageError, match="'small' is damaged"):
+        back_up(other.home, other.ledger, tmp_path / "home.zip")
+    shutil.rmtree(folder)
+    assert found(other) == found(one)
+    assert check().ok
+    back_up(other.home, other.ledger, tmp_path / "home.zip")
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut off", "no table"])
+def test_what_a_disk_did_to_a_copy_does_not_get_into_the_store(
+    place: Place, small_source: Path, damage: str
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    was = found(one)
+    assert found(other) == was
+    folder = other.home.corpus("small")
+    table = folder / "documents.lance"
+    file = max((table / "data").iterdir(), key=lambda f: f.stat().st_size)
+    if damage == "lost":
+        file.unlink()
+    elif damage == "cut off":
+        os.truncate(file, 1000)
+    else:
+        shutil.rmtree(table)
+    with pytest.raises(StorageError, match=f"'small' is damaged: .*Remove {folder}"):
+        other.scenarios.set_weight("small", 0.25)
+    place.app("other").tidy()
+    assert found(place.app("third")) == was
+    shutil.rmtree(folder)
+    assert found(place.app("other")) == was
+
+
 # -- deleting -------------------------------------------------------------------------------------
+
+
+def test_a_corpus_is_deleted_in_the_store_too_or_not_at_all(
+    place: Place, proxy: Proxy, small_source: Path
+) -> None:
+    """Else a mark of a former deletion would have it removed for good at once."""
+    one = place.app("one", proxy.endpoint)
+    import_to(one, small_source)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="does not allow it"):
+        one.library.delete("small")
+    assert one.library.names() == ["small"]
+    assert one.library.deleted() == []
 
 
 def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from engine.cli.doctor import Check, examine
 from engine.cli.main import app
-from engine.config import Settings
+from engine.config import ROOT, Settings
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.people import admit, read_login
 from engine.types.people import Login
@@ -180,6 +181,9 @@ def test_serving_beyond_this_machine_without_login_is_warned_of(
         return CliRunner().invoke(app, arguments).stderr
 
     assert said() == ""
+    assert started[0][-2:] == ["--server.address", "127.0.0.1"]
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert config["server"]["address"] == "127.0.0.1"
     assert "whoever opens it reads and deletes all corpora" in said("--address", ELSEWHERE)
     secrets.write_text(AUTH + PEOPLE)
     assert said() == ""

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 from engine.cli.main import main
-from engine.config import Settings
+from engine.config import ROOT, Settings
 from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
@@ -31,7 +31,7 @@ from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import BudgetReachedError, NoEndpointError
 from engine.permissions import check_source
 from engine.search.queries import query_id
-from engine.types.annotating import Judgment, Project
+from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
@@ -43,7 +43,7 @@ from storage.home import Home
 from storage.spending import Spending
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
-from tests.support import make_explorer
+from tests.support import make_explorer, wait_until
 
 ADA = Person("ada@example.org", "Ada", "annotator")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -236,6 +236,26 @@ def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_proj
         ada.judge(project, judgment)
 
 
+def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(
+    small_copy: Explorer,
+) -> None:
+    annotation, project = small_copy.annotation, Project("small", "p")
+    annotation.save(project, "Grace")
+    [asked] = annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), 3))
+    pooled = [item.doc_id for item in annotation.pool(project)]
+    beside = next(i for i in small_copy.library.open("small").doc_ids if i not in (*pooled, SEED))
+    ada, grace = (small_copy.acting_as(person).annotation for person in (ADA, GRACE))
+    ada.judge(project, Judgment(asked, pooled[0], "Ada", 3))
+    for relevance, verdict in ((3, "grade"), (None, "skip"), (None, "withdrawn")):
+        with pytest.raises(NotAllowedError, match="not in the pool"):
+            ada.judge(project, Judgment(asked, beside, "Ada", relevance, verdict))
+    grace.judge(project, Judgment(asked, beside, "Grace", 1))
+    annotation.retire(project, [asked], "Grace")
+    ada.judge(project, Judgment(asked, pooled[1], "Ada", 2))  # it was on her desk until now
+    assert [j.doc_id for j in annotation.judgments(project)] == [pooled[0], beside, pooled[1]]
+
+
 def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explorer) -> None:
     ada, eve = small_copy.acting_as(ADA), small_copy.acting_as(EVE)
     trail = ada.notebook.own_trail("", "Ada")
@@ -359,6 +379,26 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(
     assert library.preview(roots / "good.tsv").documents
     assert library.preview(library.save_upload("own.tsv", b"doc_id\ttext\na\tMine.\n")).documents
     assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
+
+
+def test_a_file_that_became_a_link_out_of_the_import_roots_is_not_imported(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots, secret = tmp_path / "papers", tmp_path / "secrets.toml"
+    roots.mkdir()
+    secret.write_text("doc_id\ttext\na\tThe cookie_secret.\n")
+    path = roots / "good.tsv"
+    path.write_text("doc_id\ttext\na\tSome text.\n")
+    monkeypatch.setenv("SEEDLENS_IMPORT_ROOTS", str(roots))
+    library = Explorer(Settings(home=home)).acting_as(GRACE).library
+    job = library.start_import(path, "taken")  # checked now, and read by a process that begins
+    path.unlink()
+    path.symlink_to(secret)
+    wait_until(lambda: not library.jobs.job(job.id).running, what="the end of the import")
+    ended = library.jobs.job(job.id)
+    assert ended.state == "failed"
+    assert "leads elsewhere" in ended.error
+    assert "taken" not in library.names()
 
 
 def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
@@ -508,6 +548,28 @@ def test_with_login_only_leads_enter_the_address_of_a_model(
     assert not operators.public_only, "what the operator set up is for everybody"
 
 
+def test_with_login_nobody_has_another_model_asked_with_the_operators_key(
+    home: Path, server: ModelServer
+) -> None:
+    """One that costs a hundred times as much would count for the day as the operator's does."""
+    dear, own = {"SEEDLENS_LLM_MODEL": "dear"}, {"OPENAI_API_KEY": "their-own"}
+    without_address = {k: v for k, v in entered(server).items() if k != "OPENAI_BASE_URL"}
+    operator = Explorer(Settings(home=home))
+    for person in (ADA, GRACE):
+        verifier = operator.acting_as(person).verifier
+        for secrets in (entered(server), without_address):
+            with pytest.raises(NotAllowedError, match="whoever runs SeedLens chose"):
+                verifier.find_endpoint(dear, secrets)
+        with pytest.raises(NotAllowedError):
+            verifier.find_endpoint({**dear, **own}, entered(server))
+    found = operator.acting_as(GRACE).verifier.find_endpoint({**dear, **own}, without_address)
+    assert found is not None
+    assert (found.model, found.key.get_secret_value()) == ("dear", "their-own")
+    chosen = operator.verifier.find_endpoint(dear, entered(server))
+    assert chosen is not None
+    assert chosen.model == "dear", "the operator asks whichever they like"
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "models.example.org"])
 def test_with_login_no_address_inside_is_asked_unless_the_operator_allows_it(
     home: Path, server: ModelServer, host: str, monkeypatch: pytest.MonkeyPatch
@@ -614,6 +676,31 @@ def test_the_home_is_for_its_user_alone(tmp_path: Path) -> None:
     )  # fmt: skip
     Explorer(Settings(home=home))
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import app",
+        "from engine import job_process; job_process.main(pathlib.Path('none'))",
+        "from engine.jobs.cluster import _work; _work(print, '')",
+    ],
+    ids=["app", "import", "worker"],
+)
+def test_what_any_process_writes_is_for_its_user_alone(program: str, home: Path) -> None:
+    code = f"""
+import contextlib, os, pathlib
+os.umask(0o022)
+with contextlib.suppress(FileNotFoundError):
+    {program}
+print(oct(os.umask(0)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "SEEDLENS_HOME": str(home)},
+    )  # fmt: skip
+    assert done.stdout.split()[-1] == "0o77"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")

@@ -13,6 +13,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import GRADED, Judgment, PoolRequest, Project, ProjectProgress
 from engine.types.people import Person, Role
 from engine.types.searches import Query
+from pages._annotate import exchange_files
 from pages._annotate.agreement_tables import confusion_html
 from pages._annotate.dashboard import summary_html
 from pages._annotate.guidelines import nodes
@@ -206,6 +207,32 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     page.file_uploader(key="annotate_upload_0").upload("broken.qrels", b"one two\n")
     run(page)
     assert "line 1" in shown(page)
+
+
+def test_the_csv_that_is_chosen_for_a_spreadsheet_has_no_formula(
+    home_page: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(home_page)
+    item = home_page.annotation.pool(project)[0].item
+    home_page.annotation.judge(project, Judgment(*item, "Ada", 1, note="=1+1"))
+    made: list[dict[str, bytes]] = []
+    packed = exchange_files.packed
+
+    def noted(files: dict[str, bytes], archive: str) -> tuple[str, bytes]:
+        made.append(files)
+        return packed(files, archive)
+
+    monkeypatch.setattr(exchange_files, "packed", noted)
+    page = visit("annotate", corpus="small", project="p", part="files")
+    found = {}
+    for kind in ("csv", exchange_files.SPREADSHEET):
+        page.selectbox(key="annotate_as").set_value(kind)
+        run(page)
+        page.selectbox(key="annotate_whose_False").set_value("Ada")
+        run(page)
+        found[kind] = b"".join(made[-1].values())
+    assert b",=1+1," in found["csv"]
+    assert b",'=1+1," in found[exchange_files.SPREADSHEET]
 
 
 def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer) -> None:

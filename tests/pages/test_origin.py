@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -17,8 +24,12 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
+from engine.config import ROOT
+from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
 from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
@@ -38,6 +49,7 @@ def client(base: str = "http://localhost:8501") -> TestClient:
     routes = [
         Route("/", lambda _: HTMLResponse("<p>a page</p>")),
         Route("/_stcore/metrics", lambda _: HTMLResponse("figures")),
+        Route("/auth/logout", lambda _: HTMLResponse("logged out")),
         WebSocketRoute("/_stcore/stream", _welcome),
     ]
     layers = [Middleware(m) for m in (SameOrigin, OnlyHttps, GuardSessions, VisitCookie)]
@@ -90,6 +102,54 @@ def test_cookies_and_browsers_keep_to_https_where_people_come_by_it(
     assert ("strict-transport-security" in answer.headers) is https
 
 
+SERVED = """
+import json
+from starlette.testclient import TestClient
+import app
+
+client, found = TestClient(app.app, base_url="http://localhost:8501"), {}
+for path, headers in (("/", {}), ("/_stcore/metrics", {}), ("/", {"host": "evil.example"})):
+    answer = client.get(path, headers=headers)
+    found[path + headers.get("host", "")] = (answer.status_code, dict(answer.headers))
+print(json.dumps(found))
+"""
+ASKS_FOR_LOGIN = """
+[auth]
+redirect_uri = "SCHEME://localhost:8501/oauth2callback"
+cookie_secret = "0123456789abcdef0123456789abcdef"
+client_id = "seedlens"
+client_secret = "keep-this-quiet"
+server_metadata_url = "https://login.example.org/.well-known/openid-configuration"
+[people]
+"ada@example.org" = { name = "Ada", role = "lead" }
+"""
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_the_app_as_it_is_served_keeps_to_its_login_its_name_and_https(
+    scheme: str, tmp_path: Path
+) -> None:
+    secrets = tmp_path / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    secrets.write_text(ASKS_FOR_LOGIN.replace("SCHEME", scheme))
+    env = {**os.environ, "HOME": str(tmp_path), "SEEDLENS_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", SERVED], check=True, capture_output=True, text=True, cwd=ROOT,
+        env=env,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert {path: status for path, (status, _) in found.items()} == {
+        "/": 200, "/_stcore/metrics": 403, "/evil.example": 403,
+    }  # fmt: skip
+    page = found["/"][1]
+    assert "default-src 'self'" in page["content-security-policy"]
+    assert ("strict-transport-security" in page) is (scheme == "https")
+    cookies = re.split(", (?=[a-z_]+=)", page["set-cookie"])
+    assert {cookie.partition("=")[0] for cookie in cookies} == {"seedlens_return", "seedlens_visit"}
+    for cookie in cookies:
+        assert ("; Secure" in cookie) is (scheme == "https")
+
+
 def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,6 +157,14 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
     assert client().get("/_stcore/metrics").text == "figures"
     monkeypatch.setattr(login, "is_wanted", lambda: True)
     assert client().get("/_stcore/metrics").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("site", "answered"), [("cross-site", 403), ("same-origin", 200), ("none", 200), (None, 200)]
+)
+def test_a_page_of_another_site_logs_nobody_out(site: str | None, answered: int) -> None:
+    headers = {} if site is None else {"sec-fetch-site": site}
+    assert client().get("/auth/logout", headers=headers).status_code == answered
 
 
 def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
@@ -133,6 +201,65 @@ def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
 
     finish(visits())
     assert ended == [("first", 1013), ("second", 1013)]
+
+
+def passed_on(*messages: bytes | str) -> list[str]:
+    """Kinds of those messages that get to Streamlit, sent over one connection."""
+    kinds = []
+
+    async def page(socket: WebSocket) -> None:
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            while True:
+                kind = BackMsg.FromString(await socket.receive_bytes()).WhichOneof("type")
+                kinds.append(str(kind))
+
+    routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
+    with TestClient(Starlette(routes=routes, middleware=layers)).websocket_connect("/") as socket:
+        for one in messages:
+            socket.send_text(one) if isinstance(one, str) else socket.send_bytes(one)
+    return kinds
+
+
+RUN = BackMsg(rerun_script=ClientState(query_string="corpus=demo"))
+UPLOAD = BackMsg()
+UPLOAD.file_urls_request.file_names.append("own.csv")
+
+
+@pytest.mark.parametrize("let_in", [True, False])
+def test_what_no_page_asks_for_does_not_reach_streamlit(
+    let_in: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would clear the caches of all sessions, and tell names of the server's files."""
+    monkeypatch.setattr(guard, "_stands", lambda _: let_in)
+    orders = [
+        BackMsg(clear_cache=True), BackMsg(load_git_info=True), BackMsg(set_run_on_save=True),
+        BackMsg(debug_shutdown_runtime=True), UPLOAD, BackMsg(), RUN,
+    ]  # fmt: skip
+    sent = passed_on(*(one.SerializeToString() for one in orders), b"\xff", "words")
+    assert sent == ["file_urls_request", "rerun_script"][not let_in :]
+
+
+@pytest.mark.parametrize("field", ["query_string", "cached_message_hashes", "widget_states"])
+def test_a_message_of_a_stranger_holds_no_more_than_the_login_page_sends(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a million empty values in a megabyte take a hundred of memory, and nothing else runs."""
+
+    def of_values(number: int) -> bytes:
+        many: dict[str, Any] = {
+            "query_string": "&" * number,
+            "cached_message_hashes": [""] * number,
+            "widget_states": {"widgets": [{}] * number},
+        }
+        return BackMsg(rerun_script=ClientState(**{field: many[field]})).SerializeToString()
+
+    few, many = of_values(STRANGERS_VALUES), of_values(STRANGERS_VALUES + 1)
+    long = BackMsg(rerun_script=ClientState(page_name="x" * STRANGERS_BYTES)).SerializeToString()
+    monkeypatch.setattr(guard, "_stands", lambda _: False)
+    assert passed_on(many, long, few) == ["rerun_script"]
+    monkeypatch.setattr(guard, "_stands", lambda _: True)
+    assert len(passed_on(many, long, few)) == 3
 
 
 def test_nothing_is_answered_by_a_name_that_the_server_does_not_have(

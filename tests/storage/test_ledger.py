@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from storage.database import LONGEST_REMEMBERED
 from storage.errors import StorageError
 from storage.home import CorpusNameError, Home, check_corpus_name
 from storage.ledger import Ledger
@@ -261,6 +264,14 @@ def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(ledger: Ledg
     assert [row.name for row in trails.saved("ada")] == ["hers"]
 
 
+def test_what_is_asked_with_texts_of_any_length_takes_no_memory_afterwards(ledger: Ledger) -> None:
+    long = "t" * (LONGEST_REMEMBERED + 1)
+    assert ledger.trails.steps(long) == []
+    assert ledger.text(long) is None
+    assert ledger.trails.steps("short") == []
+    assert {key[1] for key in ledger.trails._file._memory if len(key) > 1} == {"short"}  # type: ignore[arg-type,index]
+
+
 def test_a_text_pasted_twice_has_one_id(ledger: Ledger) -> None:
     text_id = ledger.put_text("a pasted abstract")
     assert ledger.put_text("a pasted abstract") == text_id
@@ -285,6 +296,26 @@ def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_pat
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"file/home.*SEEDLENS_HOME"):
         Home(tmp_path / "file" / "home").create()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_home_that_everybody_may_write_to_is_closed_or_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError  # it is somebody else's
+
+    home = Home(tmp_path / "home")
+    home.root.mkdir()
+    home.root.chmod(0o777)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "chmod", refuse)
+        home.create()
+    assert f"may write to the home {home.root}" in caplog.text
+    caplog.clear()
+    home.create()
+    assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
+    assert not caplog.text
 
 
 @pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論文", "x" * 64])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -300,6 +301,28 @@ def test_a_truncated_file_is_named_and_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be read or written"):
         Ledger(path).judging.add([judgment()])
     assert path.read_bytes() == content
+
+
+def test_the_log_that_a_crash_left_is_in_the_way_of_no_new_ledger_and_named_where_it_is(
+    tmp_path: Path,
+) -> None:
+    path, log, copy = (tmp_path / f"ledger.duckdb{more}" for more in ("", ".wal", ".copy"))
+    Ledger(path).judging.add([judgment()])
+    Ledger(path).copy(copy)
+    Ledger(path).judging.add([judgment("d2")])
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE more AS SELECT 1")
+        left = log.read_bytes()
+    path.unlink()  # it is lost
+    log.write_bytes(left)
+    assert Ledger(path).corpora() == []
+    assert Path(f"{log}.left").read_bytes() == left
+    shutil.copyfile(copy, path)  # it was damaged
+    log.write_bytes(left)
+    with pytest.raises(StorageError, match=r"move ledger\.duckdb\.wal away"):
+        Ledger(path).corpora()
+    log.unlink()
+    assert len(Ledger(path).judging.history("demo")) == 1
 
 
 def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from storage import judgment_events
 from storage.access import LedgerFile
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 from storage.records import Judgment, new_event
+from storage.standing import Event
 from tests.storage.rows import NOW, corpus, judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
@@ -150,6 +153,27 @@ def test_a_write_elsewhere_leaves_what_was_read_of_a_project_in_memory(
     assert ledger.projects.pool("demo", "p") is pool
     assert len(ledger.judging.latest("demo")) == 3
     assert read[2:] == ["writes", "reads", "reads"], "one look each at what another process wrote"
+
+
+def test_of_what_another_process_stored_only_the_new_is_read(
+    open_ledger: partial[Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, other = open_ledger(), open_ledger()
+    ledger.judging.add([judgment(f"d{number}") for number in range(50)])
+    ledger.judging.standing("demo")
+    read: list[int] = []
+    since = judgment_events._since
+
+    def counted(*given: Any) -> list[Event]:
+        events = since(*given)
+        read.append(len(events))
+        return events
+
+    monkeypatch.setattr(judgment_events, "_since", counted)
+    for number in range(3):
+        other.judging.add([judgment(f"new{number}")])
+        assert len(ledger.judging.latest("demo")) == 51 + number
+    assert read == [2, 2, 2], "the last that was known, and what is new"
 
 
 def test_what_another_process_left_as_it_was_is_the_same_object_still(

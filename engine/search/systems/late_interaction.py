@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import Corpus, RankedDocuments, Request, TokenArray, VectorPart
+from engine.corpora.contracts import (
+    Corpus,
+    RankedDocuments,
+    Request,
+    Rows,
+    TokenArray,
+    VectorPart,
+)
 from engine.numeric import FloatArray, groups, widened
 
 CANDIDATES = 1000
@@ -16,6 +23,10 @@ CANDIDATES = 1000
 
 Recall@20 of exact scoring is 0.98 with 1,000 of 60,000 documents.
 """
+EXACT, SAMPLE = 400, 48
+"""Of more candidates, those that are scored by all tokens of the seed: the best ones by so many of
+them, from all over the seed. They hold the first 20 of all 1,000 and 99.9 % of the first 100, and
+take 0.7 of the time."""
 CHUNK = 128
 """Documents whose tokens are fetched together."""
 SIMILARITIES = 500_000
@@ -56,11 +67,11 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
         yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
 
 
-def spread(tokens: NDArray[Any]) -> NDArray[Any]:
-    """At most :data:`MOST_TOKENS` rows (t, p), from all over a longer text."""
-    if len(tokens) <= MOST_TOKENS:
+def spread(tokens: NDArray[Any], most: int) -> NDArray[Any]:
+    """At most ``most`` rows (t, p), from all over a longer text."""
+    if len(tokens) <= most:
         return tokens
-    return tokens[np.linspace(0, len(tokens) - 1, MOST_TOKENS).astype(np.intp)]
+    return tokens[np.linspace(0, len(tokens) - 1, most).astype(np.intp)]
 
 
 def max_similarities(
@@ -153,19 +164,30 @@ def _weighted_means(
 
 
 class LateInteractionSystem:
-    """MaxSim over the stored token vectors, exact within its candidates."""
+    """MaxSim over the stored token vectors; exact for the first :data:`EXACT` documents."""
 
     name = "late-interaction"
     reads_aspect = False
 
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         nearest = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
-        rows = nearest.rows[:CANDIDATES]
-        scores = np.zeros(len(rows), dtype=np.float32)
-        for start in range(0, len(rows), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            tokens = [spread(found.vectors) for found in corpus.tokens(rows[chunk])]
-            scores[chunk] = max_similarities(
-                spread(request.seed.tokens), tokens, symmetric=request.symmetric
-            )
+        rows, seed = nearest.rows[:CANDIDATES], spread(request.seed.tokens, MOST_TOKENS)
+        if len(rows) <= EXACT or len(seed) <= SAMPLE:
+            return corpus.ranked(rows, _scores(corpus, rows, seed, request), request.depth)
+        scores = _scores(corpus, rows, spread(seed, SAMPLE), request)
+        best = np.argpartition(-scores, EXACT)
+        exact = _scores(corpus, rows[best[:EXACT]], seed, request)
+        # The others stay behind, in their order.
+        scores -= max(0.0, float(scores[best[EXACT:]].max() - exact.min()))
+        scores[best[:EXACT]] = exact
         return corpus.ranked(rows, scores, request.depth)
+
+
+def _scores(corpus: Corpus, rows: Rows, seed: FloatArray, request: Request) -> FloatArray:
+    """MaxSim (n,) of a seed's tokens (t, p) against these documents, read :data:`CHUNK` at once."""
+    scores = np.zeros(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        tokens = [spread(found.vectors, MOST_TOKENS) for found in corpus.tokens(rows[chunk])]
+        scores[chunk] = max_similarities(seed, tokens, symmetric=request.symmetric)
+    return scores

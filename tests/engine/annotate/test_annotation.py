@@ -273,6 +273,7 @@ def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) 
     [
         ({"relevance": 4}, BadInputError, "Grades are 0, 1, 2, 3"),
         ({"relevance": True}, BadInputError, "Grades are"),
+        ({"relevance": 2.0}, BadInputError, "Grades are"),
         ({"annotator": "  "}, BadInputError, "no name"),
         ({"annotator": "eve"}, BadInputError, "not among the annotators"),
         ({"note": "x" * 1_000_000}, BadInputError, "at most 10,000"),
@@ -310,6 +311,33 @@ def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explo
     (judgment,) = annotation.judgments(project)
     assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))
     assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
+
+
+def test_a_rank_that_is_none_is_left_out_as_seconds_are(small_copy: Explorer) -> None:
+    query = Query("small", seed="bees-network", aspect="method")
+    for rank, kept in ((3, 3), (2.0, None), ("1", None), (True, None)):
+        judgment = small_copy.notebook.judge(query, "plain", 2, rank=rank)  # type: ignore[arg-type]
+        assert judgment.rank is kept
+
+
+def test_trails_have_ids_of_ours_and_keep_documents_that_are_there(small_copy: Explorer) -> None:
+    notebook, long, query = small_copy.notebook, "t" * 101, Query("small", seed="bees-network")
+    for write in (
+        lambda: notebook.add_step(long, query),
+        lambda: notebook.keep(long, "small", "plain"),
+        lambda: notebook.annotate(long, "small", "plain", "a note"),
+        lambda: notebook.name_trail(long, "a name"),
+        lambda: notebook.delete_trail(long),
+    ):
+        with pytest.raises(BadInputError, match="The id of the trail has 101 characters"):
+            write()
+    for owner in ("", "Ada"):
+        assert len(notebook.own_trail(long, owner)) < len(long)
+    for corpus, doc_id in (("small", "d" * 10_000), ("other", "plain")):
+        with pytest.raises(UnknownNameError):
+            notebook.keep("trail", corpus, doc_id)
+    assert small_copy.ledger.trails.kept("trail") == []
+    assert small_copy.ledger.trails.name(long) is None
 
 
 def test_ids_of_judgments_and_notes_of_reading_lists_have_limits(small_copy: Explorer) -> None:

@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
 from engine.config import ROOT
 from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
@@ -185,3 +187,18 @@ def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
         annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
     annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
     assert [j.event for j in annotation.history(project)] == ["once"]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_a_key_takes_no_more_where_51_000_judgments_are_stored(demo_home: Path, home: Path) -> None:
+    """How long people wait on a machine that does nothing else, ``--part annotators`` measures."""
+    shutil.copytree(demo_home, home)
+    explorer = make_explorer(home)
+    project = filled(explorer)
+    _at_work(explorer, project, PEOPLE, 2 * KEY_EVERY)  # what the first look costs is apart
+    done = _at_work(explorer, project, PEOPLE, 20)
+    assert len(done.waits) > 200
+    assert statistics.median(done.waits) <= MOST_WAITED
+    assert done.cpu <= MOST_CPU
+    assert done.grown < 30

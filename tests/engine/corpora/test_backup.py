@@ -18,11 +18,13 @@ import pytest
 
 from engine.corpora import backup
 from engine.corpora.backup import back_up, restore, verify
-from engine.errors import BadInputError, StorageError
+from engine.corpora.folders import sweep
+from engine.errors import BadInputError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from storage.digests import FILE
 from storage.errors import LedgerBusyError
 from storage.home import Home
 from storage.ledger import Ledger
@@ -86,6 +88,11 @@ def test_a_home_in_use_is_never_restored_over(
     with pytest.raises(BadInputError, match="exists already"):
         back_up(small_copy.home, small_copy.ledger, backed_up)
     assert found(small_copy)
+    other = Home(tmp_path / "other")
+    other.root.mkdir()
+    (other.root / "ledger.duckdb.wal").write_bytes(b"what a ledger that was moved away had left")
+    with pytest.raises(BadInputError, match="in use"):
+        restore(backed_up, other)
 
 
 def test_what_is_not_a_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -332,13 +339,15 @@ def test_a_ledger_with_more_than_tables_is_not_restored(made: str, tmp_path: Pat
 
 
 def test_a_corpus_whose_documents_lie_elsewhere_is_not_restored(
-    small_copy: Explorer, tmp_path: Path
+    small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lance = pytest.importorskip("lance")
     table = small_copy.home.corpus("small") / "documents.lance"
     outside = shutil.move(table, tmp_path / "outside.lance")
     there = lance.dataset(str(outside))
     there.shallow_clone(str(table), there.version)
+    (small_copy.home.corpus("small") / FILE).unlink()
+    monkeypatch.setattr(backup, "_check_whole", lambda *_: None)  # somebody else's program
     back_up(small_copy.home, small_copy.ledger, tmp_path / "home.zip")
     with pytest.raises(BadInputError, match="not in it, but elsewhere"):
         restore(tmp_path / "home.zip", Home(tmp_path / "other"))
@@ -398,6 +407,38 @@ def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_
     assert again.library.rebuild() == ([], ["nested", "unknown"])
     assert found(again) == before
     assert again.library.corpus("small") == row
+
+
+def test_a_corpus_that_cannot_be_read_keeps_no_other_from_being_found_again(
+    small_copy: Explorer,
+) -> None:
+    small_copy.tidy()
+    for file in small_copy.home.root.glob("ledger.duckdb*"):
+        file.unlink()
+    corpora = small_copy.home.corpora
+    (corpora / "lost+found").mkdir()
+    (corpora / "damaged").mkdir()
+    shutil.copy(corpora / "small" / "corpus.json", corpora / "damaged" / "corpus.json")
+    assert make_explorer(small_copy.home.root).library.rebuild() == (["small"], ["damaged"])
+
+
+def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
+    small_copy: Explorer,
+) -> None:
+    small_copy.tidy()
+    (copy,) = (small_copy.home.root / "ledger-copies").iterdir()
+    small_copy.library.set_lens("small", POSTS)
+    shutil.rmtree(small_copy.home.corpora / "small")  # an hour later
+    shutil.copyfile(copy, small_copy.home.ledger)
+    again = make_explorer(small_copy.home.root)
+    with pytest.raises(CorpusMissingError, match="no documents"):
+        again.library.open("small")
+    (row,) = again.ledger.corpora()
+    sweep(again.home, row)  # as an import begins with
+    assert again.library.rebuild() == (["small"], [])
+    assert again.library.rebuild() == ([], [])
+    assert again.library.lens("small") == POSTS
+    assert len(again.library.open("small")) == 40
 
 
 def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explorer) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
@@ -29,6 +32,7 @@ from engine.types import limits
 from engine.types.corpora import ImportRequest
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
 from engine.types.repairs import Repairs
+from storage import parquet_files
 from storage.home import Home
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
@@ -82,6 +86,23 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
     assert f"row 2: the {field} has 1,000,000 characters, more than the {most:,}" in message
     assert "--skip-broken" in message
     assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"authors": ["A B"] * 100_000}, "row 2: the list of authors has 499,998 characters"),
+        ({"metadata": {f"k{n}": n for n in range(10_001)}}, "row 2: 10,002 fields"),
+    ],
+    ids=["authors", "fields"],
+)
+def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
+    jsonl: Callable[..., Path], fields: dict[str, Any], says: str
+) -> None:
+    good = {"id": "1", "text": "One.", "authors": ["Ada Lovelace"] * 15_000, "k": 1}
+    path = jsonl(good, {**good, "id": "2", **fields})
+    assert says in fault(path)
+    assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 1
 
 
 @pytest.mark.parametrize(
@@ -139,6 +160,34 @@ def test_macros_that_double_each_other_do_not_fill_the_memory(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_parquet_columns_of_one_name_take_time_that_grows_with_their_number(tmp_path: Path) -> None:
+    path, many = tmp_path / "equal.parquet", 12_000
+    pq.write_table(pa.table([pa.array(["a"])] * many, names=["c"] * many), path)
+    started = time.process_time()
+    [values] = parquet_files.rows(path)
+    assert time.process_time() - started < 4
+    assert list(values)[:3] == ["c", "c_1", "c_2"]
+    assert len(values) == many
+
+
+def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
+    lines = "going on\n" * 300_000
+    path = write("a.ris", f"TY  - JOUR\nID  - 1\nAB  - It is\n{lines}KW  - one\ntwo\nER  - \n")
+    started = time.process_time()
+    [document] = open_source(path, lens=RESEARCH)
+    assert time.process_time() - started < 4
+    assert document.text == "It is" + " going on" * 300_000
+    assert document.metadata["keywords"] == "one; two"
+
+
+def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> None:
+    path = write("a.bib", "@article{k,\n title={T}, abstract={" + r"\frac" * 20_000 + "}\n}\n")
+    asked = "from engine.ingest.source import preview; from engine.lenses.definitions import *;"
+    code = f"{asked} print(len(preview({str(path)!r}, lens=RESEARCH).rows))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
+
+
 def test_a_little_parquet_file_of_two_gigabytes_is_previewed_in_little_memory(
     tmp_path: Path,
 ) -> None:
@@ -241,11 +290,32 @@ def test_the_table_of_limits_says_what_holds() -> None:
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
                  "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
-                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS"):  # fmt: skip
+                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS", "AUTHORS_CHARS",
+                 "DOCUMENT_FIELDS"):  # fmt: skip
         assert f"{getattr(limits, name):,}" in table, name
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
     assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
+
+
+def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
+    source = Path(limits.__file__).read_text("utf-8")
+    statements = ast.parse(source).body
+    named = [
+        (one.targets[0].id, isinstance(after, ast.Expr))
+        for one, after in pairwise([*statements, None])
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+    ]
+    assert [name for name, has_reason in named if not has_reason] == ["MEGABYTE"]
+    code = "".join(
+        file.read_text("utf-8")
+        for folder in ("engine", "pages", "storage")
+        for file in (ROOT / folder).rglob("*.py")
+        if file != Path(limits.__file__)
+    )
+    used = set(re.findall(r"\b[A-Z_]+\b", code))
+    # What Streamlit itself keeps to, by the settings that it is started with.
+    assert {name for name, _ in named} - used == {"MESSAGE_BYTES"}
 
 
 def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,3 +342,16 @@ def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
     started = time.process_time()
     rule(text)
     assert time.process_time() - started < 4.0
+
+
+@pytest.mark.nightly
+def test_no_rule_takes_longer_for_a_kilobyte_of_a_longer_text() -> None:
+    """With the square of the length, ten times as long; what takes long once may be a pause."""
+
+    def grows(rule: Callable[[str], object], pattern: str) -> bool:
+        tries = (rate(rule, pattern, (10, 100)).growth for _ in range(3))
+        return all(growth > GROWTH for growth in tries)
+
+    for rule in RULES.values():
+        rule(PATTERNS[0])  # what is loaded once
+    assert not [(n, p) for n, rule in RULES.items() for p in PATTERNS if grows(rule, p)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,19 @@ from typing import Any
 import pytest
 
 from engine.ask.citations import read_citations
+from engine.assist.assist_prompts import explaining, noting
+from engine.assist.infer_claims import Claim, Counts, facts_in
 from engine.llm.budget import Account, Budget, Meter
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.messages import Message, Prompt, ReasoningFilter, json_text, without_reasoning
+from engine.llm.judging_prompts import Criterion
+from engine.llm.messages import (
+    Message,
+    Prompt,
+    ReasoningFilter,
+    Reply,
+    json_text,
+    without_reasoning,
+)
 from engine.llm.run import complete
 from engine.llm.streamed_reply import StreamedReply
 from engine.types.limits import MOST_REPORTED
@@ -89,6 +100,47 @@ def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
         )  # fmt: skip
 
 
+def test_thousands_of_quotes_of_a_long_text_are_looked_up_in_little_time() -> None:
+    text, quotes = "letters " * (LONG // 8), ["zzzzzzzz"] * 400
+    said = {"similar": True, "explanation": "So.", "from_start": quotes, "from_candidate": quotes}
+    notes = {"notes": [{"document": 1, "note": "So.", "quote": quotes[0]}] * 400}
+    claims = [Claim(quote=quotes[0], why="So.", kind="place", value="PE")] * 400
+    began = time.process_time()
+    explaining(Criterion("seed"), text, text).read(Reply(json.dumps(said)), True)
+    noting("How?", (), {"long": text}).read(Reply(json.dumps(notes)), True)
+    facts_in(claims, text, (), ("place",), "a model", Counts())
+    assert time.process_time() - began < 4
+
+
+def test_what_goes_along_with_an_answer_is_not_held_in_memory() -> None:
+    content = [{"token": "x", "top_logprobs": [{"token": "x", "logprob": -1.0}]}] * 100
+    chunk = json.dumps({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": content}}]})
+    replies = [StreamedReply(("A", "B")), StreamedReply()]
+    tracemalloc.start()
+    for _ in range(200):
+        for reply in replies:
+            reply.add(json.loads(chunk))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
+
+
+def test_an_endpoint_with_models_without_end_is_asked_all_the_same(
+    server: ModelServer, store: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = b'{"data": [' + b'{"id": "' + b"m" * 5_000 + b'"},' + b'{"id": "a"},' * 400_000
+    monkeypatch.setattr(
+        Handler, "do_GET", lambda it: it._raw(200, listed + b"{}]}", "application/json")
+    )
+    server.behaviour.model = "another"
+    prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
+    asked, began = connection(server.url, retries=QUICK_RETRIES), time.process_time()
+    with pytest.raises(EndpointError, match="It offers: a, mmm") as refused:
+        complete(asked, store, lambda c: c.ask([prompt]))
+    assert time.process_time() - began < 4
+    assert len(str(refused.value)) < 2_000
+
+
 def _used(**usage: Any) -> tuple[int, int] | None:
     reply = StreamedReply()
     reply.add({"choices": [], "usage": usage})
@@ -114,10 +166,10 @@ def test_an_endpoint_gives_nothing_back_to_a_budget(tmp_path: Path) -> None:
                 [{"token": "A", "top_logprobs": [{"token": "A", "logprob": "x"}]}]],
 )  # fmt: skip
 def test_alternatives_that_cannot_be_read_are_left_aside(content: object) -> None:
-    reply = StreamedReply()
+    reply = StreamedReply(("A", "B"))
     choice = {"message": {"content": "A"}, "logprobs": {"content": content}}
     reply.add(json.loads(json.dumps({"model": "m" * LONG, "choices": [choice]})))
-    read = reply.reply(("A", "B"))
+    read = reply.reply()
     assert (read.text, read.options) == ("A", ())
     assert len(read.model) < 1_000
 
@@ -128,6 +180,6 @@ def test_half_a_character_in_an_answer_is_a_mark_and_two_halves_are_one() -> Non
     shown = [
         reply.add({"model": "m\ud800", "choices": [{"delta": {"content": p}}]}) for p in pieces
     ]
-    read = reply.reply(())
+    read = reply.reply()
     assert (read.text, read.model) == ("a\N{GRINNING FACE} b\ufffd", "m\ufffd")
     assert "".join(shown).encode()

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from engine.errors import BadInputError
 from engine.llm.budget import Account, Budget, Price
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
+from engine.llm.endpoint_errors import RefusedError
 from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
 from engine.llm.run import complete
@@ -32,6 +34,7 @@ from tests.model_server import ModelServer, serving
 from tests.model_sessions import (
     OTHERS,
     PAIRS,
+    QUICK_RETRIES,
     TEXTS,
     answers,
     begun_comparing,
@@ -182,6 +185,23 @@ def test_requests_that_are_cancelled_before_they_are_answered_count_for_the_day(
     jobs.cancel(job_id)
     assert jobs.result(job_id).usage.guessed == 2
     assert spending.of(account.person) == held
+
+
+def test_requests_that_time_out_count_for_the_day(
+    server: ModelServer, store: Answers, tmp_path: Path
+) -> None:
+    """The model may be at work on them all the same, and whoever asks goes on asking."""
+    try_endpoint(connection(server.url), store)
+    spending = Spending(tmp_path)
+    account = Account("ada@example.org", Budget(tokens=10**6), spending)
+    server.behaviour.faults = {"timeout": 1.0}
+    retries = replace(QUICK_RETRIES, timeout=0.3)
+    with pytest.raises(RefusedError, match="answered nothing within"):
+        compared(server, store, concurrency=1, account=account, retries=retries)
+    spent = spending.of(account.person)
+    assert spent.calls == 1
+    assert spent.input_tokens > 0
+    assert spent.output_tokens > 0
 
 
 @pytest.mark.nightly

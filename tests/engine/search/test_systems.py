@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -362,6 +363,24 @@ def test_a_system_that_does_not_read_the_aspect_says_so_and_ignores_it(
     assert not SYSTEMS[system].reads_aspect
     plain = ranked(small, seed="bees-network", system=system)
     assert ranked(small, seed="bees-network", system=system, aspect="method") == plain
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_first_documents_of_late_interaction_are_scored_by_all_tokens_of_the_seed(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, symmetric: bool
+) -> None:
+    searcher, seed = explorer.searcher("demo"), explorer.starting_point("demo")[0]
+    query = Query("demo", seed=seed, system="late-interaction", symmetric=symmetric)
+    module = engine.search.systems.late_interaction
+    monkeypatch.setattr(module, "EXACT", module.CANDIDATES)
+    whole = searcher.rank(query, searcher.seed(query))
+    monkeypatch.setattr(module, "EXACT", len(whole.doc_ids) // 3)
+    found = searcher.rank(query, searcher.seed(query))
+    assert found.doc_ids[:20] == whole.doc_ids[:20]
+    assert found.scores[:20] == pytest.approx(whole.scores[:20], abs=1e-6)
+    assert sorted(found.doc_ids) == sorted(whole.doc_ids)
+    assert all(a >= b for a, b in pairwise(found.scores))
+    assert found.doc_ids != whole.doc_ids, "the last ones are ranked by some of the tokens"
 
 
 def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explorer) -> None:

@@ -7,7 +7,7 @@ import time
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -15,7 +15,8 @@ from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
 from engine.sources import acl_anthology, arxiv, crossref, http, openalex, reading
-from engine.sources.services import client_of, look_up, service_of
+from engine.sources.http import Client
+from engine.sources.services import client_of, look_up, read_query, service_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
 from tests.service_server import FORBIDDEN, Paper, ServiceServer
@@ -313,6 +314,38 @@ def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats:
     started = time.process_time()
     assert crossref.abstract_of(jats) != "x"
     assert time.process_time() - started < 2
+
+
+def test_a_formula_without_end_takes_no_memory() -> None:
+    jats = "<jats:tex-math>" + "a" * 2_000_000
+    tracemalloc.start()
+    assert crossref.abstract_of(jats)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 40_000_000
+
+
+def test_many_ids_are_found_among_many_papers_in_little_time() -> None:
+    papers = "".join(f'<paper id="{n}"><title>T</title></paper>' for n in range(1, 10_001))
+    text = f'<collection id="2024.acl"><volume id="long">{papers}</volume></collection>'
+    root = acl_anthology._collection(text)
+
+    class Sends:
+        def text(self, *_: object) -> object:
+            return root
+
+    names = [f"2024.acl-long.{n}" for n in range(9_999, 12_000)]
+    query = read_query("acl", ", ".join(names))
+    began = time.process_time()
+    page = acl_anthology.AclAnthology().page(cast(Client, Sends()), query, "")
+    assert time.process_time() - began < 1
+    assert [row["doc_id"] for row in page.rows] == names[:2]
+    assert list(page.missing) == names[2:]
+
+
+def test_a_character_that_none_can_be_stays_as_it_is_written_in_an_abstract() -> None:
+    endless = f"&#{'1' * 5_000};"
+    assert crossref.abstract_of(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
 
 
 def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
