@@ -1,9 +1,10 @@
 """What searches, wordings and a rerun of Explore cost, beside an older version.
 
-``python -m benchmarks.search_speed [--baseline PATH]``, where PATH is a checkout of the version to
-compare with; without it, one of :data:`BASELINE` is made in a temporary folder. Each version
-works on the documents as it imported them itself, in processes of their own, in turns: a busy
-minute slows both.
+``python -m benchmarks.search_speed [--baseline PATH] [--large SOURCE]``, where PATH is a checkout
+of the version to compare with; without it, one of :data:`BASELINE` is made in a temporary folder.
+Each version works on the documents as it imported them itself, in processes of their own, in turns:
+a busy minute slows both. SOURCE is anything to import with more than 20,000 documents: it is
+searched besides, through the vector index alone (the older version imports it once, and long).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,17 +44,34 @@ SEEDS, VARIANTS = 8, 5
 """Comparisons of wordings, and wordings of each."""
 ASPECTS = ("background", "method", "result")
 WORDING = "trained without labelled data"
+LARGE = "large"
+"""Name of the corpus that is searched through the vector index."""
+UNKEPT = {"SEEDLENS_RESIDENT_MEGABYTES": "0"}
+"""No vectors in memory."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+"""Threads that wait for each other would count as work."""
 Measured = dict[str, float]
 
 
-def measure(baseline: Path | None = None) -> list[Figure]:
-    """All figures of this part; none, with the reason on stderr, where the baseline is missing."""
+def measure(baseline: Path | None = None, large: Path | None = None) -> list[Figure]:
+    """All figures of this part; none, with the reason on stderr, where the baseline is missing.
+
+    Args:
+        baseline: a checkout of the version to compare with; None: of :data:`BASELINE`.
+        large: documents to search through the vector index besides.
+    """
+    source, corpus = (CSFCUBE, "csfcube") if CSFCUBE.is_dir() else (DEMO, DEMO_CORPUS)
     try:
         with _checkout(baseline) as old:
-            before, now, corpus = _homes(old)
-            seed = Explorer(Settings(home=now)).starting_point(corpus)[0]
+            homes = _homes(old, source, corpus, {})
+            if large is not None:
+                _homes(old, large, LARGE, UNKEPT)
+            seed = Explorer(Settings(home=homes[1])).starting_point(corpus)[0]
             rounds = [
-                (_run(old, before, corpus, seed), _run(ROOT, now, corpus, seed))
+                [
+                    _run(version, home, corpus, seed, large=large is not None)
+                    for version, home in zip((old, ROOT), homes, strict=True)
+                ]
                 for _ in range(ROUNDS)
             ]
     except subprocess.CalledProcessError as error:
@@ -62,12 +80,15 @@ def measure(baseline: Path | None = None) -> list[Figure]:
     figures = []
     for name, what, unit, target in (
         ("search", "CPU per search, default system", "ms", CPU_SHARE),
+        ("index", f"CPU per search of {large}, default system, through the index", "ms", CPU_SHARE),
         ("late", "CPU per search, late interaction", "ms", CPU_SHARE),
         ("wordings", f"CPU of {VARIANTS} wordings side by side", "ms", WORDINGS_SHARE),
         ("rerun", "CPU per rerun of Explore, another steer", "ms", CPU_SHARE),
         ("same", "CPU per rerun of Explore, the same search", "ms", CPU_SHARE),
         ("wording", "what a wording adds to a search on the command line", "s", None),
     ):
+        if name not in rounds[0][0]:
+            continue
         before, after = (statistics.median(r[i][name] for r in rounds) for i in (0, 1))
         note = f"corpus {corpus}; {before:.3g} {unit} in {BASELINE if baseline is None else old}"
         if name == "wording":
@@ -102,34 +123,43 @@ def _checkout(given: Path | None) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(place)], check=False)
 
 
-def _homes(old: Path) -> tuple[Path, Path, str]:
-    """A home of the baseline and one of this version, and the corpus in both."""
-    source, name = (CSFCUBE, "csfcube") if CSFCUBE.is_dir() else (DEMO, DEMO_CORPUS)
+def _homes(old: Path, source: Path, name: str, settings: Mapping[str, str]) -> tuple[Path, Path]:
+    """A home of the baseline and one of this version, with the corpus in both."""
     homes = cache() / "search-speed-baseline", cache() / "search-speed"
     print(f"Search speed: corpus {name} in {homes[0]} and {homes[1]}", file=sys.stderr)
     for version, home in zip((old, ROOT), homes, strict=True):
         command = [sys.executable, "-m", "engine.cli", "import", str(source), "--name", name]
-        environment = {**os.environ, "PYTHONPATH": str(version), "SEEDLENS_HOME": str(home)}
+        environment = {**_environment(version, home), **settings}
         if version == old and (home / "corpora" / name).is_dir():
             continue  # it never changes; this version says itself what is to be done
         subprocess.run(
             command, env=environment, cwd=version, check=True, capture_output=True, text=True
         )
-    return *homes, name
+    return homes
 
 
-def _run(version: Path, home: Path, corpus: str, seed: str) -> Measured:
-    """The figures of one version, measured in a process of its own."""
-    environment = {
-        **os.environ, "PYTHONPATH": str(version), "SEEDLENS_HOME": str(home),
-        "OMP_NUM_THREADS": "1",  # threads that wait for each other would count as work
-    }  # fmt: skip
+def _environment(version: Path, home: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(version), "SEEDLENS_HOME": str(home)}
+
+
+def _run(version: Path, home: Path, corpus: str, seed: str, *, large: bool) -> Measured:
+    """The figures of one version."""
+    found = _worker(version, home, corpus, {})
+    environment = {**_environment(version, home), **ONE_THREAD}
+    found["wording"] = _wording_seconds(environment, version, corpus, seed)
+    if large:
+        found["index"] = _worker(version, home, LARGE, UNKEPT)["search"]
+    return found
+
+
+def _worker(version: Path, home: Path, corpus: str, settings: Mapping[str, str]) -> Measured:
+    """What :func:`worker` of one version measures, in a process of its own."""
+    environment = {**_environment(version, home), **ONE_THREAD, **settings}
     command = [sys.executable, str(Path(__file__).resolve()), "--worker", corpus]
     run = subprocess.run(
         command, env=environment, cwd=version, check=True, capture_output=True, text=True
     )
     found: Measured = json.loads(run.stdout.splitlines()[-1])
-    found["wording"] = _wording_seconds(environment, version, corpus, seed)
     print(f"  {version.name}: {found}", file=sys.stderr)
     return found
 
@@ -153,12 +183,18 @@ def _wording_seconds(environment: dict[str, str], version: Path, corpus: str, se
 
 
 def worker(corpus: str) -> Measured:
-    """CPU milliseconds of searches, of wordings side by side, and of reruns of Explore."""
+    """CPU milliseconds of searches, of wordings side by side, and of reruns of Explore.
+
+    Of the large corpus, of searches by the default system alone.
+    """
     explorer = Explorer()
-    searches = {
-        name: _cpu(explorer.search, _drawn(explorer, corpus, system), WARM_UP)
-        for name, system in (("search", "aspect"), ("late", "late-interaction"))
-    }
+
+    def searched(system: str) -> float:
+        return _cpu(explorer.search, _drawn(explorer, corpus, system), WARM_UP)
+
+    if corpus == LARGE:
+        return {"search": searched("aspect")}
+    searches = {"search": searched("aspect"), "late": searched("late-interaction")}
 
     def compare(query: Query) -> None:
         variants = explorer.comparing.presets(corpus, query.aspect or "")[:VARIANTS]
@@ -214,8 +250,9 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--baseline", type=Path, metavar="PATH", help="a checkout of it")
+    parser.add_argument("--large", type=Path, metavar="SOURCE", help="searched through the index")
     options = parser.parse_args()
-    print(table(measure(options.baseline)))
+    print(table(measure(options.baseline, options.large)))
 
 
 if __name__ == "__main__":
