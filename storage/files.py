@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from pathlib import Path
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a disk or a quota is full."""
 _PIECE = 2**20
+_HALF = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
+"""Names of files that :func:`beside` gives; what copies objects adds eight more digits."""
 
 
 @contextmanager
@@ -26,6 +29,12 @@ def beside(path: Path) -> Iterator[Path]:
     except BaseException:
         half.unlink(missing_ok=True)
         raise
+
+
+def halves(folder: Path) -> Iterator[Path]:
+    """Files below a folder that somebody is writing by :func:`beside`, or was when killed."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names if _HALF.fullmatch(name))
 
 
 def write_whole(

@@ -29,6 +29,7 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from storage.digests import find_changed
 from storage.errors import StorageError, StorageFullError
 from storage.files import digest_of, write_whole
 from storage.home import COPY, Home
@@ -55,6 +56,18 @@ LOCK_SECONDS = 600.0
 TOUCH_SECONDS = 60.0
 _VERSIONS, _HINT = "_versions", "latest_version_hint.json"
 _DOCUMENTS = f"{DocumentTable.name}.lance"
+
+
+class ChangedFilesError(StorageError):
+    """Files of a folder are not as they were written; the store has got none of them.
+
+    Args:
+        paths: of those files, in the folder.
+    """
+
+    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
+        super().__init__(f"{folder / paths[0]} changed after it was written.")
+        self.paths = paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +366,7 @@ class Mirror:
             source: the upload that the corpus was made of: a file or a folder.
 
         Raises:
+            ChangedFilesError: all files would have to be written anew, and some are damaged.
             StorageError: the store cannot be written to; what was there stays as it was.
         """
         copy = self.copy_in(folder)
@@ -370,6 +384,10 @@ class Mirror:
             new, base = replace(new, tables=_drawn()), None
             if copy is not None and not copy.has("all"):
                 raise
+            known = {file.path: file.sha256 for file in files if file.table}
+            changed, _ = find_changed(folder, known, tuple(known))
+            if changed:
+                raise ChangedFilesError(folder, changed) from None
             self._upload(folder, new, base, contents)
         self.store.put(_list_key(name, id_), json.dumps(_fields(new)).encode())
         return new

@@ -18,7 +18,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from storage.errors import CorpusBusyError, StorageError
-from storage.files import write_whole
+from storage.files import halves, write_whole
 from storage.home import Home
 
 RESPITE = timedelta(days=1)
@@ -102,11 +102,12 @@ class Removal:
             return False
 
     def finish(self) -> None:
-        """Delete what processes that were killed had moved aside, or began to restore; others may
-        be at work on theirs, so it stays as long as anything does."""
-        for depth in ("", "*/", "*/*/"):
-            for aside in self._home.root.glob(f"{depth}{ASIDE}*"):
-                self.remove(aside, partial(changed_at, aside), RESPITE)
+        """Delete what processes that were killed had moved aside, or began to restore or to write;
+        others may be at work on theirs, so it stays as long as anything does."""
+        root = self._home.root
+        asides = [path for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}{ASIDE}*")]
+        for left in (*asides, *halves(root)):
+            self.remove(left, partial(changed_at, left), RESPITE)
 
     def _is_due(self, path: Path, unused: datetime, kept: timedelta) -> bool:
         if kept <= timedelta(0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -67,7 +68,8 @@ class Spending:
                     for line in lines:
                         if not line.endswith(b"\n"):
                             break  # it is being written
-                        self._take(line)
+                        if line.endswith(b"]\n"):  # else it is empty, or a full disk cut it off
+                            self._take(line)
                         self._read += len(line)
             except FileNotFoundError:
                 pass
@@ -83,14 +85,16 @@ class Spending:
         Raises:
             StorageError: it cannot be written.
         """
-        line = json.dumps([person, calls, input_tokens, output_tokens]) + "\n"
+        # It begins a line: what a full disk left of another may be the last one.
+        line = f"\n{json.dumps([person, calls, input_tokens, output_tokens])}\n".encode()
         with self._lock:
             file = self._today()
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
                 try:
-                    os.write(handle, line.encode())
+                    if os.write(handle, line) < len(line):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 finally:
                     os.close(handle)
             except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from engine.errors import BadInputError
 from engine.search.queries import query_to_dict
 from engine.types.annotating import ADJUDICATED, Judgment, Project
 from engine.types.documents import Document
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.files import write_whole
 
@@ -25,6 +27,8 @@ DECIDED_FIELDS = (
 )  # fmt: skip
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
+MOST_NAMED = 5
+"""Queries that a note names: as many as one reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def decided_files(
         files = _table(kind, name, rows, DECIDED_FIELDS, spreadsheet=spreadsheet)
     else:
         files = _qrels(kind, name, {"": decided.grades}, queries, corpus)
-    return Exported(files, count, decided.notes)
+    notes = (*decided.notes, *_without_text(kind, decided.grades, queries, corpus))
+    return Exported(files, count, notes)
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -137,6 +142,7 @@ def own_files(
     notes = (
         *said,
         *([f"{left:,} skips and unsure verdicts have no place in this format."] if left else []),
+        *_without_text(kind, chain.from_iterable(own.values()), queries, corpus),
     )
     return Exported(_qrels(kind, name, own, queries, corpus), count, notes)
 
@@ -208,7 +214,8 @@ def hand_over(
 def _beir_texts(
     asked: Iterable[str], queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> dict[str, Iterable[str]]:
-    """queries.jsonl, where the text of a query is that of its seed, and corpus.jsonl."""
+    """queries.jsonl, where the text of a query is that of its seed, and corpus.jsonl. A query whose
+    seed has left the corpus has no text."""
     return {
         "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
         "corpus.jsonl": json_lines(
@@ -220,7 +227,8 @@ def _beir_texts(
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
     if query is None:  # judged while exploring, in words that nobody kept
         return {"_id": query_id, "text": "", "metadata": {}}
-    seed = None if query.seed is None else corpus.document(query.seed)
+    there = query.seed if query.seed in corpus.row_of else None
+    seed = None if there is None else corpus.document(there)
     text = query.text or "" if seed is None else f"{seed.title} {seed.text}".strip()
     aspects = {aspect.key: aspect.instruction for aspect in corpus.lens.aspects}
     about = {"seed": query.seed, "aspect": query.aspect, "instruction": query.instruction}
@@ -230,6 +238,21 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
         "instruction": query.instruction or aspects.get(query.aspect or "", ""),
         "metadata": {key: value for key, value in about.items() if value is not None},
     }
+
+
+def _without_text(
+    kind: str, asked: Iterable[str], queries: Mapping[str, Query], corpus: OpenCorpus
+) -> tuple[str, ...]:
+    """What is said of queries whose seed has left the corpus, in a format that has their text."""
+    seeds = {i: queries[i].seed for i in asked if i in queries}
+    gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
+    if not gone or kind != "beir":
+        return ()
+    which = counted(len(gone), "query has", "queries have")
+    return (
+        f"{which} no text, as the seed is not in the corpus '{corpus.name}' any more: "
+        f"{', '.join(gone[:MOST_NAMED])}{', ...' * (len(gone) > MOST_NAMED)}.",
+    )
 
 
 def _documents(corpus: OpenCorpus) -> Iterator[Document]:

@@ -194,12 +194,12 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
             for path, digest in digests_of(home, row).items()
         }
         for row in with_documents:
-            _check_whole(home, row)
+            _check_whole(home, ledger, row)
         for path, source in _members(home, copy, with_documents, rows, only):
             files.append(_add(archive, path, source))
             sha256, of = digests.get(path, ("", None))
             if of is not None and sha256 != files[-1]["sha256"]:
-                raise damaged(home, of, [source.name])
+                raise _damaged(home, ledger, of, changed=[source.name])
         _check_same(home, ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {
@@ -246,12 +246,26 @@ def _members(
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 
 
-def _check_whole(home: Home, row: CorpusRow) -> None:
+def _check_whole(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     """Raise StorageError where files of a corpus are lost."""
     from storage.fragments import missing  # late: it loads another copy of Lance
 
     if lost := missing(store_of(home, row), digests_of(home, row)):
-        raise damaged(home, row, lost=lost)
+        raise _damaged(home, ledger, row, lost=lost)
+
+
+def _damaged(
+    home: Home,
+    ledger: Ledger,
+    row: CorpusRow,
+    changed: Sequence[str] = (),
+    lost: Sequence[str] = (),
+) -> Exception:
+    """As :func:`damaged`, unless somebody deleted or wrote the corpus since its row was copied: the
+    files of another one may have the names of those of before."""
+    if ledger.corpus(row.name) != row:
+        return _ChangedError()
+    return damaged(home, row, changed, lost)
 
 
 def _check_same(home: Home, ledger: Ledger, rows: Sequence[CorpusRow]) -> None:

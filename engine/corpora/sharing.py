@@ -186,12 +186,14 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     if mirror is None:
         ledger.put_corpus(row)
         return
-    from storage.mirror import Copy
+    from storage.mirror import ChangedFilesError, Copy
 
     folder = store_of(home, row)
     _check_copy(home, row)
     try:
         generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
+    except ChangedFilesError as error:
+        raise damaged(home, row, error.paths) from error
     except StorageError as error:
         raise type(error)(
             f"{error.message} What was written to the corpus '{row.name}' is here, in {folder}, "

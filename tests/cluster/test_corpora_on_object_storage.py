@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import lance
 import pytest
 
 from engine.cli import doctor
@@ -703,6 +704,38 @@ def test_what_a_disk_did_to_a_copy_does_not_get_into_the_store(
     assert found(place.app("third")) == was
     shutil.rmtree(folder)
     assert found(place.app("other")) == was
+
+
+def test_what_a_disk_changed_does_not_get_into_the_store_when_all_is_written_there_anew(
+    place: Place, proxy: Proxy, small_source: Path
+) -> None:
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    import_to(one, small_source)
+    was = found(other)
+    # What takes the number of the next version in the store, and is no corpus.
+    proxy.trouble = lambda method, path, _: "403" if method == "PUT" and "/gener" in path else ""
+    with pytest.raises(StorageError, match="no other server sees it yet"):
+        _take_out(one, DOCUMENTS[1]["doc_id"])
+    proxy.trouble = lambda *_: ""
+    before = place.keys
+    rows = other.home.corpus("small") / "documents.lance" / "data"
+    file = max(rows.iterdir(), key=lambda one: one.stat().st_size)
+    sound = file.read_bytes()
+    file.write_bytes(sound[:-9] + b"?" + sound[-8:])
+    folder = other.home.corpus("small")
+    with pytest.raises(StorageError, match=f"'small' is damaged: .*{file.name}.*Remove {folder}"):
+        _take_out(other, DOCUMENTS[2]["doc_id"])
+    assert found(place.app("third")) == was
+    assert not [key for key in set(place.keys) - set(before) if file.name in key]
+    file.write_bytes(sound)
+    _take_out(other, DOCUMENTS[2]["doc_id"])
+    assert len(place.app("third").library.open("small")) == 39
+
+
+def _take_out(explorer: Explorer, doc_id: str) -> None:
+    with writing(explorer.home, explorer.ledger, "small", "", "", documents=False):
+        table = lance.dataset(str(explorer.home.corpus("small") / "documents.lance"))
+        table.delete(f"doc_id = '{doc_id}'")
 
 
 # -- deleting -------------------------------------------------------------------------------------

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -100,6 +103,37 @@ def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(
         at(monkeypatch, started + timedelta(days=days))
         Removal(home).finish()
         assert sum(aside.exists() for aside in asides) == left
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from storage.files import write_whole
+write_whole(Path(sys.argv[1]), (os.kill(os.getpid(), signal.SIGKILL) for _ in "1"))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_what_a_killed_process_had_half_written_goes_after_a_day(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = home.corpora / "c" / "documents.lance" / "data"
+    rows.mkdir(parents=True)
+    for file in (home.root / "removals.json", rows / "rows.lance"):
+        subprocess.run([sys.executable, "-c", _KILLED, file], cwd=ROOT, check=False)
+    copied = rows / ".rows.lance.0a1b2c3d.9F8e7D6c"  # as what copies from a store names its own
+    copied.write_bytes(b"half of it")
+    left = [*home.root.glob(".*"), *rows.glob(".*")]
+    assert len(left) == 3
+    kept = [rows / name for name in ("rows.lance", ".hidden", "notes.0a1b2c3d")]
+    for file in kept:
+        file.write_bytes(b"whole")
+    started = datetime.now(UTC)
+    for days, there in ((0, 3), (1.1, 3), (2.2, 0)):
+        at(monkeypatch, started + timedelta(days=days))
+        Removal(home).finish()
+        assert sum(half.exists() for half in left) == there
+    assert all(file.exists() for file in kept)
 
 
 def test_nobody_finds_half_of_what_is_deleted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,11 @@ from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, Judgment, Project
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.qrels_files import GOOD, METHOD, qrels
-from tests.support import make_explorer
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 ANY = "bread-survey_any"
 
@@ -174,6 +176,33 @@ def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_
     assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 40
     query = json.loads((out / "queries.jsonl").read_text("utf-8").splitlines()[0])
     assert query["metadata"] == {"seed": "bees-network", "aspect": "method"}
+
+
+@pytest.mark.parametrize("per_annotator", [False, True])
+def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
+    judged: Explorer, tmp_path: Path, per_annotator: bool
+) -> None:
+    left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
+    judged.library.delete("small")
+    judged.library.import_documents(
+        ImportRequest(write_jsonl(tmp_path / "left.jsonl", left), "small")
+    )
+    project = judged.annotation.project("small", "p")
+    exported = judged.annotation.exchange.export(project, "beir", per_annotator=per_annotator)
+    out = tmp_path / "beir"
+    exported.write(out)
+    assert [note for note in exported.notes if "seed" in note] == [
+        f"1 query has no text, as the seed is not in the corpus 'small' any more: {METHOD}."
+    ]
+    queries = map(json.loads, (out / "queries.jsonl").read_text("utf-8").splitlines())
+    texts = {query["_id"]: query["text"] for query in queries}
+    assert texts[METHOD] == ""
+    assert texts["own"].startswith("Maps")
+    assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 39
+    name = "ann" if per_annotator else "test"
+    assert f"{METHOD}\tbread-network" in (out / "qrels" / f"{name}.tsv").read_text("utf-8")
+    trec = judged.annotation.exchange.export(project, "trec", per_annotator=per_annotator)
+    assert not [note for note in trec.notes if "seed" in note]
 
 
 def test_a_file_per_annotator_says_what_it_has_no_place_for(
