@@ -19,8 +19,10 @@ from engine.facts.places import find_places
 from engine.ingest.values import authors
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
+from engine.measures.rouge import tokenize
 from engine.search.evidence import _WORD, is_function_word
 from engine.sentences import split_sentences
+from storage.home import suggest_corpus_name
 
 PART = "text-rules"
 SIZES = (10, 100, 1000)
@@ -31,8 +33,8 @@ QUICK = 0.05
 """Milliseconds per kB below which growth is noise."""
 PATTERNS = (
     "We measured 3 of 12 sites on 4 May 2019, for 20 dollars more than the last survey in Oslo. ",
-    "$1 ", "1 ", "1,", "[1] ", "from ", "( ", "May ", "a.b.", "e\u0301", "漢字", "'", "['a',",
-    " ", "&amp;", "two ", "5 km ", "next Monday ", "Paris, ",
+    "$1 ", "1 ", "1,", "[1] ", "from ", "( ", "May ", "a.b.", "e\u0301", "\u0301\u0323", "漢字",
+    "'", "['a',", " ", "&amp;", "two ", "5 km ", "next Monday ", "Paris, ",
     "The desk costs 5 dollars more than the lamp. ",
 )  # fmt: skip
 """Prose first; then signs, words without a sentence, letters with combining marks, and text without
@@ -64,6 +66,8 @@ RULES: dict[str, Callable[[str], object]] = {
     "words of evidence": _words,
     "texts of prompts": _prompt,
     "quotations": _quote,
+    "words of answers": tokenize,
+    "names of corpora": suggest_corpus_name,
     "cells of tables": lambda text: (authors(text, set()), without_markup(text, set())),
 }
 

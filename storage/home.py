@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("seedlens")
 NAME_LENGTH = 64
+_SUGGESTED_FROM = 1_000
+"""Characters that a name is made of. To sort the marks of a letter takes the square of their
+number."""
 COPY = "generation.json"
 """Beside the files of a corpus: what in an object store it is a copy of."""
 PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
@@ -71,6 +74,7 @@ def suggest_corpus_name(text: str) -> str:
     >>> suggest_corpus_name("???")
     'corpus'
     """
+    text = text[:_SUGGESTED_FROM]
     composed = unicodedata.normalize("NFC", text)  # macOS writes é as two characters
     kept = "".join(c if _allowed(c) else "-" for c in composed)
     return re.sub("[-_]{2,}", "-", kept).strip("-_")[:NAME_LENGTH].strip("-_") or "corpus"

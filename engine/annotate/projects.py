@@ -344,7 +344,16 @@ class ProjectStore(ForPerson):
 
     def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
         """query_id -> query, in the order in which they were added; with ``retired`` also the
-        retired ones."""
+        retired ones. Of a corpus's own, which are what people judged on Explore, an annotator has
+        those that they judged themselves or that are pooled."""
+        queries = self._queries(project, retired=retired)
+        if project.name or self.person.is_lead:
+            return queries
+        own = {judgment.query_id for judgment in self._standing(project, None, self.person.name)}
+        own.update(item.query_id for item in self.pool(project))
+        return {query_id: query for query_id, query in queries.items() if query_id in own}
+
+    def _queries(self, project: Project, *, retired: bool) -> dict[str, Query]:
         rows = self._ledger.projects.queries(*project.key, retired=retired)
         return {row.query_id: _query(row.query) for row in rows}
 
@@ -355,7 +364,7 @@ class ProjectStore(ForPerson):
             UnknownNameError: the project does not have it.
         """
         if query_id not in self._known.get(project.key, {}):
-            self._known[project.key] = self.queries(project, retired=True)
+            self._known[project.key] = self._queries(project, retired=True)
         if query_id in self._known[project.key]:
             return self._known[project.key][query_id]
         if not project.name:
@@ -404,7 +413,7 @@ class ProjectStore(ForPerson):
         own words and sentences."""
         if query_id not in self._known.get(project.key, {}):
             self._store(project, {query_id: replace(query, offset=0, filters=())})
-            self._known[project.key] = self.queries(project, retired=True)
+            self._known[project.key] = self._queries(project, retired=True)
 
     def _store(self, project: Project, queries: Mapping[str, Query]) -> None:
         now = datetime.now(UTC)

@@ -36,6 +36,7 @@ class Endpoint:
         model: what the endpoint calls the model.
         key: sent to ``address`` only; shown nowhere.
         public_only: it is asked only at addresses on the internet.
+        entered: by somebody who logged in, so that nothing of the environment goes along.
         person: on whose behalf it is asked.
 
     Raises:
@@ -47,6 +48,7 @@ class Endpoint:
     model: str
     key: SecretStr = field(default=SecretStr(""))
     public_only: bool = False
+    entered: bool = False
     person: Person = field(default=OPERATOR, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +108,8 @@ def find_endpoint(
             "Which model is asked there, whoever runs SeedLens chose.",
             "Enter an address and a key of your own, or disconnect.",
         )
-    endpoint = Endpoint(address, model, SecretStr(key), person=person)
+    entered = bool(own) and not person.is_operator
+    endpoint = Endpoint(address, model, SecretStr(key), entered=entered, person=person)
     if place != 0 or person.is_operator:
         return endpoint
     check_lead(person)
@@ -115,22 +118,22 @@ def find_endpoint(
     )
 
 
-def ambient_headers(address: str) -> tuple[str, ...]:
-    """Names of headers that the environment sets for another address than this one.
+def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
+    """Names of headers that the environment sets, where they are not for this endpoint.
 
     The ``openai`` client adds those of ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a
     gateway, and the account's names to every request, wherever it goes.
     """
     with suppress(NoEndpointError):
-        if address == _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS):
+        own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
+        if endpoint.address == own and not endpoint.entered:
             return ()
     lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
     custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
-    own = ("authorization", "content-type", "accept", "host", "content-length")
     return (
         "openai-organization",
         "openai-project",
-        *(name for name in custom if name and name not in own),
+        *(name for name in custom if name and name != "content-length"),
     )
 
 

@@ -310,11 +310,15 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
     """The client, which takes nothing from the environment that was not set for this address."""
     # For None it would take the key of the environment.
     key = endpoint.key.get_secret_value() or "none"
-    dropped = ambient_headers(endpoint.address)
+    dropped = ambient_headers(endpoint)
+    own = PLAIN | {"Authorization": f"Bearer {key}"}
+    own |= dict.fromkeys(("Accept", "Content-Type"), "application/json")
 
-    async def drop(request: Any) -> None:
+    async def drop(request: httpx2.Request) -> None:
         for name in dropped:
             request.headers.pop(name, None)
+        if dropped:
+            request.headers.update(own | {"Host": request.url.netloc.decode("ascii")})
 
     async def limit(response: httpx2.Response) -> None:
         bound(response, endpoint.address)
@@ -325,7 +329,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         base_url=endpoint.address,
         max_retries=0,
         timeout=None,  # ours counts from one piece to the next
-        default_headers=PLAIN | ({"Authorization": f"Bearer {key}"} if dropped else {}),
+        default_headers=PLAIN,
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
             follow_redirects=False,  # a redirect would send questions to another address

@@ -29,6 +29,9 @@ from pages._login.sessions import admitted_as, is_over, login_name
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
 """What is answered without a session's script, and so without the gate in it."""
 LOGOUT = "/auth/logout"
+OWN_LINKS = ("same-origin", "none")
+"""``Sec-Fetch-Site`` of what our pages ask for, or somebody who enters the address. Over plain http
+browsers send it to this machine alone."""
 FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")
 FROM_PAGES = (*FROM_STRANGERS, "file_urls_request", "backend_operation_request")
 """Kinds of messages that pages send, the login page and all others."""
@@ -59,7 +62,8 @@ class GuardSessions:
             await self._app(scope, receive, send)
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name, opened = login_name(HTTPConnection(scope).cookies), time.monotonic()
+        cookies, opened = HTTPConnection(scope).cookies, time.monotonic()
+        name = login_name(cookies)
         stood, over = _stands(name), asyncio.Event()
         if not stood:
             scope = {**scope, "headers": _without_session(scope["headers"])}
@@ -80,6 +84,9 @@ class GuardSessions:
                     await send({"type": "websocket.close", "code": 1008})
                     return {"type": "websocket.disconnect", "code": 1008}
                 if _is_of_a_page(message, let_in=let_in):
+                    return message
+                # After a restart, what a page that was open sends first is all that it holds.
+                if not let_in and login.is_proven(cookies) and _is_of_a_page(message, let_in=True):
                     return message
 
         try:
@@ -130,8 +137,8 @@ def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
 def _closed_to(scope: Scope) -> str:
     """Why a request is not answered; "" for one that is."""
     headers = Headers(scope=scope)
-    if scope["path"].endswith(LOGOUT) and headers.get("sec-fetch-site") == "cross-site":
-        return "Log out on a page of SeedLens: this link is on a page of another site."
+    if scope["path"].endswith(LOGOUT) and headers.get("sec-fetch-site", "none") not in OWN_LINKS:
+        return "Log out on a page of SeedLens: this link is on a page of another one."
     if not any(part in scope["path"] for part in GUARDED):
         return ""
     return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."

@@ -6,6 +6,7 @@ Everybody is asked anew on every run, so that whoever is taken off the list is o
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import threading
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.auth_util import get_cookie_with_chunks
+from streamlit.web.server.server_util import get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
@@ -118,6 +122,20 @@ def would_admit(claims: Mapping[str, Any]) -> Person | None:
         return None if wanted is None else people.admit(wanted, claims)
     except (LoginSetupError, NotLoggedInError, RefusedError):
         return None
+
+
+def is_proven(cookies: Mapping[str, str]) -> bool:
+    """Whether cookies hold a login that the gate would let in, as those of a page that was open
+    when the server was restarted, of which the gate does not know yet."""
+    secret = get_cookie_secret()
+    said = get_cookie_with_chunks(
+        lambda name: decode_signed_value(secret, name, cookies.get(name, "")), sessions.USER_COOKIE
+    )
+    try:
+        proven = said is not None and would_admit(json.loads(said)) is not None
+        return proven and not sessions.has_ended(cookies)
+    except (StorageError, ValueError):
+        return False
 
 
 def is_wanted() -> bool:

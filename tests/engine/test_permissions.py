@@ -282,6 +282,25 @@ def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explore
     assert eve.reader.find(done.id).request == request, "a link is for reading"
 
 
+def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy: Explorer) -> None:
+    project = small_copy.annotation.project("small")
+    asked = [Query("small", seed=SEED, aspect=aspect) for aspect in ("method", "result")]
+    pooled = Query("small", seed=SEED, aspect="background")
+    for person, query in zip((ADA, EVE), asked, strict=True):
+        judgment = Judgment(query_id(query), _other(small_copy), person.name, 2)
+        small_copy.acting_as(person).annotation.judge(project, judgment, query)
+    small_copy.annotation.add_queries(project, [pooled])
+    small_copy.annotation.fill_pool(project, PoolRequest(("dense",), 1), [query_id(pooled)])
+
+    def listed(person: Person) -> set[str]:
+        return {*small_copy.acting_as(person).annotation.queries(project)}
+
+    ids = [query_id(query) for query in (*asked, pooled)]
+    assert listed(ADA) == {ids[0], ids[2]}
+    assert listed(EVE) == {ids[1], ids[2]}
+    assert listed(GRACE) == {*ids}
+
+
 def test_annotators_change_no_corpus_and_start_nothing_that_is_for_leads(small: Explorer) -> None:
     ada, project = small.acting_as(ADA), small.annotation.project("small")
     for refused in (

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.auth_util import set_cookie_with_chunks
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette.starlette_app_utils import (
     create_signed_value,
@@ -21,6 +23,7 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
+from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from engine.types.people import Person
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
@@ -28,7 +31,7 @@ from pages._common import shared, visit_memory
 from pages._login import login, sessions
 from pages._login.return_after_login import COOKIE, returning_to
 from pages._login.visit_cookie import COOKIE as VISIT_COOKIE
-from tests.pages.visits import APP, Serve, address, param, run, shown
+from tests.pages.visits import APP, Serve, address, param, passed_on, run, shown
 
 AUTH = f"""
 [auth]
@@ -151,7 +154,7 @@ def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets:
 # -- logging out -----------------------------------------------------------------------------------
 
 
-def cookies_of(who: str, groups: int = 1) -> dict[str, str]:
+def cookies_of(who: str, groups: int = 1, **claims: Any) -> dict[str, str]:
     """What a browser holds after a login, as Streamlit writes it."""
     jar: dict[str, str] = {}
     secret = "0123456789abcdef" * 4
@@ -163,7 +166,7 @@ def cookies_of(who: str, groups: int = 1) -> dict[str, str]:
         jar[name] = signed(name, value).decode()
 
     in_groups = [hashlib.sha256(f"{who} {n}".encode()).hexdigest() for n in range(groups)]
-    said = {"email": who, "groups": in_groups}
+    said = {"email": who, "groups": in_groups, **claims}
     for name, value in (("_streamlit_user", said), ("_streamlit_user_tokens", {})):
         set_cookie_with_chunks(put, signed, name, value, cookie_attr_size=60)
     assert decode_signed_value(secret, "_streamlit_user", jar["_streamlit_user"])
@@ -223,6 +226,25 @@ def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
     assert [button.label for button in again.button] == ["Log in"]
     jar = cookies_of("ada@example.org, later")
     assert "Log out" in [button.label for button in be(again, "ada").button]
+
+
+def test_a_page_that_was_open_at_a_restart_loses_nothing_that_was_entered(
+    secrets: Path, fresh: pytest.MonkeyPatch
+) -> None:
+    """It sends all that it holds at once, before the gate knows of its login."""
+    secrets.write_text(AUTH + PEOPLE)
+    state = ClientState(query_string="x" * STRANGERS_BYTES)
+    for _ in range(STRANGERS_VALUES):
+        state.widget_states.widgets.add()
+    large = BackMsg(rerun_script=state).SerializeToString()
+    said = {"is_logged_in": True, "provider": "default", "email_verified": True}
+    ada, mallory = (cookies_of(f"{who}@example.org", **said) for who in ("ada", "mallory"))
+    assert passed_on(large, cookies=ada) == ["rerun_script"]
+    forged = {**ada, sessions.USER_COOKIE: ada[sessions.USER_COOKIE][:-9] + "forged-it"}
+    for others in ({}, mallory, forged):
+        assert passed_on(large, cookies=others) == []
+    sessions.end(ada)
+    assert passed_on(large, cookies=ada) == []
 
 
 def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(

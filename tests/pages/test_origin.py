@@ -34,6 +34,7 @@ from pages._login import guard, login
 from pages._login.guard import GuardSessions
 from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
 from pages._login.visit_cookie import VisitCookie
+from tests.pages.visits import passed_on
 from tests.support import finish
 
 Switch = Callable[[bool], None]
@@ -160,9 +161,12 @@ def test_figures_of_the_server_are_for_those_whom_the_gate_let_in(
 
 
 @pytest.mark.parametrize(
-    ("site", "answered"), [("cross-site", 403), ("same-origin", 200), ("none", 200), (None, 200)]
-)
-def test_a_page_of_another_site_logs_nobody_out(site: str | None, answered: int) -> None:
+    ("site", "answered"),
+    [
+        ("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200), (None, 200),
+    ],
+)  # fmt: skip
+def test_a_page_of_another_origin_logs_nobody_out(site: str | None, answered: int) -> None:
     headers = {} if site is None else {"sec-fetch-site": site}
     assert client().get("/auth/logout", headers=headers).status_code == answered
 
@@ -201,24 +205,6 @@ def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
 
     finish(visits())
     assert ended == [("first", 1013), ("second", 1013)]
-
-
-def passed_on(*messages: bytes | str) -> list[str]:
-    """Kinds of those messages that get to Streamlit, sent over one connection."""
-    kinds = []
-
-    async def page(socket: WebSocket) -> None:
-        await socket.accept()
-        with suppress(WebSocketDisconnect):
-            while True:
-                kind = BackMsg.FromString(await socket.receive_bytes()).WhichOneof("type")
-                kinds.append(str(kind))
-
-    routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
-    with TestClient(Starlette(routes=routes, middleware=layers)).websocket_connect("/") as socket:
-        for one in messages:
-            socket.send_text(one) if isinstance(one, str) else socket.send_bytes(one)
-    return kinds
 
 
 RUN = BackMsg(rerun_script=ClientState(query_string="corpus=demo"))

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.testing.v1 import AppTest
 
 from engine.config import ROOT
 from engine.explorer import Explorer
+from pages._login.guard import GuardSessions
 from tests.support import wait_until
 
 Serve = Callable[[Explorer], Explorer]
@@ -92,3 +100,22 @@ def judged_on(page: AppTest) -> bool:
     return any(
         one.proto.component_name == "seedlens_annotate" for one in page.get("bidi_component")
     )
+
+
+def passed_on(*messages: bytes | str, cookies: dict[str, str] | None = None) -> list[str]:
+    """Kinds of those messages that get to Streamlit, sent over one connection."""
+    kinds = []
+
+    async def page(socket: WebSocket) -> None:
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            while True:
+                kind = BackMsg.FromString(await socket.receive_bytes()).WhichOneof("type")
+                kinds.append(str(kind))
+
+    routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
+    client = TestClient(Starlette(routes=routes, middleware=layers), cookies=cookies)
+    with client.websocket_connect("/") as socket:
+        for one in messages:
+            socket.send_text(one) if isinstance(one, str) else socket.send_bytes(one)
+    return kinds

@@ -27,13 +27,14 @@ from engine.ingest import apart, bibtex, check, examine, open_source, parquet
 from engine.ingest.apart import Apart, Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
+from engine.measures.rouge import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
 from engine.types.repairs import Repairs
 from storage import parquet_files
-from storage.home import Home
+from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
 
@@ -332,8 +333,10 @@ def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPa
         (split_sentences, "'" * 300_000),
         (find_amounts, "$1 " * 20_000),
         (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
+        (tokenize, "e" + "\u0301\u0323" * 50_000),
+        (suggest_corpus_name, "e" + "\u0301\u0323" * 50_000),
     ],
-    ids=["sentences", "amounts", "authors"],
+    ids=["sentences", "amounts", "authors", "words", "names of corpora"],
 )
 def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
     rule: Callable[[str], object], text: str
