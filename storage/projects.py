@@ -158,6 +158,15 @@ class Projects(LedgerTables):
         with self._file.access() as connection:
             return insert(connection, "pool_items", [*first.values()], _NEW_ONLY)
 
+    def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
+        """Whether a source retrieved a document for a query, which may be retired."""
+        sql = """
+            SELECT count(*) FROM pool_items
+            WHERE corpus = ? AND project = ? AND query_id = ? AND doc_id = ?"""
+        with self._file.access(writes=False) as connection:
+            found = connection.execute(sql, [corpus, project, query_id, doc_id]).fetchone()
+        return bool(found and found[0])
+
     def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
         """The pools of a project, in order of arrival; what was
         pooled for retired queries waits until they are asked again.

@@ -187,7 +187,7 @@ class Annotation(ProjectStore):
         have been retired while they did."""
         if not project.name or self.person.is_lead or judgment.item in self.pooled(project):
             return
-        if judgment.query_id not in self.retired(project):
+        if not self._ledger.projects.was_pooled(*project.key, *judgment.item):
             raise NotAllowedError(
                 f"Document '{judgment.doc_id}' is not in the pool of project '{project.name}' for "
                 f"'{judgment.query_id}'.",

@@ -17,7 +17,7 @@ from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
 from engine.search.queries import check_text, query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
-from engine.types.limits import LONGEST_TRAIL, MOST_NAME
+from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
@@ -191,9 +191,15 @@ class Notebook(ForPerson):
 
         Raises:
             UnknownNameError: no such corpus or form.
+            BadInputError: there are more than ``MOST_REFERENCES``, or too many for this form.
         """
         from engine.search.trails import export_trail
 
+        if len(doc_ids) > MOST_REFERENCES:
+            raise BadInputError(
+                f"{len(doc_ids):,} documents are too many for this form.",
+                f"Take at most {MOST_REFERENCES:,}; a CSV file has all.",
+            )
         documents = self._library.open(corpus).documents(doc_ids)
         return export_trail(kind, (), [KeptDocument(corpus, one) for one in documents], {})
 

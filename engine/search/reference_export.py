@@ -14,12 +14,14 @@ from typing import Any
 import rispy
 from bibtexparser import Library, write_string
 from bibtexparser.exceptions import ParsingException
+from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
 from engine.config import ASSETS
-from engine.errors import SeedLensError
+from engine.errors import BadInputError, SeedLensError
 from engine.types.documents import Document
+from engine.types.limits import MOST_CITED
 from engine.types.links import escaped_address, web_address
 from engine.types.trails import KeptDocument
 
@@ -264,7 +266,8 @@ def to_bibtex(kept: Sequence[KeptDocument]) -> str:
             entry_type = "mastersthesis"
         fields = [Field(name, value) for name, value in _bibtex_fields(item, entry_type)]
         entries.append(Entry(entry_type, item["id"], fields))
-    return str(write_string(Library(entries)))
+    in_place = default_unparse_stack(allow_inplace_modification=True)
+    return str(write_string(Library(entries), in_place))
 
 
 def _bibtex_fields(item: CslItem, entry_type: str) -> Iterator[tuple[str, str]]:
@@ -323,9 +326,16 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
         page: as an HTML page instead, with its italics.
 
     Raises:
+        BadInputError: there are more than ``MOST_CITED``.
         SeedLensError: pandoc is missing or failed.
     """
     import pypandoc
+
+    if len(kept) > MOST_CITED:
+        raise BadInputError(
+            f"{len(kept):,} documents are too many to be formatted as citations.",
+            f"Take at most {MOST_CITED:,}, or export BibTeX, RIS or CSL-JSON.",
+        )
 
     items = [
         {name: value for name, value in item.items() if name not in ("abstract", "note")}

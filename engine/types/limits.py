@@ -121,6 +121,12 @@ LONGEST_ATTRIBUTE = 1_000
 """Characters of the attribute that a build goes by; it stands in every prompt."""
 LONGEST_GUIDANCE = 10_000
 """Characters of a build's guidance; it stands in every prompt."""
+MOST_CITED = 500
+"""Documents that are formatted in a style of citations at once. Pandoc compares their authors and
+years with each other: 500 take some 5 s, 2,000 a minute and half a gigabyte."""
+MOST_REFERENCES = 10_000
+"""Documents of a corpus that are exported at once with all that is known of them: 10 s and 200 MB.
+A table of titles and links has as many as there are."""
 LENS_FILE_BYTES = 1_000_000
 """A lens file. What each of its fields may have is in :mod:`engine.lenses.definitions`."""
 COLLECTION_BYTES = 64 * MEGABYTE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import BadInputError
+from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.documents import Document
@@ -22,7 +22,7 @@ from pages._common import workspace
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, download, note
+from pages._common.shared import attempt, download, note, show_error
 from pages._explore.explore_url import View, filters_of
 from pages._login import login
 from pages._map.map_url import MOST_IN_LINK, WHOLE, MapView
@@ -34,6 +34,8 @@ MOST_KEPT = 200
 """Documents that go to a reading list at once: more are no list to read."""
 MOST_POOLED = 1000
 """Documents that go into a pool at once."""
+READ_AT_ONCE = 1000
+"""Documents that are in memory at once, whole, while a table of all is made."""
 SAID = "map_said"
 """What the last action on a selection came to; shown once."""
 RUN = "map selection"
@@ -220,14 +222,21 @@ def _export(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
                  key="map_download_csv", mime="text/csv")  # fmt: skip
         return
     form = EXPORT_FORMATS[kind]
+    try:
+        text = explorer.notebook.export_documents(view.corpus, doc_ids, kind)
+    except SeedLensError as error:
+        show_error(error)
+        return
     download(
-        f"Download {form.label}", f"selection.{form.suffix}", key=f"map_download_{kind}",
-        make=lambda: explorer.notebook.export_documents(view.corpus, doc_ids, kind), mime=form.mime,
+        f"Download {form.label}", f"selection.{form.suffix}", lambda: text,
+        key=f"map_download_{kind}", mime=form.mime,
     )  # fmt: skip
 
 
 def _csv(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> str:
-    documents = explorer.library.open(view.corpus).documents(doc_ids)
-    rows = [(d.doc_id, title_of(d), d.year or "", "; ".join(d.authors), d.url or "")
-            for d in documents]  # fmt: skip
+    opened = explorer.library.open(view.corpus)
+    starts = range(0, len(doc_ids), READ_AT_ONCE)
+    documents = (d for at in starts for d in opened.documents(doc_ids[at : at + READ_AT_ONCE]))
+    rows = ((d.doc_id, title_of(d), d.year or "", "; ".join(d.authors), d.url or "")
+            for d in documents)  # fmt: skip
     return to_csv(("doc_id", "title", "year", "authors", "url"), rows)

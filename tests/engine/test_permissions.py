@@ -253,6 +253,8 @@ def test_annotators_judge_what_was_asked_of_them_and_leads_what_they_like(
     grace.judge(project, Judgment(asked, beside, "Grace", 1))
     annotation.retire(project, [asked], "Grace")
     ada.judge(project, Judgment(asked, pooled[1], "Ada", 2))  # it was on her desk until now
+    with pytest.raises(NotAllowedError, match="not in the pool"):
+        ada.judge(project, Judgment(asked, beside, "Ada", 3))
     assert [j.doc_id for j in annotation.judgments(project)] == [pooled[0], beside, pooled[1]]
 
 

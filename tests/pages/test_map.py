@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import Project
 from engine.types.searches import Query
 from pages._explore.explore_url import View
+from pages._map import selection
 from pages._map.map_parts import rows_from_bits
-from pages._map.map_url import MOST_IN_LINK
+from pages._map.map_url import MOST_IN_LINK, MapView
 from pages._map.selection import RUN
 from tests.cluster_answers import names
 from tests.model_answers import Knowledge
@@ -179,6 +181,25 @@ def test_a_selection_becomes_a_reading_list_a_seed_and_a_file(mapped: Explorer) 
     run(page)
     assert "Download CSV" in [button.proto.label for button in page.get("download_button")]
     assert one in mapped.notebook.export_documents("small", [one], "jsonl")
+
+
+def test_a_selection_that_is_too_large_for_a_form_is_refused_there_and_a_table_has_all(
+    mapped: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.annotate.notebook.MOST_REFERENCES", 3)
+    monkeypatch.setattr(selection, "READ_AT_ONCE", 3)
+    chosen = ids(mapped, 7)
+    with pytest.raises(BadInputError, match="7 documents are too many"):
+        mapped.notebook.export_documents("small", chosen, "bibtex")
+    page = address("map", corpus="small", chosen=",".join(chosen))
+    page.session_state["map_export"] = True
+    (csv,) = run(page).get("download_button")
+    assert csv.proto.label == "Download CSV"
+    page.selectbox(key="map_format").select("bibtex")
+    assert not run(page).get("download_button")
+    assert "7 documents are too many" in shown(page)
+    rows = selection._csv(mapped, MapView(corpus="small"), chosen).splitlines()[1:]
+    assert [row.partition(",")[0] for row in rows] == chosen
 
 
 def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
