@@ -35,6 +35,7 @@ from storage.locks import alone
 from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
+from storage.selections import FOLDER as SELECTIONS
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
@@ -241,7 +242,7 @@ def _members(
             if inside.name == COPY:
                 continue  # nothing that is restored is a copy of anything
             # The note of a corpus goes with its documents: without them it says nothing true.
-            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS)
+            kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS, SELECTIONS)
             if row in with_documents or kept:
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 

@@ -149,6 +149,8 @@ class Importer:
                 "Import under a new name.",
             )
         store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
+        if known is None:
+            self._check_own(request.name, store)
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
             tell(Progress("checking", checked.documents, checked.documents, 0.0, disk=needed))
@@ -172,6 +174,17 @@ class Importer:
         )
         self.ledger.put_corpus(row)
         return row, encoder
+
+    def _check_own(self, name: str, store: Path) -> None:
+        """Raise BadInputError where a new name is that of another corpus to the disk, as it is to
+        many where only capitals differ."""
+        for row in self.ledger.corpora():
+            other = store_of(self.home, row)
+            if row.name != name and store.exists() and other.exists() and store.samefile(other):
+                raise BadInputError(
+                    f"'{name}' and '{row.name}' are the same name to this disk.",
+                    "Use another one.",
+                )
 
     def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
         if known is None:

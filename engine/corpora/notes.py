@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from engine.corpora.folders import folders_of, registered, store_of
 from engine.corpora.sharing import publish
@@ -66,7 +66,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
         busy = f"The corpus '{name}' is being indexed by another process."
         with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
             known = ledger.corpus(name)
-            if known is not None and not _is_lost(home, known):
+            if known is not None and not _is_behind(home, known):
                 continue
             row = _noted_in_store(home, name) or _noted(home, name)
             if row is None:
@@ -87,15 +87,20 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     return found, unknown
 
 
-def _is_lost(home: Home, row: CorpusRow) -> bool:
-    """Whether the documents that a row speaks of are not there: a copy of the ledger from before
-    the lens was changed knows the folder of before, and one from before an import the generation
-    of before."""
-    if row.state != "ready":
-        return False
+def _is_behind(home: Home, row: CorpusRow) -> bool:
+    """Whether a row is of before what lies in the home or the store, as in a copy of the ledger:
+    from before the lens was changed it knows the folder of before, from before an import the
+    generation of before, and of a name that was used again the corpus of before."""
     if row.generation:
-        return home.mirror is not None and not home.mirror.has(row.name, row.generation)
-    return not DocumentTable.is_stored(store_of(home, row))
+        if row.state != "ready" or home.mirror is None:
+            return False
+        return not home.mirror.has(row.name, row.generation)
+    noted = _noted(home, row.name)
+    if noted is not None and noted.updated_at > row.updated_at:
+        return True
+    # The documents of one that was deleted are in the trash, unless it was brought back.
+    is_stored = DocumentTable.is_stored(store_of(home, row))
+    return is_stored if row.state == "deleted" else row.state == "ready" and not is_stored
 
 
 def _note(home: Home, row: CorpusRow) -> None:
@@ -129,7 +134,10 @@ def _read(name: str, note: bytes) -> CorpusRow | None:
     """What a note says; None where it cannot be read."""
     try:
         row = json.loads(note)
-        times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
+        times = {
+            at: datetime.fromisoformat(row[at]).astimezone(UTC)
+            for at in ("created_at", "updated_at")
+        }
         lens_from_json(row["lens"]), EncoderSpec.from_json(row["encoder"])
         return CorpusRow(**row | times | {"name": name, "generation": ""})
     except (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.config import ASSETS, __version__
+from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.measuring import MAIN_MEASURE
 from engine.evaluate.model_runs import asks_model, system_and_mode
@@ -62,8 +63,9 @@ class EvaluationStore:
             "collection": self._topics,
             "runs": [run.id for run in collections.runs(request.collection)],
         }
-        if set(request.systems) & set(PREPARED):  # a corpus may get other scenarios
-            settings["scenarios"] = scenario_index(searcher.corpus).identity
+        self._scenarios = scenarios_of(searcher, request.systems)
+        if self._scenarios:
+            settings["scenarios"] = self._scenarios
         self._settings = canonical_json(settings)
 
     # -- the result --------------------------------------------------------------------
@@ -106,6 +108,13 @@ class EvaluationStore:
         return None if row is None else run_from_json(row.run, name, row.seconds)
 
     def __setitem__(self, name: str, run: SystemRun) -> None:
+        """Add the rankings of a run.
+
+        Raises:
+            BadInputError: they rest on scenarios that were changed while it was made.
+        """
+        if name in PREPARED:
+            check_scenarios(self._searcher, [name], self._scenarios)
         self._experiments.add_run(
             RunRow(
                 id=0,
@@ -129,7 +138,7 @@ class EvaluationStore:
             reads_steer = find_system(system).reads_aspect
             settings["steer"] = self._request.steer if reads_steer else None
         if system in PREPARED:
-            settings["scenarios"] = scenario_index(self._searcher.corpus).identity
+            settings["scenarios"] = self._scenarios
         if asks_model(name):
             settings["model"] = self._request.model
         if mode:
@@ -148,6 +157,24 @@ def corpus_version(searcher: Searcher) -> str:
     for name in FITTED:
         weights.update((ASSETS / name).read_bytes())
     return f"{searcher.corpus.identity} {__version__} {weights.hexdigest()[:12]}"
+
+
+def scenarios_of(searcher: Searcher, systems: Iterable[str]) -> str:
+    """Which scenarios a corpus has, for systems that rank by them; "" where none of these does."""
+    return scenario_index(searcher.corpus).identity if set(systems) & set(PREPARED) else ""
+
+
+def check_scenarios(searcher: Searcher, systems: Iterable[str], before: str) -> None:
+    """Raise BadInputError where a corpus got other scenarios while systems ranked by them.
+
+    Args:
+        before: what :func:`scenarios_of` said when they began.
+    """
+    if scenarios_of(searcher, systems) != before:
+        raise BadInputError(
+            f"The scenarios of '{searcher.corpus.name}' changed while it was ranked by them.",
+            "Do the same again when they are written.",
+        )
 
 
 # -- JSON, there and back ------------------------------------------------------------------

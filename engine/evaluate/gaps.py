@@ -11,7 +11,12 @@ from engine.assist.model import Model, model_name
 from engine.assist.reranking import Plan, model_report
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
-from engine.evaluate.evaluation_store import canonical_json, corpus_version
+from engine.evaluate.evaluation_store import (
+    canonical_json,
+    check_scenarios,
+    corpus_version,
+    scenarios_of,
+)
 from engine.evaluate.evaluations import Connect, usable
 from engine.evaluate.model_runs import EvaluationEstimates
 from engine.evaluate.verification_gap import (
@@ -108,6 +113,9 @@ class Gaps(ForPerson):
         """
         request = self.checked(request)
         searcher = self._searcher_of(request)
+        # What it is kept by is of before, too: people may judge while a model is asked.
+        scenarios = scenarios_of(searcher, request.systems)
+        settings = self._settings(request, model_name(connection), scenarios)
         collection = self._collections.read(request.collection)
         watch, verifier = Watch(tell, cancelled), request.verifier
         rankings = len(sampled(collection.topics, request.sample)) * len(request.systems)
@@ -116,6 +124,7 @@ class Gaps(ForPerson):
             baseline = prepare(searcher, collection, request, watch.count)
         except CancelledWorkError:
             return GapReport(None, "cancelled")
+        check_scenarios(searcher, request.systems, scenarios)
         pools = len(baseline.distinct_pools())
         watch.begin(f"Verifying, {verifier}", baseline.foreseen().calls, "questions at most")
         verified = 0
@@ -132,7 +141,7 @@ class Gaps(ForPerson):
         model = Model(connection, self._answers, told, cancelled)
         gap = verify_and_measure(baseline, model, done)
         if not gap.report.stopped:
-            self._keep(request, model_name(connection), searcher, gap)
+            self._keep(request, model_name(connection), settings, searcher, gap)
         return GapReport(gap, gap.report.stopped)
 
     def start(self, request: GapRequest, connection: Connection, owner: str = "") -> str:
@@ -171,11 +180,12 @@ class Gaps(ForPerson):
             UnknownNameError, BadInputError: as :meth:`checked`.
         """
         request = self.checked(request)
+        searcher = self._searcher_of(request)
         row = self._experiments.evaluation(
             _PREFIX + request.collection,
-            corpus_version(self._searcher_of(request)),
+            corpus_version(searcher),
             canonical_json(request.systems),
-            self._settings(request, model),
+            self._settings(request, model, scenarios_of(searcher, request.systems)),
         )
         return None if row is None else gap_from_report(json.loads(row.result))
 
@@ -201,7 +211,9 @@ class Gaps(ForPerson):
         """All of a gap as the JSON of ``seedlens gap --json``."""
         return json.dumps(gap_report(gap), ensure_ascii=False, indent=2)
 
-    def _keep(self, request: GapRequest, model: str, searcher: Searcher, gap: Gap) -> None:
+    def _keep(
+        self, request: GapRequest, model: str, settings: str, searcher: Searcher, gap: Gap
+    ) -> None:
         bounds = gap.gap(gap.points[-1])
         self._experiments.add_evaluation(
             EvaluationRow(
@@ -209,14 +221,14 @@ class Gaps(ForPerson):
                 corpus=gap.corpus,
                 corpus_version=corpus_version(searcher),
                 systems=canonical_json(request.systems),
-                settings=self._settings(request, model),
+                settings=settings,
                 summary=canonical_json({"bounds": bounds, "model": model}),
                 result=canonical_json(gap_report(gap)),
                 time=datetime.now(UTC),
             )
         )
 
-    def _settings(self, request: GapRequest, model: str) -> str:
+    def _settings(self, request: GapRequest, model: str, scenarios: str) -> str:
         return canonical_json(
             {
                 "verifier": request.verifier,
@@ -224,6 +236,7 @@ class Gaps(ForPerson):
                 "sample": request.sample,
                 "model": model,
                 "topics": self._collections.digest(request.collection, request.sample),
+                **({"scenarios": scenarios} if scenarios else {}),
             }
         )
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import duckdb
 import pytest
@@ -462,6 +463,42 @@ def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
     assert again.library.rebuild() == ([], [])
     assert again.library.lens("small") == POSTS
     assert len(again.library.open("small")) == 40
+
+
+@pytest.mark.parametrize("deleted", ["before the copy", "after it"])
+def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(
+    small_copy: Explorer, tmp_path: Path, deleted: str
+) -> None:
+    library, copy = small_copy.library, tmp_path / "copy.duckdb"
+    if deleted == "after it":
+        small_copy.ledger.copy(copy)
+    library.delete("small")
+    if deleted == "before the copy":
+        small_copy.ledger.copy(copy)
+    library.add("small", [{"doc_id": "a", "text": "A tern. It was seen."}], lens=POSTS)
+    row = small_copy.ledger.corpus("small")
+    shutil.copy(copy, small_copy.home.ledger)
+    again = make_explorer(small_copy.home.root)
+    assert again.library.rebuild() == (["small"], [])
+    assert again.library.rebuild() == ([], [])
+    assert row is not None
+    assert again.ledger.corpus("small") == replace(row, created_at=ANY)
+    assert again.search(Query("small", seed="a", aspect=POSTS.aspects[0].key)).results == ()
+
+
+def test_a_ledger_from_before_a_corpus_was_brought_back_lists_it_again(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    small_copy.tidy()
+    before = found(small_copy)
+    small_copy.library.delete("small")
+    small_copy.ledger.copy(tmp_path / "copy.duckdb")
+    assert small_copy.library.rebuild() == ([], [])
+    small_copy.library.restore("small")
+    shutil.copy(tmp_path / "copy.duckdb", small_copy.home.ledger)
+    again = make_explorer(small_copy.home.root)
+    assert again.library.rebuild() == (["small"], [])
+    assert (again.library.deleted(), found(again)) == ([], before)
 
 
 def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explorer) -> None:

@@ -292,6 +292,14 @@ def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
     assert shards.library.deleted() == []
 
 
+def test_a_name_that_the_disk_takes_for_another_corpus_is_refused(small_copy: Explorer) -> None:
+    corpora, before = small_copy.home.corpora, small_copy.library.corpus("small")
+    (corpora / "Small").symlink_to("small")  # as where capitals do not count
+    with pytest.raises(BadInputError, match="'Small' and 'small' are the same name to this disk"):
+        small_copy.library.add("Small", [{"doc_id": "a", "text": "A tern."}])
+    assert small_copy.library.corpora() == [before]
+
+
 def test_too_little_room_is_said_before_anything_is_indexed(
     shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

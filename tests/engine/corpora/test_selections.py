@@ -12,6 +12,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.search.filters import parse_filter
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.home import Home
 from storage.selections import FOLDER
@@ -108,6 +109,17 @@ def test_it_is_in_a_backup(small_copy: Explorer, tmp_path: Path) -> None:
     back_up(small_copy.home, small_copy.ledger, tmp_path / "all.zip")
     restore(tmp_path / "all.zip", Home(tmp_path / "restored"))
     assert make_explorer(tmp_path / "restored").facets("small", [kept]).documents == 3
+
+
+def test_it_is_among_what_cannot_be_made_again(
+    small_copy: Explorer, small_source: Path, tmp_path: Path
+) -> None:
+    kept = small_copy.select("small", CHOSEN)
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "small.zip", "irreplaceable")
+    restore(tmp_path / "small.zip", Home(tmp_path / "restored"))
+    restored = make_explorer(tmp_path / "restored")
+    restored.library.import_documents(ImportRequest(small_source, "small"))
+    assert restored.facets("small", [kept]).documents == 3
 
 
 def test_it_goes_with_its_corpus(small_copy: Explorer) -> None:

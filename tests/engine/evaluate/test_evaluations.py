@@ -13,7 +13,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_store import FITTED
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import Evaluation, EvaluationRequest
+from engine.types.evaluations import Evaluation, EvaluationProgress, EvaluationRequest
+from engine.types.scenarios import ScenarioRequest
 from tests.small_collection import QUERIES
 from tests.support import ended, make_explorer
 
@@ -216,3 +217,21 @@ def test_a_name_that_is_taken_is_not_overwritten(small_copy: Explorer, small_sou
     small_copy.library.import_documents(ImportRequest(small_source, "small-without-labels"))
     with pytest.raises(BadInputError, match="'small-without-labels' exists already"):
         small_copy.evaluations.unlabelled.derive("small")
+
+
+def test_rankings_by_scenarios_that_changed_meanwhile_are_not_kept(lab: Explorer) -> None:
+    request = EvaluationRequest("lab", ("dense", "scenario"))
+    lab.scenarios.run(ScenarioRequest("lab", "extractive", component="M"))
+    other = make_explorer(lab.home.root)
+    changed: list[EvaluationProgress] = []
+
+    def change(progress: EvaluationProgress) -> None:
+        if progress.step == "Ranking with scenario" and not changed:
+            changed.append(progress)
+            other.scenarios.run(ScenarioRequest("lab", "extractive", component="E"))
+
+    with pytest.raises(BadInputError, match="scenarios of 'lab' changed while it was ranked"):
+        lab.evaluations.evaluate(request, tell=change)
+    assert lab.evaluations.find(request) is None
+    assert lab.evaluations.missing(request) == ("scenario",)
+    assert lab.evaluations.evaluate(request).known == ("dense",)

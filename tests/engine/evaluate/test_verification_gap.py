@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.assist.model import Model
+from engine.assist.model import Model, model_name
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
@@ -16,7 +16,10 @@ from engine.jobs.runner import in_foreground
 from engine.llm.budget import Budget
 from engine.rerank.candidates import merged
 from engine.types.collections import Collection
+from engine.types.corpora import ImportRequest
+from engine.types.evaluations import EvaluationProgress
 from engine.types.reranking import Gap, GapRequest
+from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
 from tests.model_server import ModelServer
 from tests.model_sessions import connection
@@ -120,6 +123,29 @@ def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelS
     assert job.report is not None
     assert job.report.gap is not None
     assert job.report.gap.collection == "tiny"
+
+
+def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with(
+    tmp_path: Path, pool_server: ModelServer
+) -> None:
+    folder = write_collection(tmp_path / "own")
+    explorer = make_explorer(tmp_path / "own-home")
+    explorer.library.import_documents(ImportRequest(folder, "own"))
+    explorer.scenarios.run(ScenarioRequest("own", "extractive", component="M"))
+    request = replace(REQUEST, collection="own", systems=("scenario",), sizes=(5,))
+    model, qrels = connection(pool_server.url), folder / "qrels.txt"
+    before = qrels.read_text(encoding="utf-8")
+
+    def judge(progress: EvaluationProgress) -> None:
+        if progress.step.startswith("Verifying"):
+            qrels.write_text(before[: before.rindex("\n", 0, -1) + 1], encoding="utf-8")
+
+    assert explorer.gaps.measure(request, model, judge).gap is not None
+    assert explorer.gaps.find(request, model_name(model)) is None, "somebody judged meanwhile"
+    qrels.write_text(before, encoding="utf-8")
+    assert explorer.gaps.find(request, model_name(model)) is not None
+    explorer.scenarios.run(ScenarioRequest("own", "extractive", component="E"))
+    assert explorer.gaps.find(request, model_name(model)) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +12,18 @@ import pytest
 
 from engine.corpora import map_making
 from engine.corpora.folders import store_of
-from engine.errors import BadInputError, NotAllowedError, StorageError, UnknownNameError
+from engine.corpora.map_making import MapMaker
+from engine.errors import (
+    BadInputError,
+    CorpusMissingError,
+    NotAllowedError,
+    StorageError,
+    UnknownNameError,
+)
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.annotating import PoolRequest
+from engine.types.callbacks import never, tell_nobody
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
@@ -167,6 +177,26 @@ def test_a_map_that_is_cancelled_changes_nothing(mapped_copy: Explorer) -> None:
     report = mapped_copy.maps.build("small", ended=lambda: True, rebuild=True)
     assert (report.stopped, report.layouts) == ("cancelled", ())
     assert file_of(mapped_copy).read_bytes() == kept
+
+
+def test_a_map_is_not_written_beside_another_corpus_of_that_name(small_copy: Explorer) -> None:
+    library = small_copy.library
+    before = library.open("small")
+
+    @contextmanager
+    def replaced() -> Iterator[None]:
+        """Nobody but the map is written from here on."""
+        library.delete("small")
+        library.add("small", [{**one, "title": "Another"} for one in DOCUMENTS])
+        yield
+
+    maker = MapMaker(
+        "small", before.table, before.lens, before.spec.dimension, tell_nobody, never,
+        adding=replaced(),
+    )  # fmt: skip
+    with pytest.raises(CorpusMissingError, match="was deleted while its map was made"):
+        maker.make()
+    assert small_copy.maps.view("small") is None
 
 
 def test_a_map_is_made_in_the_background(small_copy: Explorer) -> None:
