@@ -115,6 +115,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(
         ("trained without labelled data", {"method"}, set()),
         ("bigger models are not better", {"result"}, set()),
         ("crowdsourced labels rather than experts", {"method"}, set()),
+        ("an unsupervised procedure", {"method"}, set()),
         ("also runs in linear time", {"result"}, set()),
         ("方法相同，主题无关", {"method"}, {"background"}),
         ("ähnliche Methode, egal welches Thema", {"method"}, {"background"}),
