@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("seedlens")
 NAME_LENGTH = 64
+NAME_BYTES = 240
+"""Of a name on disk, where most file systems take 255, with the endings that SeedLens adds."""
 _SUGGESTED_FROM = 1_000
 """Characters that a name is made of. To sort the marks of a letter takes the square of their
 number."""
@@ -54,6 +56,12 @@ def check_corpus_name(name: str) -> None:
     if is_corpus_name(name):
         return
     shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
+    if _is_of_letters(name):
+        raise CorpusNameError(
+            f"{shown!r} cannot be the name of a corpus: its letters take {_bytes(name)} bytes on "
+            f"disk, and at most {NAME_BYTES} are possible.",
+            f"Use fewer letters, digits, '-' or '_', such as {suggest_corpus_name(name)}.",
+        )
     raise CorpusNameError(
         f"{shown!r} cannot be the name of a corpus.",
         f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes), "
@@ -63,7 +71,15 @@ def check_corpus_name(name: str) -> None:
 
 def is_corpus_name(name: str) -> bool:
     """Whether :func:`check_corpus_name` accepts a name."""
+    return _is_of_letters(name) and _bytes(name) <= NAME_BYTES
+
+
+def _is_of_letters(name: str) -> bool:
     return 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
+
+
+def _bytes(name: str) -> int:
+    return len(name.encode())
 
 
 def suggest_corpus_name(text: str) -> str:
@@ -77,7 +93,9 @@ def suggest_corpus_name(text: str) -> str:
     text = text[:_SUGGESTED_FROM]
     composed = unicodedata.normalize("NFC", text)  # macOS writes é as two characters
     kept = "".join(c if _allowed(c) else "-" for c in composed)
-    return re.sub("[-_]{2,}", "-", kept).strip("-_")[:NAME_LENGTH].strip("-_") or "corpus"
+    short = re.sub("[-_]{2,}", "-", kept).strip("-_")[:NAME_LENGTH]
+    short = short.encode()[:NAME_BYTES].decode(errors="ignore")
+    return short.strip("-_") or "corpus"
 
 
 def _allowed(character: str) -> bool:

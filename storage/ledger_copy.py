@@ -18,6 +18,9 @@ _COLUMNS = """
             'schema_version', 'leases', 'import_jobs', 'ended_logins', 'spent')
         AND column_name <> 'rowid'
     ORDER BY table_name, ordinal_position"""
+_LAST_IDS = """
+    SELECT sequencename, last_value FROM pg_catalog.pg_sequences
+    WHERE schemaname = current_schema() AND last_value IS NOT NULL"""
 _ORDERED_BY = {"answers": "rowid"}
 """Tables whose order says something, other than by an id."""
 
@@ -59,7 +62,11 @@ def copy_ledger(source: Database, target: Database, name: str = "") -> dict[str,
                 f"{source.name} is no ledger: it has a table {min(strange)[:60]!r}.",
                 "Use the one that SeedLens wrote. Nothing was changed.",
             )
-        return {table: _copy(there, here, table, own) for table, own in tables.items()}
+        given = dict(there.execute(_LAST_IDS).fetchall())
+        return {
+            table: _copy(there, here, table, own, given.get(own.sequence, 0))
+            for table, own in tables.items()
+        }
 
 
 def _tables(connection: Connection) -> dict[str, _Table]:
@@ -78,7 +85,12 @@ def _count(connection: Connection, table: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _copy(source: Connection, target: Connection, name: str, table: _Table) -> int:
+def _copy(source: Connection, target: Connection, name: str, table: _Table, given: int) -> int:
+    """Copy a table; returns its rows.
+
+    Args:
+        given: the last id that its sequence gave, perhaps to a row that was removed since.
+    """
     columns = ", ".join(table.columns)
     values = ", ".join(f"unnest(?::{kind}[])" for kind in table.columns.values())
     insert = f"INSERT INTO {name} ({columns}) SELECT {values}"
@@ -88,6 +100,7 @@ def _copy(source: Connection, target: Connection, name: str, table: _Table) -> i
             insert, [list(column) for column in zip(*(r[1:] for r in rows), strict=True)]
         )
         copied, last = copied + len(rows), int(rows[-1][0])
+    last = max(last, given)
     if table.sequence and last:
         # DuckDB has no other way to say where a sequence goes on.
         steps = f"generate_series(1, {last})"

@@ -27,6 +27,7 @@ from engine.annotate.pool import (
     graded,
     retrieved,
     tops_of,
+    without_seed,
 )
 from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
@@ -81,7 +82,9 @@ class Annotation(ProjectStore):
         self._searcher = searcher
         self.grading = ModelGrading(self, ledger, library, searcher, settings or Settings())
         self.exchange = Exchange(self, ledger, library)
-        self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
+        self.filling = PoolFilling(
+            self.fill_pool, lambda project: len(self.pool(project)), self.without_seed
+        )
 
     # -- pools -------------------------------------------------------------------------------
 
@@ -96,7 +99,7 @@ class Annotation(ProjectStore):
         """Pool the project's queries (or some of them); what is there and judged stays.
 
         Stored query by query: a kill costs the one at hand. Documents of runs that the
-        corpus does not hold are left out.
+        corpus does not hold are left out; systems have nothing for :meth:`without_seed`.
 
         Args:
             query_ids: None for all of them.
@@ -118,6 +121,11 @@ class Annotation(ProjectStore):
         return new
 
     @leads_only
+    def without_seed(self, project: Project) -> tuple[str, ...]:
+        """Ids of queries whose seed is not in the corpus any more: no system can rank for them."""
+        return without_seed(self._library.open(project.corpus).row_of, self.queries(project))
+
+    @leads_only
     def unjudged(
         self,
         project: Project,
@@ -125,7 +133,8 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """What is unjudged in the top ``k`` of each system, over the project's queries.
+        """What is unjudged in the top ``k`` of each system, over the project's queries but
+        :meth:`without_seed`.
 
         Args:
             runs: name -> rankings that are there already; they follow the systems.

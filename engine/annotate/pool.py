@@ -52,7 +52,8 @@ def retrieved(
 ) -> list[PoolRow]:
     """The top of every source for one query, as rows of the project's pool.
 
-    Documents of runs that the corpus does not hold are left out; see :func:`not_held`.
+    Documents of runs that the corpus does not hold are left out; see :func:`not_held`. Systems
+    have nothing for a query without its seed; see :func:`without_seed`.
     """
     query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -95,8 +96,21 @@ def not_held(
     return {name: count for name, count in counts.items() if count}
 
 
+def without_seed(known: Container[str], queries: Mapping[str, Query]) -> tuple[str, ...]:
+    """query_ids of those whose seed is not in the corpus (any more): no system can rank for them.
+
+    Args:
+        known: the documents of the corpus.
+    """
+    return tuple(
+        query_id
+        for query_id, query in queries.items()
+        if query.seed is not None and query.seed not in known
+    )
+
+
 def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[str, Sequence[str]]:
-    if not request.systems:
+    if not request.systems or without_seed(searcher.corpus.row_of, {"": query}):
         return {}  # a text would be encoded for nothing
     seed = searcher.seed(query)
     tops: dict[str, Sequence[str]] = {}
@@ -118,9 +132,12 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
 def tops_of(
     searcher: Searcher, queries: Mapping[str, Query], systems: Sequence[str], k: int = DEPTH
 ) -> dict[str, dict[str, Sequence[str]]]:
-    """system -> query_id -> the documents of its top ``k``."""
+    """system -> query_id -> the documents of its top ``k``; see :func:`without_seed`."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
+    gone = without_seed(searcher.corpus.row_of, queries)
     for query_id, query in queries.items():
+        if query_id in gone:
+            continue
         seed = searcher.seed(query)
         for system in systems:
             ranking = searcher.rank(replace(query, system=system), seed)[:k]
@@ -173,13 +190,19 @@ class PoolFilling(ForPerson):
 
     Args:
         count: how many items a project's pool holds.
+        gone: its queries whose seed is not in the corpus.
 
     Attributes:
         jobs: by :attr:`Project.key`. A job that is cancelled ends after the query at hand.
     """
 
-    def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
-        self._fill, self._count, self.jobs = fill, count, JobRunner()
+    def __init__(
+        self,
+        fill: Fill,
+        count: Callable[[Project], int],
+        gone: Callable[[Project], tuple[str, ...]],
+    ) -> None:
+        self._fill, self._count, self._gone, self.jobs = fill, count, gone, JobRunner()
 
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
@@ -204,7 +227,9 @@ class PoolFilling(ForPerson):
                 tell(RunProgress(done, len(query_ids), time.perf_counter() - started))
             left = len(query_ids) - done
             added = self._count(project) - before
-            return PoolFilled(done, left, added, "cancelled" if left else "")
+            gone = {*self._gone(project)} if request.systems else set()
+            unfilled = tuple(query_id for query_id in query_ids[:done] if query_id in gone)
+            return PoolFilled(done, left, added, "cancelled" if left else "", unfilled)
 
         progress = RunProgress(0, len(query_ids))
         if self.jobs.running(project.key) is not None:

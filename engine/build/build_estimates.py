@@ -93,7 +93,7 @@ def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
 def _expand(build: OpenBuild) -> tuple[int, list[_Plan]]:
     """For queries that are not pooled yet: as if no two systems retrieved the same."""
     spec, asked, corpus = build.spec, build.asked(), build.corpus
-    basis = pooling_basis(spec, corpus.identity)
+    basis = pooling_basis(spec, corpus)
     there = {o.text: o for o in build.expanded() if o.pooled == basis}
     known = [there[query.text] for query in asked if query.text in there]
     graded, pooled = build.candidates(known)

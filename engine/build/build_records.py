@@ -12,8 +12,10 @@ from pydantic import TypeAdapter
 
 from engine.annotate.pool import check_pool
 from engine.annotate.projects import check_project, printable
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
+from engine.search.scenario_index import scenarios_of
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, Cluster, Maker, Overlap
 from engine.types.lenses import Lens
@@ -258,9 +260,14 @@ _SPEC, _CLUSTERING = TypeAdapter(BuildSpec), TypeAdapter(Clustering)
 _QUERIES, _EXPANDED = TypeAdapter(list[StoredQuery]), TypeAdapter(list[Expanded])
 
 
-def pooling_basis(spec: BuildSpec, identity: str) -> str:
-    """A digest of what pools are filled from; ``identity`` is the corpus's."""
-    return digest(spec.systems, spec.depth, identity)
+def pooling_basis(spec: BuildSpec, corpus: OpenCorpus) -> str:
+    """A digest of what pools are filled from.
+
+    Raises:
+        BadInputError: a system ranks by scenarios, and the corpus has none.
+    """
+    scenarios = scenarios_of(corpus, spec.systems)
+    return digest(spec.systems, spec.depth, corpus.identity, *filter(None, [scenarios]))
 
 
 def query_basis(spec: BuildSpec, cluster: Cluster) -> str:

@@ -78,7 +78,7 @@ def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
 def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
     """The queries with their pools filled; those that were, from the same, are left alone."""
     spec = work.build.spec
-    basis = pooling_basis(spec, work.build.corpus.identity)
+    basis = pooling_basis(spec, work.build.corpus)
     request = PoolRequest(spec.systems, spec.depth)
     pooled = []
     for one in expanded:

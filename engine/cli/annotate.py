@@ -21,7 +21,7 @@ from engine.cli.common import (
 )
 from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
-from engine.types.annotating import Judgment, PoolRequest, Unjudged
+from engine.types.annotating import Judgment, PoolRequest, Unjudged, seeds_are_gone
 from engine.types.plurals import counted
 from engine.types.searches import Query
 
@@ -229,7 +229,7 @@ def pool(
         raise BadInputError(
             "The project has no queries yet.", "Give --queries FILE or --collection PATH."
         )
-    _say_not_held(explorer, asked, request)
+    _say_what_is_missing(explorer, asked, request)
     if unjudged:
         _show_unjudged(annotation.unjudged(asked, names, depth, request.runs), as_json)
         return
@@ -257,8 +257,8 @@ def _check(request: PoolRequest, *, adds: bool, unjudged: bool) -> None:
         )
 
 
-def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) -> None:
-    """What of the runs cannot be judged, on stderr."""
+def _say_what_is_missing(explorer: Explorer, project: Project, request: PoolRequest) -> None:
+    """What of the runs cannot be judged, and what no system can rank for, on stderr."""
     from engine.annotate.pool import not_held
 
     known = explorer.library.open(project.corpus).row_of
@@ -269,6 +269,8 @@ def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) ->
             "corpus.",
             err=True,
         )
+    if request.systems and (gone := explorer.annotation.without_seed(project)):
+        click.echo(f"Warning: {seeds_are_gone(gone)}", err=True)
 
 
 def _sets(variants: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from engine.search.reports import (
     llm_from_report,
     llm_report,
 )
-from engine.search.scenario_index import scenario_index
+from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, SYSTEMS, find_system
 from engine.search.topics import SystemRun
@@ -63,7 +63,7 @@ class EvaluationStore:
             "collection": self._topics,
             "runs": [run.id for run in collections.runs(request.collection)],
         }
-        self._scenarios = scenarios_of(searcher, request.systems)
+        self._scenarios = scenarios_of(searcher.corpus, request.systems)
         if self._scenarios:
             settings["scenarios"] = self._scenarios
         self._settings = canonical_json(settings)
@@ -159,18 +159,13 @@ def corpus_version(searcher: Searcher) -> str:
     return f"{searcher.corpus.identity} {__version__} {weights.hexdigest()[:12]}"
 
 
-def scenarios_of(searcher: Searcher, systems: Iterable[str]) -> str:
-    """Which scenarios a corpus has, for systems that rank by them; "" where none of these does."""
-    return scenario_index(searcher.corpus).identity if set(systems) & set(PREPARED) else ""
-
-
 def check_scenarios(searcher: Searcher, systems: Iterable[str], before: str) -> None:
     """Raise BadInputError where a corpus got other scenarios while systems ranked by them.
 
     Args:
         before: what :func:`scenarios_of` said when they began.
     """
-    if scenarios_of(searcher, systems) != before:
+    if scenarios_of(searcher.corpus, systems) != before:
         raise BadInputError(
             f"The scenarios of '{searcher.corpus.name}' changed while it was ranked by them.",
             "Do the same again when they are written.",

@@ -15,7 +15,6 @@ from engine.evaluate.evaluation_store import (
     canonical_json,
     check_scenarios,
     corpus_version,
-    scenarios_of,
 )
 from engine.evaluate.evaluations import Connect, usable
 from engine.evaluate.model_runs import EvaluationEstimates
@@ -31,6 +30,7 @@ from engine.llm.budget import RoundProgress
 from engine.llm.endpoints import Connection, Endpoint
 from engine.permissions import all_for_leads
 from engine.search.reports import gap_from_report, gap_report
+from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -114,7 +114,7 @@ class Gaps(ForPerson):
         request = self.checked(request)
         searcher = self._searcher_of(request)
         # What it is kept by is of before, too: people may judge while a model is asked.
-        scenarios = scenarios_of(searcher, request.systems)
+        scenarios = scenarios_of(searcher.corpus, request.systems)
         settings = self._settings(request, model_name(connection), scenarios)
         collection = self._collections.read(request.collection)
         watch, verifier = Watch(tell, cancelled), request.verifier
@@ -185,7 +185,7 @@ class Gaps(ForPerson):
             _PREFIX + request.collection,
             corpus_version(searcher),
             canonical_json(request.systems),
-            self._settings(request, model, scenarios_of(searcher, request.systems)),
+            self._settings(request, model, scenarios_of(searcher.corpus, request.systems)),
         )
         return None if row is None else gap_from_report(json.loads(row.result))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -124,30 +125,43 @@ def _topics(
     grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
     """Judged queries as topics, and what is said of those that cannot be ranked as one."""
-    topics = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
+    topics: list[Topic] = []
+    left: Counter[str] = Counter()
+    for query_id in grades:
+        topic = _topic(query_id, queries, corpus)
+        if isinstance(topic, Topic):
+            topics.append(topic)
+        else:
+            left[topic] += 1
     if not topics:
+        why = "; ".join(left) or "no grade in it is decided"
         raise BadInputError(
-            "None of its queries can be ranked: they ask by single sentences, or their seeds are "
-            "gone.",
-            "Judge for a seed and an aspect.",
+            f"None of its queries can be ranked: {why}.",
+            "Judge for a seed and an aspect that the corpus has.",
         )
-    left = len(grades) - len(topics)
     if not left:
         return tuple(topics), ()
-    which = counted(left, "query is", "queries are")
-    warning = f"{which} left out: asked by single sentences of the seed, or the seed is gone."
-    return tuple(topics), (warning,)
+    which = counted(left.total(), "query is", "queries are")
+    why = "; ".join(f"{one} ({n:,})" if len(left) > 1 else one for one, n in left.items())
+    return tuple(topics), (f"{which} left out: {why}.",)
 
 
-def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | None:
+def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | str:
+    """A query as a topic, or why it can be none."""
     query = queries.get(query_id)
     if query is None:
         named = read_query_id(query_id, corpus.row_of, corpus.aspects)
-        return named and Topic(query_id, seed=named.seed, aspect=named.aspect)
-    is_gone = query.seed is not None and query.seed not in corpus.row_of
-    is_strange = query.aspect is not None and query.aspect not in corpus.aspects
-    if query.focus or query.reading or is_gone or is_strange:
-        return None
+        if named is None:
+            return "no seed and aspect of the corpus is named"
+        return Topic(query_id, seed=named.seed, aspect=named.aspect)
+    if query.seed is not None and query.seed not in corpus.row_of:
+        return "the seed is not in the corpus any more"
+    if query.aspect is not None and query.aspect not in corpus.aspects:
+        return "the aspect is not in the lens of the corpus"
+    if query.focus:
+        return "asked by single sentences of the seed"
+    if query.reading:
+        return "asked by a corrected reading"
     return topic_of(query_id, query)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from engine.corpora.scenario_store import (
 from engine.corpora.schema import matrix
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
+from engine.search.systems import PREPARED
 from engine.types.scenarios import ScenarioMatch
 from storage.scenarios import ScenarioTable
 
@@ -206,3 +207,12 @@ def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
     if not len(index):
         raise no_scenarios(corpus.name)
     return index
+
+
+def scenarios_of(corpus: OpenCorpus, systems: Iterable[str]) -> str:
+    """Which scenarios a corpus has, for systems that rank by them; "" where none of these does.
+
+    Raises:
+        BadInputError: the corpus has none that one of them could rank by.
+    """
+    return scenario_index(corpus).identity if set(systems) & set(PREPARED) else ""

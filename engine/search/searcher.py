@@ -258,14 +258,14 @@ class Searcher:
 
     def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
         """The resolved query that systems take."""
-        size = len(self.corpus)
+        size, last = len(self.corpus), query.offset + query.k
         return Request(
             seed=seed,
             focus=focus,
             scope=self.corpus.scope(query.filters, without=query.seed),
             steer=query.steer,
             symmetric=query.symmetric,
-            depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
+            depth=size if size <= FULL_DEPTH_BELOW else min(size, max(DEPTH, last)),
             instructed=self._instructed(query, seed),
             facts=self._facts(query, seed, focus),
             stated=() if query.text is None else stated_in(query.text),

@@ -10,6 +10,7 @@ from typing import Literal
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import RunProgress
+from engine.types.plurals import counted
 from engine.types.searches import Filter, Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
@@ -142,14 +143,28 @@ class PoolFilled:
         left: queries that were not reached.
         added: items that were not in the pool before.
         stopped: "cancelled" when it ended early; "" otherwise.
+        without_seed: ids of queries for which no system can rank: the corpus lacks their seed.
     """
 
     queries: int
     left: int
     added: int
     stopped: str = ""
+    without_seed: tuple[str, ...] = ()
 
 
+def seeds_are_gone(query_ids: Sequence[str]) -> str:
+    """What is said of queries whose seed the corpus lacks, of the first few by their ids.
+
+    >>> seeds_are_gone(["7_method"])
+    '1 query is passed over, as the seed is not in the corpus any more: 7_method.'
+    """
+    which = counted(len(query_ids), "query is", "queries are")
+    named = ", ".join([*query_ids[:_MOST_NAMED], *["..."] * (len(query_ids) > _MOST_NAMED)])
+    return f"{which} passed over, as the seed is not in the corpus any more: {named}."
+
+
+_MOST_NAMED = 5
 PoolJob = Job[RunProgress, PoolFilled]
 
 

@@ -8,7 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project
+from engine.types.annotating import (
+    DEEPEST_POOL,
+    PoolJob,
+    PoolRequest,
+    Project,
+    seeds_are_gone,
+)
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
@@ -42,7 +48,7 @@ def pool(explorer: Explorer, project: Project) -> None:
     JobCard(
         lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
         line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
-        what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
+        what_stays="What is in the pool, and what was judged, stays.", poll=0.5, remarks=_remarks,
     ).show(job)  # fmt: skip
     busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
@@ -111,6 +117,11 @@ def _outcome_line(job: PoolJob) -> str:
     left, added = job.report.left, job.report.added
     unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
     return f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}"
+
+
+def _remarks(job: PoolJob) -> list[str]:
+    gone = job.report.without_seed if job.report is not None else ()
+    return [seeds_are_gone(gone)] if gone else []
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:

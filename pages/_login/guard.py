@@ -7,7 +7,8 @@ message, before anything is done with it; what it connects with next is a sessio
 Uploads and Streamlit's own figures are for those only whom the gate let in.
 
 Streamlit does, too, what no page of ours asks for: it clears the caches of all sessions, the engine
-among them, and tells which files of its folder git does not know. Such messages get no further.
+among them, tells which files of its folder git does not know, and installs files in that folder.
+Such messages get no further.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ OWN_LINKS = ("same-origin", "none")
 """``Sec-Fetch-Site`` of what our pages ask for, or somebody who enters the address. Over plain http
 browsers send it to this machine alone."""
 FROM_STRANGERS = ("rerun_script", "stop_script", "app_heartbeat")
-FROM_PAGES = (*FROM_STRANGERS, "file_urls_request", "backend_operation_request")
+FROM_PAGES = (*FROM_STRANGERS, "file_urls_request")
 """Kinds of messages that pages send, the login page and all others."""
+OPERATIONS = ("deferred_file", "dataframe_chunk")
+"""Kinds of ``backend_operation_request`` of ours: downloads, and more rows of a table."""
 
 
 def _stands(name: str) -> bool:
@@ -127,7 +130,10 @@ def _is_of_a_page(message: Message, *, let_in: bool) -> bool:
     except DecodeError:
         return False
     if let_in:
-        return said.WhichOneof("type") in FROM_PAGES
+        kind = said.WhichOneof("type")
+        if kind == "backend_operation_request":
+            return said.backend_operation_request.WhichOneof("payload") in OPERATIONS
+        return kind in FROM_PAGES
     state = said.rerun_script
     values = len(state.widget_states.widgets) + len(state.cached_message_hashes)
     values += state.query_string.count("&")

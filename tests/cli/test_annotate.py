@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from engine.types.annotating import Judgment
+from engine.types.corpora import ImportRequest
 from tests.cli.command_line import Outcome, run_inside, run_process
+from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 QUERY = "bees-network_method"
@@ -270,6 +272,16 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     assert (mine["system"], mine["missing"]) == ("mine", {QUERY: ["emoji", "elsewhere"]})
     both = run(judging, "pool", "small", "--systems", "bm25", "--run", run_file, "--unjudged")
     assert [h["system"] for h in both] == ["bm25", "mine"]
+    left = [one for one in DOCUMENTS if one["doc_id"] != "bees-network"]
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    explorer = make_explorer(judging)
+    explorer.library.delete("small")
+    explorer.library.import_documents(ImportRequest(source, "small"))
+    gone = run_inside(judging, "pool", "small", "--systems", "bm25")
+    assert (gone.code, gone.stderr) == (
+        0,
+        f"Warning: 1 query is passed over, as the seed is not in the corpus any more: {QUERY}.\n",
+    )
     run_file.write_text("broken\n")
     assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
 

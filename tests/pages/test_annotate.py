@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, Judgment, PoolRequest, Project, ProjectProgress
+from engine.types.corpora import ImportRequest
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate import exchange_files
@@ -21,7 +23,7 @@ from pages._annotate.project_form import read_scale, scale_lines
 from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
 from tests.small_corpus import DOCUMENTS
-from tests.support import wait_until
+from tests.support import wait_until, write_jsonl
 
 
 @pytest.fixture
@@ -81,6 +83,23 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.segmented_control(key="annotate_part").set_value("judge")
     run(page)
     assert judged_on(page)
+
+
+def test_the_page_names_a_query_whose_seed_has_left_the_corpus(
+    home_page: Explorer, tmp_path: Path
+) -> None:
+    project = make_project(home_page)
+    left = [one for one in DOCUMENTS if one["doc_id"] != seed_of(home_page)]
+    home_page.library.delete("small")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    home_page.library.import_documents(ImportRequest(source, "small"))
+    (query_id,) = home_page.annotation.queries(project)
+    page = visit("annotate", corpus="small", project="p", part="pool")
+    click(page, "annotate_fill")
+    jobs = home_page.annotation.filling.jobs
+    wait_until(lambda: jobs.running(project.key) is None, what="a filled pool")
+    run(page)
+    assert f"the seed is not in the corpus any more: {query_id}." in shown(page)
 
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:

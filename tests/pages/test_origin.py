@@ -210,20 +210,27 @@ def test_of_too_many_strangers_the_oldest_end_and_nobody_who_was_let_in(
 RUN = BackMsg(rerun_script=ClientState(query_string="corpus=demo"))
 UPLOAD = BackMsg()
 UPLOAD.file_urls_request.file_names.append("own.csv")
+DOWNLOAD, TABLE, INSTALL, DISMISS = (BackMsg() for _ in range(4))
+DOWNLOAD.backend_operation_request.deferred_file.file_id = "f"
+TABLE.backend_operation_request.dataframe_chunk.source_id = "s"
+INSTALL.backend_operation_request.install_skills.SetInParent()
+DISMISS.backend_operation_request.dismiss_skills_nudge.SetInParent()
 
 
 @pytest.mark.parametrize("let_in", [True, False])
 def test_what_no_page_asks_for_does_not_reach_streamlit(
     let_in: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would clear the caches of all sessions, and tell names of the server's files."""
+    """It would clear the caches of all sessions, tell names of the server's files, and add some."""
     monkeypatch.setattr(guard, "_stands", lambda _: let_in)
     orders = [
         BackMsg(clear_cache=True), BackMsg(load_git_info=True), BackMsg(set_run_on_save=True),
-        BackMsg(debug_shutdown_runtime=True), UPLOAD, BackMsg(), RUN,
+        BackMsg(debug_shutdown_runtime=True), UPLOAD, BackMsg(), DOWNLOAD, TABLE, INSTALL, DISMISS,
+        RUN,
     ]  # fmt: skip
     sent = passed_on(*(one.SerializeToString() for one in orders), b"\xff", "words")
-    assert sent == ["file_urls_request", "rerun_script"][not let_in :]
+    of_pages = ["file_urls_request", "backend_operation_request", "backend_operation_request"]
+    assert sent == [*(of_pages if let_in else []), "rerun_script"]
 
 
 @pytest.mark.parametrize("field", ["query_string", "cached_message_hashes", "widget_states"])

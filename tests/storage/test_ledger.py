@@ -12,7 +12,7 @@ import pytest
 
 from storage.database import LONGEST_REMEMBERED
 from storage.errors import StorageError
-from storage.home import CorpusNameError, Home, check_corpus_name
+from storage.home import CorpusNameError, Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import Judgment
@@ -318,7 +318,7 @@ def test_a_home_that_everybody_may_write_to_is_closed_or_warned_of(
     assert not caplog.text
 
 
-@pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論文", "x" * 64])
+@pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論" * 64, "x" * 64])
 def test_plain_names_are_allowed(name: str) -> None:
     check_corpus_name(name)
     assert Home(Path("h")).corpus(name) == Path("h", "corpora", name)
@@ -331,6 +331,14 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
             check(name)
         assert repr(name)[:60] in str(caught.value)
         assert "letters, digits" in str(caught.value)
+
+
+def test_a_name_that_the_disk_has_no_room_for_is_refused_as_that() -> None:
+    for name in ("𠀀" * 64, "𠀀" * 61):
+        with pytest.raises(CorpusNameError, match=f"take {4 * len(name)} bytes on disk, .* 240"):
+            check_corpus_name(name)
+    check_corpus_name(suggest_corpus_name("𠀀" * 64))
+    check_corpus_name("𠀀" * 60)
 
 
 def test_changing_a_list_that_was_read_does_not_change_the_next_one(ledger: Ledger) -> None:

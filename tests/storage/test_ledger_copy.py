@@ -89,6 +89,26 @@ def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(
         assert contents(ledger)[2] == contents(file)[2]
 
 
+def test_the_id_of_a_run_that_was_removed_is_not_given_again(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Evaluations name runs by their ids."""
+    file, back = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "back.duckdb")
+    server = Ledger(tmp_path / "none", url=postgres.database())
+    run = RunRow(0, "c", "demo", "1", "mine", "{}", True, 1.5, "the run", NOW)
+    for _ in range(3):
+        file.experiments.add_run(run)
+    before = [one.id for one in file.experiments.uploaded_runs("c")]
+    for id_ in before:
+        file.experiments.remove_run(id_)
+    file.copy_to(server)
+    server.copy_to(back)
+    for ledger in (server, back):
+        ledger.experiments.add_run(run)
+        (again,) = ledger.experiments.uploaded_runs("c")
+        assert again.id not in before
+
+
 def test_a_backup_of_a_ledger_on_a_server_is_a_file(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:

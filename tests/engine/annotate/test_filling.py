@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import PoolJob, PoolRequest, Project
-from engine.types.searches import Query
-from tests.support import ended
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query, Ranking
+from tests.small_corpus import DOCUMENTS
+from tests.support import ended, write_jsonl
 
 SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
 REQUEST = PoolRequest(("bm25", "dense"), 5)
@@ -55,6 +60,30 @@ def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(
     with pytest.raises(KeyboardInterrupt):
         annotation.fill_pool(project, REQUEST, on_query=die)
     assert {item.query_id for item in annotation.pool(project)} == {ids[0]}
+
+
+def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation, [gone, *others] = (
+        small_copy.annotation,
+        list(small_copy.annotation.queries(project)),
+    )
+    left = [one for one in DOCUMENTS if one["doc_id"] != SEEDS[0]]
+    small_copy.library.delete("small")
+    source = write_jsonl(tmp_path / "left.jsonl", left)
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    assert annotation.without_seed(project) == (gone,)
+    annotation.filling.start(project, REQUEST, [gone, *others])
+    job = filled(small_copy, project)
+    assert job.report is not None
+    assert (job.state, job.report.without_seed) == ("done", (gone,))
+    assert {item.query_id for item in annotation.pool(project)} == {*others}
+    assert annotation.fill_pool(project, replace(REQUEST, depth=6)) > 0
+    brought = PoolRequest((), runs={"mine": [Ranking(gone, ("emoji",), (1.0,))]})
+    assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
+    (bm25,) = annotation.unjudged(project, ("bm25",))
+    assert {*bm25.missing} == {*others}
 
 
 def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(

@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
+from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
 from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
@@ -89,6 +90,24 @@ def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelSe
     moved = interviews.doc_ids[0]
     assert key["mailed-questionnaire", moved, "Bo"] == 2, "who put it there says so"
     assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
+
+
+def test_pools_are_filled_again_where_the_scenarios_that_a_system_ranked_by_are_others(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds = built.builds
+    built.scenarios.run(ScenarioRequest("small", "extractive", component="M"))
+    builds.save(replace(LENS, systems=("scenario",), depth=3), AUTHOR)
+    run_step(builds, server, "expand")
+    built.scenarios.run(ScenarioRequest("small", "extractive", component="E"))
+    run_step(builds, server, "expand")
+    project = builds.open("small", NAME).project()
+    pool = {
+        i.item for i in built.annotation.pool(project) if "scenario" in [s.name for s in i.sources]
+    }
+    for query_id, query in built.annotation.queries(project).items():
+        found = built.search(replace(query, system="scenario", k=3)).results
+        assert {(query_id, one.document.doc_id) for one in found} <= pool
 
 
 def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(

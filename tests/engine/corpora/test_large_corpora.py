@@ -20,6 +20,7 @@ import pytest
 from lancedb.index import IvfFlat
 
 import engine.corpora.opened
+import engine.search.searcher
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
 from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
@@ -283,6 +284,16 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
+
+
+@pytest.mark.parametrize("system", ["bm25", "hybrid", "facts", "hybrid+facts", "dense"])
+def test_a_page_far_behind_the_last_one_of_a_large_corpus_is_empty(
+    resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    monkeypatch.setattr(engine.search.searcher, "FULL_DEPTH_BELOW", COUNT - 1)
+    searcher = Searcher(resident, no_model, no_model, no_model)
+    asked = Query("large", "d0000", system=system, k=10, offset=10**18)
+    assert not searcher.search(asked).results
 
 
 def test_words_score_alike_in_every_pool_and_from_every_thread(
