@@ -126,11 +126,8 @@ def split(
         UnknownNameError, BadInputError: no such cluster; documents that are not in it, all of
             them or none.
     """
-    whole = find_cluster(clusters, key)
-    out = set(doc_ids)
-    strange = out.difference(whole.doc_ids)
-    if strange:
-        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{whole.name}'.")
+    whole, out = find_cluster(clusters, key), set(doc_ids)
+    _check_in(whole, out)
     if not out or len(out) == len(whole.doc_ids):
         raise BadInputError(
             f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
@@ -140,6 +137,34 @@ def split(
     new = Cluster("", name, tuple(d for d in whole.doc_ids if d in out), maker="person")
     others = [cluster for cluster in clusters if cluster.key != key]
     return [replace(whole, doc_ids=stay), new, *others]
+
+
+def moved(
+    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], target: str
+) -> list[Cluster]:
+    """The clusters with some documents of one in another one, or all of them.
+
+    Raises:
+        UnknownNameError: no such cluster; documents that are not in it.
+    """
+    whole, there, out = find_cluster(clusters, key), find_cluster(clusters, target), set(doc_ids)
+    _check_in(whole, out)
+    stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
+    taken = (*there.doc_ids, *(doc_id for doc_id in whole.doc_ids if doc_id in out))
+    others = [cluster for cluster in clusters if cluster.key not in (key, target)]
+    left = [replace(whole, doc_ids=stay)] if stay else []
+    return [*left, replace(there, doc_ids=taken), *others]
+
+
+def renamed(clusters: Sequence[Cluster], key: str, name: str) -> list[Cluster]:
+    """The clusters with one called otherwise; UnknownNameError."""
+    find_cluster(clusters, key)
+    return [replace(c, name=name) if c.key == key else c for c in clusters]
+
+
+def _check_in(cluster: Cluster, doc_ids: set[str]) -> None:
+    if strange := doc_ids.difference(cluster.doc_ids):
+        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{cluster.name}'.")
 
 
 def dropped(

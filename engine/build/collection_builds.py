@@ -18,7 +18,7 @@ from engine.build.opened_build import OpenBuild, Recent
 from engine.build.steps import check_step, run_step
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import UnknownNameError
+from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
@@ -95,20 +95,30 @@ class CollectionBuilds(ForPerson):
         rows = self._ledger.builds
         return OpenBuild(spec, author, time, rows, self._library, self._annotation, self._recent)
 
-    def save(self, spec: BuildSpec, author: str) -> BuildSpec:
+    def save(self, spec: BuildSpec, author: str, before: BuildSpec | None = None) -> BuildSpec:
         """Begin a build, or change its settings; what rested on what changed becomes stale.
+
+        Args:
+            before: the settings that were changed; None for whatever there are.
 
         Raises:
             UnknownNameError: no such corpus, aspect or system.
             BadInputError: a name, text or number that cannot be used, see :func:`check_spec`; an
-                annotation project that is not this build's has the name.
+                annotation project that is not this build's has the name; or somebody changed the
+                settings since they were ``before``.
         """
         spec = check_spec(spec, self._library.lens(spec.corpus))
         build = self._opened(spec, check_annotator(author), datetime.now(UTC))
         build.check_name()
         text = spec_to_json(spec)
         latest = {(r.corpus, r.build): r.settings for r in build.rows.all()}
-        if latest.get((spec.corpus, spec.name)) != text:
+        stands = latest.get((spec.corpus, spec.name))
+        if before is not None and stands is not None and spec_from_json(stands) != before:
+            raise BadInputError(
+                f"The build '{spec.name}' was changed by somebody else in the meantime.",
+                "Look at it again, and then change it.",
+            )
+        if stands != text:
             build.rows.put(BuildRow(spec.corpus, spec.name, text, build.author, build.time))
         return spec
 

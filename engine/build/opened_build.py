@@ -24,7 +24,15 @@ from engine.build.build_records import (
     queries_to_json,
     query_basis,
 )
-from engine.build.cluster_edits import dropped, edited, find_cluster, merged, split
+from engine.build.cluster_edits import (
+    dropped,
+    edited,
+    find_cluster,
+    merged,
+    moved,
+    renamed,
+    split,
+)
 from engine.build.vocabulary import Vocabulary
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -247,6 +255,15 @@ class OpenBuild:
     def split(self, key: str, doc_ids: Sequence[str], name: str, author: str) -> None:
         """Put some documents of a cluster into a new one."""
         self.change_clusters(partial(split, key=key, doc_ids=doc_ids, name=name), author)
+
+    def move(self, key: str, doc_ids: Sequence[str], target: str, author: str) -> None:
+        """Put some documents of a cluster into another one, or all of them."""
+        change = partial(moved, key=key, doc_ids=doc_ids, target=target)
+        self.change_clusters(change, author)
+
+    def rename(self, key: str, name: str, author: str) -> None:
+        """Call a cluster otherwise."""
+        self.change_clusters(partial(renamed, key=key, name=name), author)
 
     def drop(self, key: str, is_dropped: bool, author: str) -> None:
         """Take a cluster out, or back in; BadInputError when its size takes it out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from engine.explorer import Explorer
@@ -23,7 +25,7 @@ from pages._annotate.judging_view import judging_view
 from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, error_boundary, remembered
+from pages._common.shared import as_drawn, attempt, error_boundary, remembered
 from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -36,6 +38,10 @@ ABOUT = (
 ALL = 0
 LIMITS = (10, 100, 1000)
 """Candidates that one may begin with, to see what comes of it."""
+_CHOSEN = tuple(
+    f"annotate_model_{one}_" for one in ("queries", "limit", "anchors", "judged", "again")
+)
+"""Keys of what is chosen of it; see :func:`as_drawn`."""
 
 
 def model(explorer: Explorer, project: Project, who: str) -> None:
@@ -91,7 +97,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
             type="primary",
             disabled=busy or not estimate.candidates or not info.set_up,
             on_click=attempt,
-            args=(lambda: _start(explorer, project, request),),
+            args=(as_drawn(_CHOSEN, partial(_start, explorer, project, request)),),
         )
         st.html(f'<div class="md-dim">{escape(line)}</div>')
     _job_card(explorer, project, job)

@@ -82,8 +82,14 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         def save() -> None:
             state = st.session_state
             given = {field: state[key] for field, key in values.items()}
-            before = None if is_new else project
-            saved = explorer.annotation.save(_read(project, given, lens), who, before)
+            before, read = None if is_new else project, _read(project, given, lens)
+            if is_new and any(
+                p.name == read.name for p in explorer.annotation.projects(read.corpus)
+            ):
+                raise BadInputError(
+                    f"'{read.corpus}' has a project '{read.name}'.", "Give this one another name."
+                )
+            saved = explorer.annotation.save(read, who, before)
             done = "pool" if is_new else "project"
             AnnotateView.change(
                 lambda now: replace(now, project=saved.name, part=done, query="", doc="")

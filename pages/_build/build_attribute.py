@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
 from pages._annotate.annotate_url import annotator
@@ -78,7 +79,11 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
         def save() -> None:
             state = st.session_state
             read = _read(spec, {field: state[name] for field, name in values.items()})
-            saved = explorer.builds.save(read, annotator(explorer))
+            if is_new and (read.corpus, read.name) in explorer.builds.names(read.corpus):
+                raise BadInputError(
+                    f"'{read.corpus}' has a build '{read.name}'.", "Give this one another name."
+                )
+            saved = explorer.builds.save(read, annotator(explorer), None if is_new else spec)
             step = "labels" if is_new else "attribute"
             BuildView.change(lambda now: replace(now, build=saved.name, step=step))
             if not is_new:

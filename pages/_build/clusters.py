@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -134,8 +133,7 @@ def _name(explorer: Explorer, build: OpenBuild, cluster: Cluster) -> None:
     st.session_state[at] = cluster.name
 
     def rename() -> None:
-        name = st.session_state[at].strip()
-        _write(explorer, build, [replace(cluster, name=name, maker="person")])
+        build.rename(cluster.key, st.session_state[at].strip(), annotator(explorer))
 
     def drop() -> None:
         build.drop(cluster.key, not cluster.dropped, annotator(explorer))
@@ -207,11 +205,7 @@ def _move(
             build.split(cluster.key, chosen, name, annotator(explorer))
             st.session_state["build_move_name"] = ""
         else:
-            gone = set(chosen)
-            left_over = tuple(d for d in cluster.doc_ids if d not in gone)
-            there = clusters[target]
-            taken = replace(there, doc_ids=(*there.doc_ids, *chosen), maker="person")
-            _write(explorer, build, [replace(cluster, doc_ids=left_over, maker="person"), taken])
+            build.move(cluster.key, chosen, target, annotator(explorer))
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="build_move"):
         into = st.selectbox(
@@ -244,12 +238,3 @@ def _suggest(name: str) -> None:
     if typed is None or (name != before and typed in ("", before)):
         state["build_move_name"] = name
     state["build_move_offered"] = name
-
-
-def _write(explorer: Explorer, build: OpenBuild, changed: Sequence[Cluster]) -> None:
-    """Store clusters that changed, on top of those that there are now; empty ones go."""
-    new = {cluster.key: cluster for cluster in changed}
-    build.change_clusters(
-        lambda now: [c for c in (new.get(c.key, c) for c in now) if c.doc_ids],
-        annotator(explorer),
-    )

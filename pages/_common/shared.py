@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from pages._common.outside_text import escape, with_marks
 from pages._login import login
@@ -96,6 +96,35 @@ def attempt_at(place: str, do: Callable[..., object], *args: object) -> None:
         do(*args)
     except SeedLensError as error:
         st.session_state[_PROBLEM] = (place, error)
+
+
+def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[], None]:
+    """What a button does with values of widgets, as long as they are as when it was drawn.
+
+    While a page is drawn anew, its buttons of before can still be clicked; and what was typed is
+    only told by the click.
+
+    Args:
+        widgets: their keys; one that ends in ``_`` stands for all that begin with it.
+    """
+    several = tuple(key for key in widgets if key.endswith("_"))
+
+    def values() -> dict[str, object]:
+        state = {str(key): value for key, value in st.session_state.items()}
+        return {k: v for k, v in state.items() if k in widgets or k.startswith(several)}
+
+    drawn = values()
+
+    def checked() -> None:
+        now = values()
+        if any(now.get(key) != value for key, value in drawn.items()):
+            raise BadInputError(
+                "Something was changed just before the click, so nothing was started.",
+                "Look at what is shown now, and click again.",
+            )
+        do()
+
+    return checked
 
 
 def show_problem(place: str | None = "", *, keep: bool = False) -> None:

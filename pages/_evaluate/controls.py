@@ -15,7 +15,7 @@ from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.job_words import estimate_line
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, error_boundary, escape_label
+from pages._common.shared import as_drawn, attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
     DEEPEST,
@@ -30,6 +30,14 @@ from pages._model.model_form import apply_model_style, endpoint_panel
 from pages._model.model_settings import chosen, endpoint
 
 MOST = "evaluate_most_calls"
+_CHOSEN = tuple(
+    f"evaluate_{one}"
+    for one in (
+        "collection", "part", "systems", "steer", "seeds", "rerank", "depth", "human", "ignore",
+        "retrievers", "verifier", "sizes",
+    )
+)  # fmt: skip
+"""Keys of what is measured, and how; see :func:`as_drawn`."""
 
 
 def controls(
@@ -202,7 +210,7 @@ def run_button(
     """
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
     st.button(
-        label, key=key, type="primary", on_click=attempt, args=(run,),
+        label, key=key, type="primary", on_click=attempt, args=(as_drawn(_CHOSEN, run),),
         disabled=busy or lacks_model or not ready,
         help="Connect a language model first." if lacks_model else None,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -12,8 +13,8 @@ from engine.types.lenses import Lens
 from engine.types.plurals import counted
 from engine.types.sources import DatasetInfo
 from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, forget_problem
-from pages._library.naming import ask_name
+from pages._common.shared import forget_problem
+from pages._library.naming import ask_name, start_button
 from pages._login import login
 
 _NAME = "library_dataset"
@@ -39,14 +40,9 @@ def from_datasets(explorer: Explorer, documents: Mapping[str, int], running: set
     info = explorer.library.describe_dataset(chosen)
     st.html(dataset_card(info))
     name, lens = ask_name(explorer, info.name, info.name, documents, running)
-    st.button(
-        "Index" if info.is_there else "Download and index",
-        key="library_dataset_start",
-        type="primary",
-        disabled=lens is None,
-        on_click=attempt_at,
-        args=("imports", _start, explorer, info.name, name, lens),
-    )
+    label = "Index" if info.is_there else "Download and index"
+    start = partial(_start, explorer, info.name, name, lens)
+    start_button(label, "library_dataset_start", start, (_NAME,), disabled=lens is None)
 
 
 def dataset_card(info: DatasetInfo) -> str:
@@ -72,7 +68,7 @@ def dataset_card(info: DatasetInfo) -> str:
     )
 
 
-def _start(explorer: Explorer, dataset: str, name: str, lens: Lens) -> ImportJob:
+def _start(explorer: Explorer, dataset: str, name: str, lens: Lens | None) -> ImportJob:
     job = explorer.library.start_dataset(name, dataset, lens, login.owner())
     st.session_state[_NAME] = None  # an empty form says that this one is under way
     return job

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -16,18 +17,22 @@ from engine.types.plurals import counted
 from engine.types.sources import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQueries, ServiceQuery
 from pages._common.outside_text import escape
 from pages._common.shared import (
-    attempt_at,
     escape_label,
     forget_problem,
     remembered,
     show_error,
 )
 from pages._library.corpus_list import cut
-from pages._library.naming import ask_name
+from pages._library.naming import ask_name, start_button
 from pages._login import login
 
 _FOUND = "library_service_found"
 _ASKED = "library_service_asked"
+_CHOSEN = (
+    _ASKED, "library_service", "library_service_limit", "library_service_abstract",
+    "library_service_text_",
+)  # fmt: skip
+"""Keys of what an import goes by; see :func:`as_drawn`."""
 TITLE_CHARACTERS = 200
 IDS = 10
 """Ids that are named where they do not exist."""
@@ -66,13 +71,9 @@ def from_services(explorer: Explorer, documents: Mapping[str, int], running: set
     if found.total == 0 or not (found.looked_at or found.total):
         return
     name, lens = ask_name(explorer, str(query), query.digest, documents, running)
-    st.button(
-        "Retrieve and index",
-        key="library_service_start",
-        type="primary",
-        disabled=lens is None,
-        on_click=attempt_at,
-        args=("imports", _start, explorer, query, name, lens),
+    start = partial(_start, explorer, query, name, lens)
+    start_button(
+        "Retrieve and index", "library_service_start", start, _CHOSEN, disabled=lens is None
     )
 
 
@@ -170,7 +171,7 @@ def found_card(found: Found, query: ServiceQuery, name: str) -> str:
     )
 
 
-def _start(explorer: Explorer, query: ServiceQuery, name: str, lens: Lens) -> ImportJob:
+def _start(explorer: Explorer, query: ServiceQuery, name: str, lens: Lens | None) -> ImportJob:
     queries = ServiceQueries((query,))
     job = explorer.library.start_from_services(name, queries, lens, login.owner())
     # An empty form says that this one is under way.

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -27,7 +28,7 @@ from pages._library.from_datasets import from_datasets
 from pages._library.from_services import from_services
 from pages._library.import_choices import ask_about, chosen_repairs, what_comes_of_it
 from pages._library.import_preview import show_preview
-from pages._library.naming import ask_name
+from pages._library.naming import ask_name, start_button
 from pages._login import login
 
 ENDINGS = ["jsonl", "ndjson", "json", "csv", "tsv", "txt", "parquet", "bib", "ris", "pdf", "zip"]
@@ -45,6 +46,12 @@ PDF = "pdf"
 PARTS = {"papers": "Each paper, by its abstract", "sections": "Each abstract and section"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
+_CHOSEN = (
+    "library_path", "library_uploaded", "library_format_", "library_encoding_",
+    "library_delimiter_", "library_pdf_", "library_map_", "library_roles_", "library_choice_",
+    "library_fill_",
+)  # fmt: skip
+"""Keys of what an import goes by; see :func:`as_drawn`."""
 
 
 def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
@@ -297,14 +304,8 @@ def _index(
     folder = reading.path.resolve()
     suggested = folder.name if folder.is_dir() else folder.stem
     name, lens = ask_name(explorer, suggested, reading.key, documents, running)
-    st.button(
-        "Index",
-        key="library_index",
-        type="primary",
-        disabled=not (ready and lens),
-        on_click=attempt_at,
-        args=("imports", _start, explorer, reading, name, mapping, lens, repairs),
-    )
+    start = partial(_start, explorer, reading, name, mapping, lens, repairs)
+    start_button("Index", "library_index", start, _CHOSEN, disabled=not (ready and lens))
 
 
 def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:

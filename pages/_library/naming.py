@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from pages._common.shared import note
+from pages._common.shared import as_drawn, attempt_at, note
 from pages._library.lens_editor import choose_lens
+
+_NAMED = ("library_name_", "library_new_")
+"""Keys of the widgets below; see :func:`as_drawn`."""
 
 
 def ask_name(
@@ -42,6 +45,25 @@ def ask_name(
     if not _fits(explorer, name, documents, running):
         return name, None
     return name, _lens(explorer, name, is_there=name in documents)
+
+
+def start_button(
+    label: str,
+    key: str,
+    start: Callable[[], object],
+    chosen: tuple[str, ...],
+    *,
+    disabled: bool,
+) -> None:
+    """The button that starts an import as it is shown.
+
+    Args:
+        chosen: keys of the other widgets that it goes by; see :func:`as_drawn`.
+    """
+    st.button(
+        label, key=key, type="primary", disabled=disabled, on_click=attempt_at,
+        args=("imports", as_drawn(("library_way", *_NAMED, *chosen), start)),
+    )  # fmt: skip
 
 
 def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:

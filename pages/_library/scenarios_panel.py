@@ -29,6 +29,7 @@ from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
 from pages._common.seed_finder import picker
 from pages._common.shared import (
+    as_drawn,
     attempt_at,
     confirm,
     engine,
@@ -218,7 +219,10 @@ def _controls(
             type="primary",
             disabled=busy or nothing or lacks_model,
             on_click=attempt_at,
-            args=(place_of(info.name), start, explorer, request),
+            args=(
+                place_of(info.name),
+                as_drawn(_chosen_for(state), partial(start, explorer, request)),
+            ),
         )
         line = estimate_line(estimate, state.covered)
         if indexing:
@@ -227,6 +231,12 @@ def _controls(
             line = f"{line} Connect a model, and tokens are estimated too."
         st.html(f'<div class="md-dim">{escape(line)}</div>')
     return by_model
+
+
+def _chosen_for(state: ScenarioState) -> tuple[str, ...]:
+    """Keys of what :func:`_choices` asks for; see :func:`as_drawn`."""
+    choices = ("source", "limit", f"component_{state.component}")
+    return tuple(f"library_scenarios_{one}_{state.corpus}" for one in choices)
 
 
 def _choices(state: ScenarioState, job: ScenarioJob | None, *, busy: bool) -> ScenarioRequest:

@@ -22,7 +22,7 @@ from pages._common import workspace
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, download, note, show_error
+from pages._common.shared import as_drawn, attempt, download, note, show_error
 from pages._explore.explore_url import View, filters_of
 from pages._login import login
 from pages._map.map_url import MOST_IN_LINK, WHOLE, MapView
@@ -185,7 +185,7 @@ def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     add = partial(_fill, explorer, projects[name], query, doc_ids)
     st.button(
         f"Add {counted(len(doc_ids), 'document')} to the pool", "map_pool_add", type="primary",
-        on_click=attempt, args=(add,),
+        on_click=attempt, args=(as_drawn(("map_pool_project", "map_pool_query"), add),),
     )  # fmt: skip
 
 

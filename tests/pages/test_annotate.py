@@ -46,6 +46,17 @@ def seed_of(explorer: Explorer) -> str:
 # -- the page -----------------------------------------------------------------------------------
 
 
+def test_no_new_project_takes_the_place_of_one_of_its_name(home_page: Explorer) -> None:
+    page = visit("annotate", corpus="small")
+    click(page, "annotate_make")
+    theirs = Project("small", "pilot", guidelines={"": "Theirs."})
+    home_page.annotation.save(theirs, "Grace")
+    page.text_input(key="annotate_name_new").set_value("pilot")
+    click(page, "annotate_save_new")
+    assert "has a project" in shown(page)
+    assert home_page.annotation.project("small", "pilot") == theirs
+
+
 def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
     page = visit("annotate", corpus="small")
     assert "Judging in a queue needs a project" in shown(page)

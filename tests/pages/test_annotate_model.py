@@ -101,6 +101,20 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert "does something else." in shown(page) or "does the same." in shown(page)
 
 
+def test_a_model_is_not_asked_for_more_than_was_chosen_just_before_the_click(
+    graded: Explorer,
+) -> None:
+    project = make_project(graded)
+    page = visit_grading()
+    page.selectbox(key=f"annotate_model_limit_{PLACE}").set_value(10)
+    click(page, "annotate_model_start")
+    assert "Something was changed just before the click" in shown(page)
+    assert graded.annotation.grading.jobs.latest(project.key) is None
+    page.button(key="annotate_model_start").click()
+    until_graded(page)
+    assert len(graded.annotation.judgments(project, annotator=JUDGE)) == 10
+
+
 def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: ModelServer) -> None:
     project = make_project(graded)
     graded.annotation.grading.batch = 2

@@ -41,6 +41,16 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
 
 
+def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explorer) -> None:
+    page = visit()
+    page.multiselect(key="evaluate_systems").set_value(["bm25"])
+    page.button(key="evaluate_run").click()
+    assert "Something was changed just before the click" in shown(run(page))
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab.evaluations.job)
+    assert list(page.dataframe[0].value["System"]) == ["bm25"]
+
+
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
     lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")

@@ -124,6 +124,32 @@ def test_no_paper_text_is_rendered_as_markdown(empty: AppTest) -> None:
     assert not any("bold" in text for text in rendered)
 
 
+@pytest.mark.parametrize("changed", ["name", "column", "file"])
+def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
+    empty: AppTest, fresh: Explorer, changed: str
+) -> None:
+    """Until the page gets to it again, the button of before is there to be clicked."""
+    page = upload(empty, "papers.csv", CSV)
+    if changed == "name":
+        name_input(page).set_value("others")
+    elif changed == "column":
+        box(page, "text").set_value("headline")
+    else:
+        page.file_uploader[0].upload("next.csv", CSV.encode(), "text/csv")
+    page = click(page, "library_index")
+    assert "Something was changed just before the click" in shown(page)
+    assert fresh.library.jobs.list() == []
+    page = click(page, "library_index")
+    (job,) = fresh.library.jobs.list()
+    source = job.request.source
+    assert isinstance(source, Path)
+    by = {"name": job.request.name, "column": (job.request.mapping or {}).get("text", ""),
+          "file": source.name}  # fmt: skip
+    assert by[changed] == {"name": "others", "column": "headline", "file": "next.csv"}[changed]
+    fresh.library.jobs.cancel(job.id)
+    ended(lambda: fresh.library.jobs.job(job.id))
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -462,6 +488,23 @@ def test_a_start_that_fails_is_shown_and_keeps_the_form(
     name_input(page).set_value("papers-2")
     page = run(page)
     assert not page.button(key="library_index").disabled
+
+
+def test_no_more_scenarios_are_written_than_was_chosen_just_before_the_click(
+    small_copy: Explorer, serve: Serve
+) -> None:
+    serve(small_copy)
+    page = visit("library")
+    page.session_state["library_scenarios_small"] = True
+    page.session_state["library_scenarios_source_small"] = "extractive"
+    run(page)
+    page.selectbox(key="library_scenarios_limit_small").set_value(10)
+    click(page, "library_scenarios_start_small")
+    assert "Something was changed just before the click" in shown(page)
+    assert small_copy.scenarios.jobs.latest("small") is None
+    click(page, "library_scenarios_start_small")
+    job = ended(lambda: small_copy.scenarios.jobs.latest("small"))
+    assert job.request.limit == 10
 
 
 # Its source runs as a script of its own, where only builtins have names.

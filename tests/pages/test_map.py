@@ -208,6 +208,13 @@ def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
     mapped.annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
     page = address("map", corpus="small", chosen=",".join([seed, *others]))
     page.session_state["map_judge"] = True
+    last = mapped.annotation.save(Project("small", "q"), "lead")
+    mapped.annotation.add_queries(last, [Query("small", seed=seed, aspect="method")])
+    run(page).selectbox(key="map_pool_project").set_value("q")
+    click(page, "map_pool_add")
+    assert "Something was changed just before the click" in shown(page)
+    assert not mapped.annotation.pool(project)
+    page.selectbox(key="map_pool_project").set_value("p")
     click(run(page), "map_pool_add")
     pooled = mapped.annotation.pool(project)
     assert [item.doc_id for item in pooled] == others, "all but the seed"

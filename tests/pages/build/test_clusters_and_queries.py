@@ -68,6 +68,29 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     assert names == {"The first two", "All the rest"}
 
 
+def test_what_somebody_else_changed_of_a_cluster_meanwhile_stays(clustered: Explorer) -> None:
+    page = step("clusters")
+    post, other = named(clustered, "asking by post"), named(clustered, "devices left in place")
+    open_row(page, "build_clusters", post.key)
+    tick(page, "build_members", [0])
+    build = clustered.builds.open("small", "methods")
+    build.change_clusters(
+        lambda now: [replace(c, name="Sensors") if c.key == other.key else c for c in now], "Eve"
+    )
+    build.drop(post.key, True, "Eve")
+    page.selectbox(key="build_move_to").set_value(other.key)
+    click(page, "build_move_button")
+    assert post.doc_ids[0] in named(clustered, "Sensors").doc_ids
+    assert named(clustered, "asking by post").dropped
+
+    build.drop(other.key, True, "Eve")
+    open_row(page, "build_clusters", other.key)
+    build.drop(other.key, False, "Eve")
+    page.text_input(key=f"build_name_small_methods_{other.key}").set_value("Devices")
+    run(page)
+    assert not named(clustered, "Devices").dropped
+
+
 def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]

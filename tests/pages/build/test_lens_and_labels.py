@@ -45,6 +45,26 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     assert "Nothing was changed" in shown(run(page))
 
 
+def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
+    explorer: Explorer,
+) -> None:
+    page = visit()
+    explorer.builds.save(LENS, "ada")
+    page.text_area(key="build_attribute_new").set_value("Something else.")
+    page.text_input(key="build_name_new").set_value("methods")
+    click(page, "build_save_new")
+    assert "has a build" in shown(page)
+    assert explorer.builds.open("small", "methods").spec == LENS
+
+    page = step("attribute")
+    changed = replace(LENS, guidance="Only their own.")
+    explorer.builds.save(changed, "ada")
+    page.slider(key="build_overlap_small_methods").set_value(45)
+    click(page, "build_save_small_methods")
+    assert "was changed by somebody else" in shown(page)
+    assert explorer.builds.open("small", "methods").spec == changed
+
+
 def test_a_changed_lens_makes_what_a_model_said_stale_and_a_link_opens_the_step(
     labelled: Explorer,
 ) -> None:
