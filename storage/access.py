@@ -150,21 +150,30 @@ class LedgerFile(Database):
 
     def copy(self, target: Path) -> None:
         half = target.with_name(f"{target.name}.new")
+        log, own_log = Path(f"{self._path}.wal"), Path(f"{half}.wal")
         with self.access():
             pass  # it is there, sound and up to date
         try:
             with ExitStack() as held:
                 if self._lock(held, time.monotonic() + self._wait_seconds):
                     # What a process that was killed left in the log goes into the file.
-                    with self._attached(self._path, time.monotonic() + self._wait_seconds) as last:
-                        last.execute("CHECKPOINT")
+                    self.checkpoint()
                 shutil.copyfile(self._path, half)
+                if log.exists():  # in a folder that cannot be written to
+                    shutil.copyfile(log, own_log)
+                    LedgerFile(half, self._wait_seconds).checkpoint()
             half.replace(target)
         except Timeout as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:
             half.unlink(missing_ok=True)
+            own_log.unlink(missing_ok=True)
             raise self._explained(e) from e
+
+    def checkpoint(self) -> None:
+        """Write into the file what its log holds; nobody else has it open."""
+        with self._attached(self._path, time.monotonic() + self._wait_seconds) as connection:
+            connection.execute("CHECKPOINT")
 
     def _lock(self, held: ExitStack, deadline: float) -> bool:
         """Lock the ledger against all others, until ``held`` is closed.

@@ -471,6 +471,13 @@ class Mirror:
             content = self.store.get(f"corpora/{name}/{SELECTIONS}/{key}.json")
             write_given(folder, key, content)
 
+    def find_selections(self, name: str, folder: Path) -> None:
+        """Bring all selections of a corpus that are not in its folder."""
+        for one in self.store.objects(f"corpora/{name}/{SELECTIONS}/"):
+            path = PurePosixPath(one.key)
+            if folder.is_dir() and not (folder / SELECTIONS / path.name).exists():
+                write_given(folder, path.stem, self.store.get(one.key))
+
     # -- deleting --------------------------------------------------------------------------------
 
     def names(self) -> list[str]:

@@ -180,8 +180,8 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
         tempfile.TemporaryDirectory(prefix="seedlens-backup-") as folder,
     ):
-        for row in ledger.listed_corpora() if only is None else ():
-            bring(home, ledger, row)
+        if only != "ledger":
+            bring(home, ledger, ledger.listed_corpora(), "tables" if only else "all")
         copy = Path(folder) / _LEDGER
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]

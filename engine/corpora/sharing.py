@@ -82,14 +82,21 @@ def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | No
     return found[1].generation if found else None
 
 
-def bring(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Copy all of a corpus into the home; StorageFullError where it has no room."""
-    found = _copied(home, ledger, row, "all")
-    if found is not None and not found[1].has("all"):
-        raise StorageFullError(
-            f"The corpus '{row.name}' has no room in {home.root}.",
-            "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
-        )
+def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], part: Part = "all") -> None:
+    """Copy so much of corpora into the home, with all their selections, and have it there at once;
+    StorageFullError where it has no room."""
+    found = [copied for row in rows if (copied := _copied(home, ledger, row, part))]
+    for row, _ in found:
+        folder = store_of(home, row)
+        if home.mirror is None:
+            continue
+        home.mirror.find_selections(row.name, folder)
+        copy = home.mirror.copy_in(folder)  # it may have given way to those after it
+        if copy is None or not copy.has(part):
+            raise StorageFullError(
+                f"The corpus '{row.name}' has no room in {home.root}.",
+                "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
+            )
 
 
 def _copied(

@@ -20,7 +20,7 @@ import pytest
 
 from engine.cli import doctor
 from engine.config import ROOT
-from engine.corpora.backup import back_up
+from engine.corpora.backup import Only, back_up, restore
 from engine.corpora.sharing import writing
 from engine.corpora.uploads import save_upload
 from engine.errors import (
@@ -35,7 +35,7 @@ from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import mirror as mirrors
-from storage.home import COPY
+from storage.home import COPY, Home
 from storage.object_store import MissingObjectError
 from tests.cli.command_line import run_inside
 from tests.cli.refusals import assert_refusal
@@ -159,6 +159,22 @@ def test_a_backup_of_a_store_is_a_home_like_any_other(
     assert len(make_explorer(tmp_path / "back").library.open("small")) == 40
 
 
+@pytest.mark.parametrize("only", [None, "irreplaceable"])
+def test_a_backup_has_the_selections_and_scenarios_that_other_servers_made(
+    place: Place, small_source: Path, tmp_path: Path, only: Only | None
+) -> None:
+    one, new = place.app("one"), place.app("new")
+    import_to(one, small_source)
+    selected = one.select("small", [SEED])
+    one.scenarios.set_weight("small", 0.25)
+    back_up(new.home, new.ledger, tmp_path / "backup.zip", only)
+    restore(tmp_path / "backup.zip", Home(tmp_path / "back"))
+    back = make_explorer(tmp_path / "back")
+    import_to(back, small_source)
+    assert back.facets("small", [selected]).documents == 1
+    assert back.scenarios.status("small").weight == 0.25
+
+
 def test_a_ledger_that_was_lost_gets_the_corpora_of_the_store_again(
     place: Place, small_source: Path, more: Path, postgres: PostgresServer
 ) -> None:
@@ -248,6 +264,19 @@ def test_copies_used_longest_ago_give_way_and_what_has_no_room_is_read_in_the_st
     narrow.maps.build("small")
     assert one.maps.view("small") is not None
     assert found(one) == found(narrow)
+
+
+def test_a_backup_has_all_corpora_or_says_that_they_have_no_room(
+    place: Place, small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, tight = place.app("one"), place.app("tight")
+    import_to(one, small_source)
+    import_to(one, small_source, "twin")
+    size = one.library.corpus("small").bytes
+    monkeypatch.setattr(mirror_of(tight), "_most", int(size * 1.5))
+    with pytest.raises(StorageError, match=r"has no room.*SEEDLENS_MIRROR_MEGABYTES"):
+        back_up(tight.home, tight.ledger, tmp_path / "backup.zip")
+    assert not (tmp_path / "backup.zip").exists()
 
 
 # -- settings -------------------------------------------------------------------------------------

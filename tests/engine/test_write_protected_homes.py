@@ -8,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from engine.corpora.backup import back_up, verify
+from engine.corpora.backup import back_up, restore, verify
 from engine.errors import StorageError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from storage.home import Home
 from tests.support import make_explorer
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -54,6 +56,19 @@ def test_it_can_be_searched_and_backed_up(
     assert verify(tmp_path / "home.zip").corpora == ("small",)
     assert protected.home.ledger.read_bytes() == before
     assert "cannot be written to" in caplog.text
+
+
+def test_a_backup_of_it_has_what_a_killed_program_left_in_the_log_of_the_ledger(
+    protected: Explorer, tmp_path: Path
+) -> None:
+    with duckdb.connect(str(protected.home.ledger)) as connection:
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+        connection.execute("INSERT INTO texts (text_id, text, time) VALUES ('t', 'left', now())")
+    assert Path(f"{protected.home.ledger}.wal").exists()
+    back_up(protected.home, protected.ledger, tmp_path / "home.zip")
+    restore(tmp_path / "home.zip", Home(tmp_path / "back"))
+    assert make_explorer(tmp_path / "back").ledger.text("t") == "left"
+    assert Path(f"{protected.home.ledger}.wal").exists(), "nothing was written to it"
 
 
 def test_what_would_be_stored_is_refused_with_the_reason(
