@@ -45,6 +45,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--scale-documents", type=int, default=60_000)
     parser.add_argument("--baseline", type=Path, metavar="PATH",
                         help="a checkout for part search-speed")  # fmt: skip
+    parser.add_argument("--large", type=Path, metavar="SOURCE",
+                        help="what part search-speed searches through the index")  # fmt: skip
     parser.add_argument(
         "--home", type=Path, metavar="DIR", help="served by part load, as a copy (its own)"
     )
@@ -69,7 +71,7 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
     if name == "search-speed":
         from benchmarks import search_speed
 
-        return lambda: search_speed.measure(options.baseline)
+        return lambda: search_speed.measure(options.baseline, options.large)
     if name == "scale":
         from benchmarks import scale
 
