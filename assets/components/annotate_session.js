@@ -30,6 +30,8 @@ class Session {
 
   take(data) {
     const first = this.data === null
+    const changed = !first && data.version !== this.data.version
+    if (changed) this.forget()
     this.data = data
     for (const item of data.items) this.items.set(item.key, item)
     for (const seed of data.seeds) this.seeds.set(seed.query_id, seed)
@@ -38,8 +40,14 @@ class Session {
     else if (!data.answer.session && this.outbox.waits) this.outbox.again() // the app started anew
     if (first) this.guides = localStorage.getItem("seedlens-guidelines") !== "closed"
     if (first) this.show(data.start ?? this.front())
-    else if (this.at === null) this.show(this.front())
+    else if (this.at === null || (changed && !this.items.has(this.at))) this.show(this.front())
     this.locate()
+  }
+
+  // The corpus was imported again: documents may say something else now.
+  forget() {
+    for (const held of [this.items, this.seeds, this.evidence]) held.clear()
+    for (const own of [...this.drafts.values(), ...this.said.values()]) own.marks = []
   }
 
   // Others have all that is left for this annotator: it may come here.

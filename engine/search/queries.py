@@ -95,7 +95,7 @@ def query_id(query: Query) -> str:
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
-    own = "" if _is_built_in(query.instruction) else (query.instruction or "")
+    own = "" if _is_built_in(query.instruction, query.aspect) else (query.instruction or "")
     suffix = ""
     if query.focus or own or query.reading:
         said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
@@ -103,8 +103,10 @@ def query_id(query: Query) -> str:
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
 
 
-def _is_built_in(instruction: str | None) -> bool:
-    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects}
+def _is_built_in(instruction: str | None, aspect: str | None) -> bool:
+    """Whether a wording is the aspect's own; another one's asks for something else."""
+    key = (aspect or "").lower()
+    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
 
 
 def query_to_dict(query: Query) -> dict[str, Any]:

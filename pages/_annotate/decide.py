@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Disagreement, Judgment, Project, Scale
 from engine.types.documents import Document
 from engine.types.lenses import Lens
+from engine.types.searches import Query
 from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
@@ -64,15 +66,24 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
         seed = seeds_of(explorer, cache, {item.query_id: query})[item.query_id]
         asked = seed_data(item.query_id, query, seed, lens)
         on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
-        words = f"{asked['kicker']} · {asked['aspect'] or 'as a whole'}"
-        if is_plain(query):
-            words = asked["kicker"]
-        cards = card_html(words, seed, lens, on)
+        cards = card_html(kicker_of(query, asked), seed, lens, on)
     marked = marks_of(item.said, document)
     cards += card_html("Candidate", document, lens, set(marked), marked)
     st.html(f'<div class="sl-papers">{cards}</div>')
     st.html(said_html(item.said, project.scale))
     _decision(explorer, project, who, item)
+
+
+def kicker_of(query: Query, asked: Mapping[str, Any]) -> str:
+    """What stands above a seed: what is asked of it.
+
+    Args:
+        asked: as :func:`pages._annotate.judging_view.seed_data` has it.
+    """
+    if is_plain(query):
+        return str(asked["kicker"])
+    own = asked["asked"] if query.instruction or query.reading else ""
+    return f"{asked['kicker']} · {own or asked['aspect'] or 'as a whole'}"
 
 
 def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:

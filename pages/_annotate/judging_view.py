@@ -52,10 +52,27 @@ def from_key(key: object) -> Item | None:
 
 @dataclass
 class DocumentCache:
-    """Documents of one corpus, kept for a visit: the same ones are shown again and again."""
+    """Documents of one corpus, kept for a visit: the same ones are shown again and again.
+
+    Attributes:
+        version: of the corpus that they are from; "" before the first.
+    """
 
     corpus: str
     held: dict[str, Document] = field(default_factory=dict)
+    version: str = ""
+
+    def is_old(self, explorer: Explorer) -> bool:
+        """Whether the corpus was changed since: what is kept may be said otherwise there."""
+        return self.version not in ("", explorer.library.open(self.corpus).identity)
+
+    def renew(self, explorer: Explorer) -> bool:
+        """Forget documents of another version; returns whether there was one."""
+        old = self.is_old(explorer)
+        if old:
+            self.held.clear()
+        self.version = explorer.library.open(self.corpus).identity
+        return old
 
     def get(self, explorer: Explorer, doc_ids: Iterable[str]) -> dict[str, Document]:
         """doc_id -> document; UnknownNameError for one that the corpus does not hold."""
@@ -117,12 +134,13 @@ def spans_of(marks: object, document: Document) -> tuple[tuple[int, int], ...]:
 def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[str, Any]:
     """A seed with what is asked of it; the sentences that serve the aspect are told apart."""
     aspects = {aspect.key: (index, aspect) for index, aspect in enumerate(lens.aspects)}
-    index, aspect = aspects.get(query.aspect or "", (None, None))
+    key = "" if query.reading else query.aspect or ""  # a reading takes the place of the aspect
+    index, aspect = aspects.get(key, (None, None))
+    wanted = {i for name, (i, _) in aspects.items() if name == key or f"+{name}" in query.reading}
     plain = is_plain(query)
     rows = document_view.sentences(seed, lens)
     for number, row in enumerate(rows):
-        own = number in query.focus if query.focus else index is not None and row["role"] == index
-        row["on"] = own
+        row["on"] = number in query.focus if query.focus else row["role"] in wanted
         if plain:
             row.update(role=None, letter="")
     return {
@@ -131,7 +149,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "title": seed.title,
         "meta": document_view.meta(seed),
         "sentences": rows,
-        "aspect_key": query.aspect or "",
+        "aspect_key": key,
         "aspect": "" if aspect is None else aspect.name,
         "letter": "" if aspect is None else aspect.letter,
         "role": index,
@@ -146,7 +164,12 @@ def is_plain(query: Query) -> bool:
 
 
 def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
-    return query.instruction or (lens.generic if aspect is None else aspect.instruction)
+    wanted = [a.instruction for a in lens.aspects if f"+{a.key}" in query.reading]
+    ruled_out = [a.name for a in lens.aspects if f"-{a.key}" in query.reading]
+    words = [*filter(None, [query.instruction]), *wanted]
+    usual = lens.generic if aspect is None else aspect.instruction
+    without = [f"Likeness in {' and '.join(ruled_out)} does not count."] if ruled_out else []
+    return " ".join([*(words or [usual]), *without])
 
 
 def seeds_of(
@@ -389,6 +412,11 @@ def _judge(
     explorer: Explorer, session: JudgingSession, name: str, event: Mapping[str, Any]
 ) -> None:
     query_id, doc_id = str(event["query_id"]), str(event["doc_id"])
+    if event["marks"] and session.documents.is_old(explorer):
+        raise BadInputError(
+            f"Document '{doc_id}' was marked before its corpus was imported again.",
+            "Look at it as it is now.",
+        )
     document = session.documents.get(explorer, [doc_id])[doc_id]
     judgment = Judgment(
         query_id,
@@ -407,6 +435,8 @@ def _judge(
 def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     """All that is shown: the item at hand, what comes, what was before."""
     annotation, project, who = explorer.annotation, session.project, session.who
+    if session.documents.renew(explorer):
+        session.held = frozenset()  # of before
     lens = explorer.library.lens(project.corpus)
     share = annotation.share(
         project, who, session.visit, session.at, session.shown | session.unstored, session.only
@@ -426,6 +456,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     seeds = seeds_of(explorer, session.documents, asked)
     return {
         "id": session.id,
+        "version": session.documents.version,
         "annotator": who,
         "scale": [
             {"value": g.value, "name": g.name, "meaning": g.meaning} for g in project.scale.grades

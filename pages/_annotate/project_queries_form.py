@@ -17,11 +17,14 @@ from pages._common.document_view import shortened, title_of
 from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label
+from pages._explore.explore_url import View
 
 CHOSEN = "annotate_chosen"
 """Begins the key of the seeds that were found for queries, by corpus."""
 TEXT = "\x00"
 """Begins a chosen seed that is the id of a pasted text; no doc_id begins so."""
+ASKED = ("seed", "aspect", "q", "focus", "reading")
+"""Of the parameters of Explore, those that say what is asked for."""
 SAID = "annotate_pool_said"
 """What the last change to queries or pool came to; shown once."""
 
@@ -40,7 +43,7 @@ def add_queries(explorer: Explorer, project: Project) -> None:
             st.text_area(
                 "Ids of documents, or links of Explore, one a line", key="annotate_seeds",
                 height=104, placeholder=seed,
-                help="A link brings its own aspect and wording along.",
+                help="A link brings all that it asks for along: aspect, wording, picked sentences.",
             )  # fmt: skip
         st.multiselect(
             "Aspects", list(names), [usual] if usual else None,
@@ -138,8 +141,13 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
                 f"The link '{line[:200]}' is one of corpus '{asked['corpus']}'.",
                 f"This project asks of '{corpus}'.",
             )
-        aspect, words = asked.get("aspect") or None, asked.get("q") or None
-        queries.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
+        view = View.from_params({name: asked[name] for name in ASKED if name in asked})
+        queries.append(
+            Query(
+                corpus, seed=view.seed, aspect=view.aspect or None,
+                instruction=view.instruction or None, focus=view.focus, reading=view.reading,
+            )
+        )  # fmt: skip
     if not queries:
         raise BadInputError(
             "No seed is chosen.", "Find one by its title, or write a document's id."

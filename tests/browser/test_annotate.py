@@ -6,6 +6,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -13,9 +14,11 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, visiting
-from tests.support import make_explorer, wait_until
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, wait_until, write_jsonl
 
 SEED = "demo-0232"
 GUIDELINES = {
@@ -43,7 +46,7 @@ def make_project(explorer: Explorer, name: str, depth: int, **settings: object) 
 
 def sit_down(visit: Visit, project: Project, who: str) -> Page:
     """Open a project and give one's name."""
-    page = visit.open(f"/annotate?corpus=demo&project={project.name}")
+    page = visit.open(f"/annotate?corpus={project.corpus}&project={project.name}")
     expect(candidate(page)).to_be_visible(timeout=180_000)
     name = page.get_by_role("textbox", name="Annotator")
     name.fill(who)
@@ -170,6 +173,38 @@ def test_marks_and_evidence_are_there_when_asked_for(visit: Visit, explorer: Exp
     assert judgment.marks == (document.sentences[1].span,)
     assert judgment.blind
     assert judgment.seconds
+
+
+def test_a_document_that_is_imported_again_while_it_is_open_is_judged_as_it_is_now(
+    visit: Visit, explorer: Explorer, tmp_path: Path
+) -> None:
+    source = write_jsonl(tmp_path / "again.jsonl", DOCUMENTS)
+    explorer.library.import_documents(ImportRequest(source, "again"))
+    annotation = explorer.annotation
+    project = annotation.save(Project("again", "open", guidelines=GUIDELINES), "lead")
+    annotation.add_queries(project, [Query("again", seed="bees-network", aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), 4))
+    page = sit_down(visit, project, "Ada")
+    sentences = page.locator(".candidate button.sentence")
+    sentences.nth(1).click()
+    expect(sentences.nth(1)).to_have_attribute("aria-pressed", "true")
+    new = [
+        {**d, "sentences": ["It is new.", *d["sentences"][1:]]} for d in DOCUMENTS if "roles" in d
+    ]
+    explorer.library.import_documents(ImportRequest(write_jsonl(source, new), "again"))
+    page.keyboard.press("3")
+    expect(page.locator(".message")).to_contain_text("before its corpus was imported again")
+    expect(sentences.first).to_contain_text("It is new.")
+    expect(page.locator(".card.seed")).to_contain_text("It is new.")
+    assert page.locator(".candidate button.sentence[aria-pressed=true]").count() == 0
+    sentences.nth(0).click()
+    for done in range(1, 5):
+        expect(sentences.first).to_contain_text("It is new.")
+        page.keyboard.press("3")
+        stored(page, f"{done} of 4")
+    first, *_ = said(explorer, project, "Ada")
+    document = explorer.document("again", first.doc_id)
+    assert first.marks == (document.sentences[0].span,)
 
 
 def test_thirty_presses_at_100_ms_judge_thirty_items(visit: Visit, explorer: Explorer) -> None:

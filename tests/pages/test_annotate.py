@@ -414,6 +414,9 @@ def test_seeds_come_as_ids_or_as_links_of_explore() -> None:
         ("a", "method", None), ("a", "background", None), ("b", "result", "Alike here"),
     ]  # fmt: skip
     assert read_seeds("a", "small", [])[0].aspect is None
+    asked = Query("small", "b", aspect="result", focus=(0, 2), reading=("+result", "-method"))
+    link = "http://127.0.0.1/?corpus=small&seed=b&aspect=result&focus=0,2&reading=%2Bresult,-method"
+    assert read_seeds(link, "small", []) == [asked], "another need than the aspect's own"
     for wrong in ("", "http://127.0.0.1/?corpus=small", link.replace("small", "other")):
         with pytest.raises(BadInputError):
             read_seeds(wrong, "small", [])

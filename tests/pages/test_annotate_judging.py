@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +11,20 @@ from filelock import FileLock
 
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from pages._annotate.decide import kicker_of
 from pages._annotate.judging_view import (
     DocumentCache,
     JudgingSession,
     from_key,
     receive,
+    seed_data,
     to_key,
     view_data,
 )
-from tests.support import make_explorer
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture
@@ -116,6 +121,50 @@ def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored
     assert answer.refused == (first, gone, second, "")
     assert answer.settled == ("e1", "e2", "e3", "e4", "e5")
     assert [j.doc_id for j in small_copy.annotation.judgments(project)] == [from_key(second)[1]]  # type: ignore[index]
+
+
+def test_after_an_import_documents_are_judged_as_they_are_now(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    place = sit_down(project)
+    before = view_data(small_copy, place)
+    first, second = before["next"][:2]
+    doc_id = (from_key(first) or ("", ""))[1]
+    seed, _ = small_copy.starting_point("small")
+    changed = [
+        {**d, "sentences": ["It says something else now.", *d["sentences"][1:]]}
+        for d in DOCUMENTS
+        if d["doc_id"] in (doc_id, seed)
+    ]
+    source = write_jsonl(tmp_path / "again.jsonl", changed)
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    marked = message(1, grade("e1", first, 2, marks=[1]), grade("e2", second, 1), held=[first])
+    answer = receive(small_copy, place, marked)
+    assert (answer.settled, answer.refused) == (("e1", "e2"), (first,))
+    assert "before its corpus was imported again" in answer.message
+    after = view_data(small_copy, place)
+    assert after["version"] != before["version"]
+    items = {item["key"]: item["sentences"][0]["text"] for item in after["items"]}
+    assert items[first] == "It says something else now."
+    assert after["seeds"][0]["sentences"][0]["text"] == "It says something else now."
+    receive(small_copy, place, message(2, grade("e3", first, 2, marks=[0])))
+    (*_, last) = small_copy.annotation.judgments(project)
+    assert last.marks == (small_copy.document("small", doc_id).sentences[0].span,)
+
+
+def test_annotators_are_told_what_a_corrected_reading_asks_for(small: Explorer) -> None:
+    lens, seed = small.library.lens("small"), small.document("small", "bees-network")
+    words = {aspect.key: aspect.instruction for aspect in lens.aspects}
+    names = {aspect.key: aspect.name for aspect in lens.aspects}
+    query = Query("small", "bees-network", aspect="method", reading=("+result", "-background"))
+    shown = seed_data("q", query, seed, lens)
+    without = f"Likeness in {names['background']} does not count."
+    assert shown["asked"] == f"{words['result']} {without}"
+    assert [row["on"] for row in shown["sentences"]] == [False, False, True]
+    assert (shown["aspect"], shown["aspect_key"]) == ("", "")
+    assert kicker_of(query, shown) == f"Seed · {shown['asked']}", "for whoever decides, too"
+    plain = seed_data("q", replace(query, reading=()), seed, lens)
+    assert (plain["asked"], plain["aspect"]) == (words["method"], names["method"])
 
 
 def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(

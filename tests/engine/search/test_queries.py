@@ -45,6 +45,12 @@ def test_a_query_is_named_by_seed_and_aspect() -> None:
     assert query_id(pasted).startswith("text-")
     assert query_id(pasted) != query_id(replace(pasted, text="Bees!"))
     assert query_id(replace(BEES, reading=("-result",))) != query_id(BEES), "another need"
+    words = {aspect.key: aspect.instruction for aspect in RESEARCH.aspects}
+    assert query_id(replace(BEES, instruction=words["method"])) == query_id(BEES)
+    for aspect in ("method", None):
+        alike = replace(BEES, aspect=aspect)
+        asked = replace(alike, instruction=words["result"])
+        assert query_id(asked) != query_id(alike), "what another aspect's wording asks for"
 
 
 @pytest.mark.parametrize(
