@@ -15,7 +15,7 @@ from engine.config import Settings
 from engine.corpora.contracts import LARGE
 from engine.corpora.distributed import CheckedSource, DistributedRun, builders_of, takes_whole_gpu
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
-from engine.corpora.indexing import IndexRun, table_schema
+from engine.corpora.indexing import IndexRun, cut, table_schema, text_length
 from engine.corpora.notes import register
 from engine.corpora.schema import vector_columns
 from engine.corpora.sharing import writing
@@ -88,6 +88,7 @@ class Importer:
             spread = self._spread(request, source, held, on_progress)
             report = spread.report if spread else report or check(source, most)
             held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
+            self._check_numbers(request, source)
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             table = DocumentTable.open_or_create(
@@ -174,6 +175,38 @@ class Importer:
         )
         self.ledger.put_corpus(row)
         return row, encoder
+
+    def _check_numbers(self, request: ImportRequest, source: Source) -> None:
+        """Raise BadInputError where most of the numbers that rows without id get are those of other
+        documents: rows of another file may be numbered alike, and rows may have moved."""
+        known = self.ledger.listed_corpus(request.name)
+        if known is None or not request.repairs.number_ids:
+            return
+        store = store_of(self.home, known)
+        if not DocumentTable.is_stored(store):
+            return
+        table, same, others = DocumentTable.open(store), 0, list[str]()
+        documents = unique_documents(source, max_chars=self.settings.max_document_chars)
+        numbered = (document for document in documents if source.numbers(document.doc_id))
+        for group in cut(numbered, self.settings.shard_documents, text_length):
+            rows = table.rows([one.doc_id for one in group], ["title", "text"]).to_pylist()
+            stored = {row["doc_id"]: row for row in rows}
+            for one in group:
+                row = stored.get(one.doc_id)
+                if row is None:
+                    continue
+                if one.text == row["text"] or (one.title and one.title == row["title"]):
+                    same += 1
+                else:
+                    others.append(one.doc_id)
+        if len(others) > same:
+            raise BadInputError(
+                f"Rows of {source.name} have no id, and the numbers that they would get, such as "
+                f"'{others[0]}', are those of other documents in '{request.name}', which would be "
+                "replaced.",
+                "Give the rows ids. Of another file, a name of its own does, or import it into "
+                "another corpus.",
+            )
 
     def _check_own(self, name: str, store: Path) -> None:
         """Raise BadInputError where a new name is that of another corpus to the disk, as it is to

@@ -95,6 +95,11 @@ class Source:
         """What makes documents of some of the rows, in whatever process."""
         return RowReader(self._builder, max_chars)
 
+    def numbers(self, doc_id: str) -> bool:
+        """Whether an id is one that rows without id are given."""
+        prefix, _, number = doc_id.rpartition("-")
+        return self.repairs.number_ids and prefix == self._builder.id_prefix and number.isdecimal()
+
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""
         found = (self._builder.missing_doi(row) for row in self._rows())

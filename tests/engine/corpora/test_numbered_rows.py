@@ -1,0 +1,62 @@
+"""Rows without id are called by their file and number; no import makes other documents of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.corpora import ImportReport, ImportRequest
+from engine.types.repairs import Repairs
+from tests.support import make_explorer, write_jsonl
+
+BREAD = [{"title": f"Bread {n}", "text": f"We bake bread number {n}."} for n in range(5)]
+WHALES = [{"title": f"Whale {n}", "text": f"We count whale number {n}."} for n in range(3)]
+
+
+@pytest.fixture
+def explorer(home: Path) -> Explorer:
+    return make_explorer(home, maps=False)
+
+
+def imported(explorer: Explorer, file: Path, rows: list[dict[str, str]]) -> ImportReport:
+    file.parent.mkdir(exist_ok=True)
+    request = ImportRequest(write_jsonl(file, rows), "mine", repairs=Repairs(number_ids=True))
+    return explorer.library.import_documents(request)
+
+
+def titles(explorer: Explorer) -> dict[str, str]:
+    corpus = explorer.library.open("mine")
+    return {one.doc_id: one.title for one in corpus.documents(corpus.doc_ids)}
+
+
+def test_another_file_of_the_same_name_takes_the_place_of_no_document(
+    explorer: Explorer, tmp_path: Path
+) -> None:
+    imported(explorer, tmp_path / "first" / "export.jsonl", BREAD)
+    before = titles(explorer), explorer.library.corpus("mine")
+    with pytest.raises(BadInputError, match=r"'export-1', are those of other documents in 'mine'"):
+        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
+    assert (titles(explorer), explorer.library.corpus("mine")) == before
+    assert imported(explorer, tmp_path / "second" / "whales.jsonl", WHALES).added == 3
+
+
+def test_rows_that_moved_take_the_place_of_no_other(explorer: Explorer, tmp_path: Path) -> None:
+    imported(explorer, tmp_path / "export.jsonl", BREAD)
+    before = titles(explorer)
+    with pytest.raises(BadInputError, match="are those of other documents"):
+        imported(explorer, tmp_path / "export.jsonl", [*WHALES[:1], *BREAD])
+    assert titles(explorer) == before
+
+
+def test_rows_in_their_places_are_corrected_and_added_to(
+    explorer: Explorer, tmp_path: Path
+) -> None:
+    imported(explorer, tmp_path / "export.jsonl", BREAD)
+    other = [{**row, "text": f"{row['text']} It rises."} for row in BREAD[:3]]
+    other += [{**BREAD[3], "title": "Rye"}, WHALES[0], WHALES[1]]
+    report = imported(explorer, tmp_path / "later" / "export.jsonl", other)
+    assert (report.added, report.updated, report.documents) == (1, 5, 6)
+    assert titles(explorer)["export-4"] == "Rye"
