@@ -80,7 +80,7 @@ def measure(baseline: Path | None = None, large: Path | None = None) -> list[Fig
     figures = []
     for name, what, unit, target in (
         ("search", "CPU per search, default system", "ms", CPU_SHARE),
-        ("index", f"CPU per search of {large}, default system, through the index", "ms", CPU_SHARE),
+        ("index", "CPU per search, default system, through the index", "ms", CPU_SHARE),
         ("late", "CPU per search, late interaction", "ms", CPU_SHARE),
         ("wordings", f"CPU of {VARIANTS} wordings side by side", "ms", WORDINGS_SHARE),
         ("rerun", "CPU per rerun of Explore, another steer", "ms", CPU_SHARE),
@@ -90,7 +90,8 @@ def measure(baseline: Path | None = None, large: Path | None = None) -> list[Fig
         if name not in rounds[0][0]:
             continue
         before, after = (statistics.median(r[i][name] for r in rounds) for i in (0, 1))
-        note = f"corpus {corpus}; {before:.3g} {unit} in {BASELINE if baseline is None else old}"
+        documents = f"corpus {corpus}" if name != "index" else str(large)
+        note = f"{documents}; {before:.3g} {unit} in {BASELINE if baseline is None else old}"
         if name == "wording":
             figures.append(Figure(PART, what, after, unit, target=WORDING_SECONDS, at_least=False,
                                   note=note))  # fmt: skip

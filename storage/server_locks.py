@@ -102,6 +102,8 @@ class _Hold:
         """Give it back."""
         self._done.set()
         self._thread.join()
+        with suppress(StorageError), self._server.explained():  # closing alone is noticed later
+            self._session.execute("SELECT pg_advisory_unlock(?)", [self._key])
         self._session.connection.close()
 
     def _watch(self) -> None:
