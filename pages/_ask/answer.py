@@ -58,8 +58,9 @@ def _show(explorer: Explorer, job: AskJob) -> None:
     _open_seed(job)
     before(explorer, job)
     _head(explorer, job)
-    if job.state == "failed":
-        note(job.error, job.remedy, kind="error")
+    with st.container(key="ask_failure"):  # so that the answer keeps its place
+        if job.state == "failed":
+            note(job.error, job.remedy, kind="error")
     _ANSWER(key="ask_answer", data=answer_data(job), on_seed_change=_on_seed())
     after(explorer, job)
 
