@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +19,7 @@ from engine.errors import BadInputError
 from engine.search.queries import query_to_dict
 from engine.types.annotating import ADJUDICATED, Judgment, Project
 from engine.types.documents import Document
+from engine.types.limits import EXPORT_BYTES, MEGABYTE
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.files import write_whole
@@ -67,6 +69,23 @@ class Exported:
                 ) from error
             written.append(path)
         return tuple(written)
+
+    def held(self) -> dict[str, bytes]:
+        """The files in memory, for a browser; BadInputError as :func:`check_held`."""
+        made, size = {}, 0
+        for name, pieces in self.files.items():
+            out = io.BytesIO()
+            for piece in pieces:
+                size += out.write(piece.encode())
+                check_held(size, "Choose a format without documents, or: seedlens qrels export.")
+            made[name] = out.getvalue()
+        return made
+
+
+def check_held(size: int, remedy: str) -> None:
+    """Raise BadInputError for files of more than ``EXPORT_BYTES``."""
+    if size > EXPORT_BYTES:
+        raise BadInputError(f"The files have more than {EXPORT_BYTES // MEGABYTE} MB.", remedy)
 
 
 # -- adjudicated -------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ ANY_SCALE = Scale("any", tuple(GradeMeaning(v, str(v)) for v in range(HIGHEST + 
 """Of projects that nobody knows any more."""
 MOST_LISTED = 20
 """Broken lines that are listed one by one."""
+ASKED = ("seed", "text", "aspect", "instruction")
+"""What files say of a query; what one leaves out is as it is here."""
 Key = tuple[str, str, str, bool]
 """(query_id, doc_id, annotator, whether it is an adjudication): of these the last event counts."""
 
@@ -77,6 +79,7 @@ class Intake:
     _seen: dict[Key, tuple[int, Verdict, int | None]] = field(default_factory=dict)
     _repeats: list[int] = field(default_factory=list)
     _seeds: list[int] = field(default_factory=list)
+    _broken: int = 0
 
     def add(self, line: int, given: Judgment) -> None:
         """Take in one judgment, or note what is wrong with it.
@@ -106,7 +109,9 @@ class Intake:
 
     def broken(self, line: int, error: BadInputError | str) -> None:
         """Note that a line cannot be used."""
-        self.problems.append(f"line {line:,}: {error}" if line else str(error))
+        self._broken += 1
+        if len(self.problems) < MOST_LISTED:
+            self.problems.append(f"line {line:,}: {error}" if line else str(error))
 
     def finished(self) -> list[Incoming]:
         """Everything that came in.
@@ -116,9 +121,9 @@ class Intake:
         """
         self._check_undos()
         if self.problems:
-            listed = " ".join(self.problems[:MOST_LISTED])
-            more = len(self.problems) - MOST_LISTED
-            count = counted(len(self.problems), "line is", "lines are")
+            listed = " ".join(self.problems)
+            more = self._broken - len(self.problems)
+            count = counted(self._broken, "line is", "lines are")
             raise BadInputError(
                 f"{self.file}: {count} broken and nothing was imported. {listed}"
                 + (f" And {more:,} more." if more > 0 else ""),
@@ -178,7 +183,10 @@ class Intake:
             raise BadInputError(f"There is no document '{given.doc_id[:80]}' in this corpus.")
 
     def _has_query(self, query_id: str) -> bool:
-        if query_id in self.queries or query_id in self.new_queries:
+        if query_id in self.queries:
+            self._check_same(query_id)
+            return True
+        if query_id in self.new_queries:
             return True
         query = self._offered(query_id) or self._named(query_id)
         if query is not None:
@@ -194,6 +202,22 @@ class Intake:
             if query.seed is not None and query.seed not in self.corpus.row_of:
                 raise BadInputError(f"There is no document '{query.seed[:80]}' in this corpus.")
         return query
+
+    def _check_same(self, query_id: str) -> None:
+        """Raise BadInputError where the project asks something else by this id than the file does.
+
+        An id that names seed and aspect, or a hash, says itself what is asked.
+        """
+        said = self.offered.get(query_id)
+        if said is None or is_free(query_id) or self._named(query_id):
+            return
+        here = self.queries[query_id]
+        for name in ASKED:
+            if (own := _words(getattr(said, name))) and own != _words(getattr(here, name)):
+                raise BadInputError(
+                    f"Query '{query_id}' asks for something else here than in the file.",
+                    "Import the file into a project of its own.",
+                )
 
     def _named(self, query_id: str) -> Query | None:
         named = read_query_id(query_id, self.corpus.row_of, self.corpus.aspects)
@@ -257,6 +281,11 @@ class Intake:
             )
         self._repeats.append(line)
         return True
+
+
+def _words(text: str | None) -> list[str]:
+    """A text as texts are compared."""
+    return (text or "").casefold().split()
 
 
 def check_no_model(annotator: str, models: Container[str]) -> None:

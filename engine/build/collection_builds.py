@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.annotate.annotation import Annotation
+from engine.annotate.exporting import check_held
 from engine.annotate.projects import check_annotator
 from engine.build.build_estimates import estimate_step
 from engine.build.build_records import check_spec, spec_from_json, spec_to_json
@@ -209,10 +210,12 @@ class CollectionBuilds(ForPerson):
         return provenance(self.open(corpus, name))
 
     def files(self, corpus: str, name: str) -> dict[str, bytes]:
-        """The files of :meth:`export` by their paths in its folder; raises as it does."""
+        """The files of :meth:`export` by their paths in its folder; raises as it does and as
+        :func:`engine.annotate.exporting.check_held`."""
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "collection"
             paths = export(self.open(corpus, name), out)
+            check_held(sum(path.stat().st_size for path in paths), "Use seedlens build export.")
             return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
 
     @operator_only

@@ -27,7 +27,7 @@ _NAME_PARTS = ("given", "dropping-particle", "non-dropping-particle", "family", 
 
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per object, of which one at a time is held in memory; one that is too long, or that
-    the file ends in, is a row with a problem.
+    the file ends in, is a row with a problem, and so is what stands behind the list.
 
     Raises:
         BadInputError: the file is no list, or an object is broken or far too long: where the next
@@ -45,6 +45,10 @@ def rows(file: InputFile) -> Iterator[Row]:
             yield Row.broken(where, "the file ends before the list does.", _REMEDY)
             return
         yield _row(where, text.value(where))
+    text.at += 1
+    if text.next_sign():
+        where = f"{file.name}, row {number + 1}"
+        yield Row.broken(where, "there is more behind the end of the list.", _REMEDY)
 
 
 class _Text:

@@ -95,8 +95,19 @@ class Source:
         """What makes documents of some of the rows, in whatever process."""
         return RowReader(self._builder, max_chars)
 
-    def numbers(self, doc_id: str) -> bool:
-        """Whether an id is one that rows without id are given."""
+    @property
+    def makes_ids(self) -> bool:
+        """Whether rows may have ids that are no part of the source, see :meth:`makes`."""
+        return self.repairs.number_ids or self._builder.source_format.files
+
+    def makes(self, doc_id: str) -> bool:
+        """Whether an id is one that rows without id are given: a number, or the name of their file.
+
+        Of the sections of a paper, this is so of the first alone.
+        """
+        if self._builder.source_format.files:
+            _, mark, section = doc_id.rpartition("#")
+            return not mark or section == "0"
         prefix, _, number = doc_id.rpartition("-")
         return self.repairs.number_ids and prefix == self._builder.id_prefix and number.isdecimal()
 

@@ -127,6 +127,9 @@ years with each other: 500 take some 5 s, 2,000 a minute and half a gigabyte."""
 MOST_REFERENCES = 10_000
 """Documents of a corpus that are exported at once with all that is known of them: 10 s and 200 MB.
 A table of titles and links has as many as there are."""
+EXPORT_BYTES = 100 * MEGABYTE
+"""Files of judgments or of a collection that a page makes, and has in memory. In BEIR's layout they
+have all documents of the corpus: some 90,000 abstracts."""
 LENS_FILE_BYTES = 1_000_000
 """A lens file. What each of its fields may have is in :mod:`engine.lenses.definitions`."""
 COLLECTION_BYTES = 64 * MEGABYTE

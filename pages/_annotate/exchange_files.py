@@ -65,7 +65,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         median=median,
         spreadsheet=kind == SPREADSHEET,
     )
-    made = {name: "".join(pieces).encode() for name, pieces in exported.files.items()}
+    made = exported.held()
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
     st.download_button(
         escape_label(f"Download {name}"), data=data, file_name=name, key="annotate_download",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,19 @@ def test_queries_of_a_folder_that_are_none_do_not_stand_in_the_way(
     qrels(tmp_path / "qrels", "x\tbread-network\t3\n", "test.tsv")
     with pytest.raises(BadInputError, match="'x' names no seed"):
         small_copy.annotation.exchange.import_("small", tmp_path, annotator="x")
+
+
+def test_a_file_of_broken_lines_takes_little_more_memory_than_its_text(
+    small: Explorer, tmp_path: Path
+) -> None:
+    text = "0.12345\n" * 200_000
+    file = qrels(tmp_path, text)
+    small.library.open("small")
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInputError, match=r"200,000 lines are broken.*And 199,980 more"):
+            small.annotation.exchange.import_("small", file, annotator="ann")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * len(text), "its bytes, and its text; a list of its lines has ten times that"

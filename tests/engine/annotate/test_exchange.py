@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.annotate import exporting
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -414,3 +415,54 @@ def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None
     found = annotation.exchange.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
         "".join(next(iter(found.files.values())))
+
+
+# -- queries and sizes -----------------------------------------------------------------------------
+
+
+def beir_folder(folder: Path, text: str) -> Path:
+    """A document judged for the query ``1``, which asks for a text."""
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n1\tbread-network\t2\n", "utf-8"
+    )
+    write_jsonl(folder / "queries.jsonl", [{"_id": "1", "text": text}])
+    return folder
+
+
+def test_grades_for_another_query_of_the_same_id_are_refused(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    first = beir_folder(tmp_path / "first", "How does a loaf rise?")
+    assert annotation.exchange.import_("small", first, annotator="ann").added == 1
+    other = beir_folder(tmp_path / "other", "When does the tide turn?")
+    with pytest.raises(BadInputError, match=r"line 2: Query '1' asks for something else here"):
+        annotation.exchange.import_("small", other, annotator="bob")
+    same = beir_folder(tmp_path / "same", "How does a  loaf rise?")
+    assert annotation.exchange.import_("small", same, annotator="cy").added == 1
+    said = annotation.judgments(annotation.project("small"))
+    assert [one.annotator for one in said] == ["ann", "cy"]
+
+
+def test_a_hand_over_says_nothing_of_another_query_of_the_same_id(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    annotation = other.annotation
+    project = annotation.save(judged.annotation.project("small", "p"), "lead")
+    annotation.add_queries(project, {"own": Query("small", text="When does the tide turn?")})
+    with pytest.raises(BadInputError, match=r"Query 'own' asks for something else here"):
+        annotation.exchange.import_("small", handed_over(judged, tmp_path), "p")
+    assert annotation.history(project) == []
+
+
+def test_files_that_are_too_large_for_a_page_are_refused_before_they_fill_the_memory(
+    judged: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "EXPORT_BYTES", 5_000)
+    project = judged.annotation.project("small", "p")
+    exported = judged.annotation.exchange.export(project, "beir")
+    with pytest.raises(BadInputError, match="seedlens qrels export"):
+        exported.held()
+    (content,) = judged.annotation.exchange.export(project, "trec").held().values()
+    assert content.startswith(METHOD.encode())

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.annotate import exporting
 from engine.build.collection_export import write_folder
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
+from engine.explorer import Explorer
+from tests.lens_builds import LENS
 
 OLD = {"queries.jsonl": ["old"], "gone.txt": ["old"]}
 NEW = {"queries.jsonl": ["n", "ew"], "qrels/test.tsv": ["new"]}
@@ -91,3 +94,11 @@ def test_the_folder_that_a_shell_is_in_is_not_moved_away_under_it(
     with pytest.raises(BadInputError, match="the folder you are in"):
         write_folder(NEW, Path())
     assert _files(tmp_path) == {}
+
+
+def test_a_collection_that_is_too_large_for_a_page_is_refused(
+    built: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "EXPORT_BYTES", 5_000)
+    with pytest.raises(BadInputError, match="seedlens build export"):
+        built.builds.files(LENS.corpus, LENS.name)

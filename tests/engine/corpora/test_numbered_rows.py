@@ -1,7 +1,9 @@
-"""Rows without id are called by their file and number; no import makes other documents of them."""
+"""Rows without id are called by their file and number, papers by their file: no import makes other
+documents of them."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest
 from engine.types.repairs import Repairs
+from engine.types.searches import Query
+from tests.pdf_conferences import acl, neurips
 from tests.support import make_explorer, write_jsonl
 
 BREAD = [{"title": f"Bread {n}", "text": f"We bake bread number {n}."} for n in range(5)]
@@ -60,3 +64,38 @@ def test_rows_in_their_places_are_corrected_and_added_to(
     report = imported(explorer, tmp_path / "later" / "export.jsonl", other)
     assert (report.added, report.updated, report.documents) == (1, 5, 6)
     assert titles(explorer)["export-4"] == "Rye"
+
+
+def test_what_was_judged_in_a_deleted_corpus_is_said_of_no_other_document(
+    explorer: Explorer, tmp_path: Path
+) -> None:
+    imported(explorer, tmp_path / "first" / "export.jsonl", BREAD)
+    query = Query("mine", seed="export-1")
+    explorer.notebook.judge(query, "export-2", 1)
+    explorer.library.delete("mine")
+    with pytest.raises(BadInputError, match=r"'export-2', are those .* which was deleted"):
+        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
+    assert imported(explorer, tmp_path / "first" / "export.jsonl", BREAD).added == 5
+    assert explorer.notebook.grades(query) == {"export-2": 1}
+    explorer.library.delete("mine")
+    shutil.rmtree(explorer.home.trash)
+    with pytest.raises(BadInputError, match="which was deleted"):
+        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
+    assert imported(explorer, tmp_path / "second" / "whales.jsonl", WHALES).added == 3
+
+
+def test_a_paper_takes_the_place_of_no_other_whose_file_was_called_so(
+    explorer: Explorer, tmp_path: Path
+) -> None:
+    def brought(folder: str, content: bytes) -> ImportReport:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "main.pdf").write_bytes(content)
+        request = ImportRequest(tmp_path / folder / "main.pdf", "mine")
+        return explorer.library.import_documents(request)
+
+    brought("first", acl(1).content)
+    before = titles(explorer)
+    with pytest.raises(BadInputError, match=r"'main', are those of other documents in 'mine'"):
+        brought("second", neurips(5).content)
+    assert titles(explorer) == before
+    assert brought("again", acl(1).content).unchanged == 1

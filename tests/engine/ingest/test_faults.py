@@ -52,6 +52,11 @@ GOOD = '{"id": "1", "text": "a"}\n'
         ("a.csv", 'id,text\n1,"a" b\n', "row 1 (line 2): broken quotes"),
         ("a.csv", "id,text\n1,a\n,b\n", "row 2 (line 3): the id is empty"),
         ("a.csv", "id,te\rxt\n1,a\n", "header (line 1): a carriage return"),
+        (
+            "a.json",
+            '[{"id": "1", "text": "a"}]\n[{"id": "2", "text": "b"}]',
+            "row 2: there is more behind the end of the list",
+        ),
         ("a.parquet", "PAR1 but not really", "cannot be read"),
     ],
 )
