@@ -107,15 +107,21 @@ class _Hold:
         self._session.connection.close()
 
     def _watch(self) -> None:
+        held = True
         while not self._done.wait(WATCH_SECONDS):
             try:
                 with self._server.explained():
-                    self._session.execute("SELECT 1")
+                    if held:
+                        self._session.execute("SELECT 1")
+                    else:  # who looked whether it is free had it for a moment, perhaps
+                        held = _taken(self._session, self._key)
             except StorageError:
                 self._session.connection.close()
+                held = False
                 with suppress(StorageError), self._server.explained():
                     self._session = self._server.connect()
-                    if not _taken(self._session, self._key):
+                    held = _taken(self._session, self._key)
+                    if not held:
                         log.warning("The ledger was away, and another program took what was held.")
 
 

@@ -102,6 +102,10 @@ def judged_on(page: AppTest) -> bool:
     )
 
 
+LAST = BackMsg(app_heartbeat=True)
+"""What anybody may send."""
+
+
 def passed_on(*messages: bytes | str, cookies: dict[str, str] | None = None) -> list[str]:
     """Kinds of those messages that get to Streamlit, sent over one connection."""
     kinds = []
@@ -110,12 +114,17 @@ def passed_on(*messages: bytes | str, cookies: dict[str, str] | None = None) -> 
         await socket.accept()
         with suppress(WebSocketDisconnect):
             while True:
-                kind = BackMsg.FromString(await socket.receive_bytes()).WhichOneof("type")
-                kinds.append(str(kind))
+                said = BackMsg.FromString(await socket.receive_bytes())
+                if said == LAST:
+                    await socket.close()
+                    return
+                kinds.append(str(said.WhichOneof("type")))
 
     routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
     client = TestClient(Starlette(routes=routes, middleware=layers), cookies=cookies)
     with client.websocket_connect("/") as socket:
         for one in messages:
             socket.send_text(one) if isinstance(one, str) else socket.send_bytes(one)
+        socket.send_bytes(LAST.SerializeToString())
+        socket.receive()  # closing at once would overtake what was sent
     return kinds
