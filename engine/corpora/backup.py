@@ -200,7 +200,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
             files.append(_add(archive, path, source))
             sha256, of = digests.get(path, ("", None))
             if of is not None and sha256 != files[-1]["sha256"]:
-                raise _damaged(home, ledger, of, changed=[source.name])
+                raise _damaged_or_changed(home, ledger, of, changed=[source.name])
         _check_same(home, ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {
@@ -252,10 +252,10 @@ def _check_whole(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     from storage.fragments import missing  # late: it loads another copy of Lance
 
     if lost := missing(store_of(home, row), digests_of(home, row)):
-        raise _damaged(home, ledger, row, lost=lost)
+        raise _damaged_or_changed(home, ledger, row, lost=lost)
 
 
-def _damaged(
+def _damaged_or_changed(
     home: Home,
     ledger: Ledger,
     row: CorpusRow,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Container
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,8 @@ from engine.config import Settings
 from engine.corpora.contracts import LARGE
 from engine.corpora.distributed import CheckedSource, DistributedRun, builders_of, takes_whole_gpu
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
-from engine.corpora.indexing import IndexRun, cut, table_schema, text_length
+from engine.corpora.indexing import IndexRun, table_schema
+from engine.corpora.made_ids import check_made_ids
 from engine.corpora.notes import register
 from engine.corpora.schema import vector_columns
 from engine.corpora.sharing import writing
@@ -38,12 +38,6 @@ from storage.vectors import Builders, DocumentTable
 
 MANY = 100
 """Documents from which the preparation of a faster encoder costs less than it saves."""
-MADE_IDS = (
-    ("Rows of {} have no id, and the numbers that they would get",
-     "Give the rows ids. Of another file, a name of its own does"),
-    ("Papers of {} are called by the names of their files, which", "Give the files other names"),
-)  # fmt: skip
-"""Where ids come from that stand in no file, and what helps: numbers of rows, names of files."""
 
 
 class LoadEncoder(Protocol):
@@ -95,7 +89,7 @@ class Importer:
             spread = self._spread(request, source, held, on_progress)
             report = spread.report if spread else report or check(source, most)
             held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
-            self._check_made_ids(request, source)
+            check_made_ids(self.home, self.ledger, request, source, self.settings)
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             table = DocumentTable.open_or_create(
@@ -182,65 +176,6 @@ class Importer:
         )
         self.ledger.put_corpus(row)
         return row, encoder
-
-    def _check_made_ids(self, request: ImportRequest, source: Source) -> None:
-        """Raise BadInputError where most of the ids that stand in no file are those of other
-        documents: rows of another file may be numbered alike, rows may have moved, and many papers
-        are called ``main.pdf``."""
-        if not source.makes_ids:
-            return
-        known = self.ledger.listed_corpus(request.name)
-        store = store_of(self.home, known) if known else self.home.trash / request.name
-        table = DocumentTable.open(store) if DocumentTable.is_stored(store) else None
-        if known:
-            others = self._others(source, table) if table else []
-            what = "which would be replaced"
-        else:
-            judged = self._judged(request.name)
-            others = self._others(source, table, judged) if judged else []
-            what = "which was deleted, and what was judged of them would be said of these"
-        if others:
-            made, remedy = MADE_IDS[source.format == "pdf"]
-            raise BadInputError(
-                f"{made.format(source.name)}, such as '{others[0]}', are those of other documents "
-                f"in '{request.name}', {what}.",
-                f"{remedy}, or import it into another corpus.",
-            )
-
-    def _judged(self, corpus: str) -> set[str]:
-        """The judged documents of a corpus, which may be there no more."""
-        rows, latest = self.ledger.projects.all(), self.ledger.judging.latest
-        projects = {"", *(row.project for row in rows if row.corpus == corpus)}
-        return {one.doc_id for project in projects for one in latest(corpus, project)}
-
-    def _others(
-        self, source: Source, table: DocumentTable | None, among: Container[str] | None = None
-    ) -> list[str]:
-        """The made ids of a source that are those of other documents, where most are.
-
-        Args:
-            table: the documents there are; None where they are lost, and all are others.
-            among: ids that count; None for all.
-        """
-        same, others = 0, list[str]()
-        made = (
-            one
-            for one in unique_documents(source, max_chars=self.settings.max_document_chars)
-            if source.makes(one.doc_id) and (among is None or one.doc_id in among)
-        )
-        for group in cut(made, self.settings.shard_documents, text_length):
-            ids = [one.doc_id for one in group]
-            rows = table.rows(ids, ["title", "text"]).to_pylist() if table else []
-            stored = {row["doc_id"]: row for row in rows}
-            for one in group:
-                row = stored.get(one.doc_id)
-                if row is None:
-                    others += [one.doc_id] if table is None else []
-                elif one.text == row["text"] or (one.title and one.title == row["title"]):
-                    same += 1
-                else:
-                    others.append(one.doc_id)
-        return others if len(others) > same else []
 
     def _check_own(self, name: str, store: Path) -> None:
         """Raise BadInputError where a new name is that of another corpus to the disk, as it is to
