@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -67,12 +65,6 @@ def made_once(name: str, factory: pytest.TempPathFactory, make: Callable[[Path],
             half.rename(shared)
     shutil.copytree(shared, own)
     return own
-
-
-def finish(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end, in a thread: Playwright leaves a loop running in this one."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 def wait_until(

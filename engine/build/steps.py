@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from engine.errors import BadInputError
 from engine.llm.budget import Usage
 from engine.llm.client import open_client
 from engine.llm.endpoints import Connection
+from engine.llm.run import finish
 from engine.numeric import FloatArray
 from engine.types.builds import BUILD_STEPS, BuildStep, StepReport
 from engine.types.callbacks import Ask
@@ -70,7 +70,7 @@ def run_step(
     work = Work(build, step, author, None, "", tell, cancelled)
     with ledger.locks.alone(lock, busy, "Wait until it is done, or cancel it."):
         check_step(build, step)
-        report, usage = asyncio.run(_perform(work, connection, ledger))
+        report, usage = finish(_perform(work, connection, ledger))
     return replace(
         report,
         seconds=time.perf_counter() - started,

@@ -6,9 +6,10 @@ A run has an event loop of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from engine.jobs.runner import in_foreground
 from engine.llm.budget import RoundProgress, Usage
@@ -28,6 +29,19 @@ class Outcome(Generic[Value]):
 
     value: Value
     usage: Usage
+
+
+def finish(work: Coroutine[Any, Any, Value]) -> Value:
+    """Run a coroutine to its end: in this thread, or in one of its own where this one has a loop.
+
+    That is so in a notebook.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as other:
+        return other.submit(asyncio.run, work).result()
 
 
 def ask_model(
@@ -51,7 +65,7 @@ def ask_model(
             client.raise_if_nothing_came()
         return Outcome(value, usage)
 
-    return asyncio.run(run())
+    return finish(run())
 
 
 def complete(

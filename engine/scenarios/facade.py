@@ -19,6 +19,7 @@ from engine.llm.budget import Usage
 from engine.llm.client import open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.run import finish
 from engine.permissions import check_operator, leads_only
 from engine.scenarios.plans import estimated, filled, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
@@ -209,7 +210,7 @@ class Scenarios(ForPerson):
             encoder, component = self._library.encoder(store.corpus), settings.component
             runner = Runner(store, encoder, component, tell, cancelled, self.batch)
             try:
-                pending, usage = asyncio.run(self._write(runner, request, connection, cancelled))
+                pending, usage = finish(self._write(runner, request, connection, cancelled))
                 if not usage.stopped and not cancelled():
                     runner.embed(store.elsewise(component))
             finally:

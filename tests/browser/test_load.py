@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.load import _session, measure
 from engine.config import DEMO_CORPUS
+from engine.llm.run import finish
 from tests.browser.conftest import Server
-from tests.support import finish
 
 
 @pytest.mark.nightly

@@ -29,13 +29,13 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
 from engine.config import ROOT
+from engine.llm.run import finish
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions
 from pages._login.origin import OnlyHttps, SameOrigin, is_same_origin
 from pages._login.visit_cookie import VisitCookie
 from tests.pages.visits import passed_on
-from tests.support import finish
 
 Switch = Callable[[bool], None]
 

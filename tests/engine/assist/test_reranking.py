@@ -12,9 +12,9 @@ from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
 from engine.assist.reranking import TOP
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
-from engine.jobs.runner import in_foreground
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
+from engine.llm.run import finish
 from engine.rerank import MODES, Options, estimate, rerank
 from engine.types.collections import Collection
 from engine.types.evaluations import Evaluation, EvaluationRequest
@@ -23,7 +23,6 @@ from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 from tests.model_sessions import KEY, connection
 from tests.model_simulated import simulated
-from tests.support import finish
 
 Evaluate = Callable[..., Evaluation]
 
@@ -40,8 +39,7 @@ def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluat
         )
         evaluation = EvaluationRun(tiny.searcher("tiny"), collection, request, {})
         own = replace(model, store=store)
-        # In a thread: Playwright leaves a loop running in this one.
-        report = in_foreground(lambda cancelled: evaluation.compute(cancelled=cancelled, model=own))
+        report = evaluation.compute(model=own)
         if not report.evaluation or (not report.evaluation.model_reports and report.problem):
             raise EndpointError(report.problem, report.remedy)
         return report.evaluation

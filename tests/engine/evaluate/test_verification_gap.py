@@ -12,13 +12,12 @@ from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
 from engine.explorer import Explorer
-from engine.jobs.runner import in_foreground
 from engine.llm.budget import Budget
 from engine.rerank.candidates import merged
 from engine.types.collections import Collection
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import EvaluationProgress
-from engine.types.reranking import Gap, GapRequest
+from engine.types.reranking import GapRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
 from tests.model_server import ModelServer
@@ -38,11 +37,6 @@ def baseline(tiny: Explorer, collection: Collection) -> Baseline:
 @pytest.fixture
 def model(tiny: Explorer, pool_server: ModelServer, store: Answers) -> Model:
     return replace(tiny.verifier.model(connection(pool_server.url)), store=store)
-
-
-def measured(baseline: Baseline, model: Model) -> Gap:
-    """In a thread: Playwright leaves a loop running in this one."""
-    return in_foreground(lambda _: verify_and_measure(baseline, model))
 
 
 def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
@@ -88,7 +82,7 @@ def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline: Baseline) -
 def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(
     baseline: Baseline, model: Model
 ) -> None:
-    found = measured(baseline, model)
+    found = verify_and_measure(baseline, model)
     assert [p.size for p in found.points] == [5, 20]
     assert set(found.retrievers) == set(SYSTEMS)
     best = max(found.retrievers.values())
@@ -109,7 +103,7 @@ def test_a_budget_that_is_reached_is_said(
     baseline: Baseline, model: Model, pool_server: ModelServer
 ) -> None:
     limited = replace(model, connection=replace(model.connection, budget=Budget(calls=20)))
-    found = measured(baseline, limited)
+    found = verify_and_measure(baseline, limited)
     assert found.report.stopped == "budget"
     assert any("too low" in note for note in found.notes)
     assert pool_server.seen.requests == 20

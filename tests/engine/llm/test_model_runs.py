@@ -23,7 +23,7 @@ from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import RefusedError
 from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
-from engine.llm.run import complete
+from engine.llm.run import ask_model, complete, finish
 from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
 from storage.access import LedgerFile
@@ -255,6 +255,18 @@ def test_a_mistake_in_the_caller_reaches_the_caller(server: ModelServer, store: 
 
     with pytest.raises(KeyError, match="no-such-document"):
         complete(connection(server.url), store, work)
+
+
+def test_where_a_loop_runs_already_as_in_a_notebook_a_model_is_asked_all_the_same(
+    server: ModelServer, store: Answers
+) -> None:
+    async def one(client: Client) -> int:
+        return len(await ModelJudge(client, criterion(), TEXTS).grade_each(OTHERS[:2]))
+
+    async def cell() -> int:
+        return ask_model(connection(server.url), store, one).value
+
+    assert finish(cell()) == 2
 
 
 def test_the_tests_model_is_the_same_whatever_the_order_of_calls(home: Path) -> None:

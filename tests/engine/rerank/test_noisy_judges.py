@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
+from engine.llm.run import finish
 from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options
 from tests.engine.rerank.test_rerank import (
@@ -20,7 +21,6 @@ from tests.engine.rerank.test_rerank import (
     informed,
     run,
 )
-from tests.support import finish
 
 FITTED = ["pairwise", "pairwise-lite", "pairwise-thorough"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from engine.llm.run import finish
 from engine.rerank import MODES, Options, Progress, Reranked, StopAsking, estimate, rerank
-from tests.support import finish
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]
 SEQUENTIAL = ["heapsort", "sliding"]
