@@ -525,6 +525,8 @@ class Mirror:
             marked = any(one.key == mark and one.age > STAYS for one in objects)
             if not marked and any(one.key.startswith(lists) for one in objects):
                 return
+        elif current and all(one.key != _list_key(name, current) for one in objects):
+            return  # only that list says which files are the corpus
         used = set() if current is None else self._used(name, current, objects)
         kept = () if current is None else (f"corpora/{name}/{SELECTIONS}/",)
         keys = [

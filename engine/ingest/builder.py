@@ -224,6 +224,8 @@ class Builder:
             if column in used or (only is not None and column not in only):
                 continue
             value = v.scalar(raw, corrected)
+            if value is None and raw and isinstance(raw, Mapping | list | tuple):
+                corrected.add("nested")
             if value is not None:
                 name = v.one_line(str(column).removeprefix("metadata."), corrected)
                 # A column of the row's own goes before one of the same name in "metadata".

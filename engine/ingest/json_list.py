@@ -1,7 +1,7 @@
 """JSON that is one list of objects, such as the CSL-JSON that Zotero and other programs export.
 
-Columns are the objects' own names. What CSL nests becomes plain: ``issued`` the column ``year``,
-``author`` a list of names, ``container-title`` the column ``venue``.
+Columns are the objects' own names. Dates of CSL become plain; ``issued`` is the column ``year``,
+``container-title`` the column ``venue``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ _DECODER = json.JSONDecoder()
 _CUT = 12
 """Characters before the end of a piece in which a value that goes on there looks broken."""
 _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
-_NAME_PARTS = ("given", "dropping-particle", "non-dropping-particle", "family", "suffix")
 
 
 def rows(file: InputFile) -> Iterator[Row]:
@@ -104,11 +103,9 @@ def _row(where: str, value: Any) -> Row:
         return Row(where, problem=value)
     if not isinstance(value, Mapping):
         return Row.broken(where, "expected a JSON object.", _REMEDY)
-    values = spread_metadata(value)
-    if issued := _issued(values.get("issued")):
-        values.setdefault("year", issued)
-    if isinstance(authors := values.get("author"), list):
-        values["author"] = [_name(author) for author in authors]
+    values = {name: _date(value) for name, value in spread_metadata(value).items()}
+    if "issued" in values:
+        values.setdefault("year", values.pop("issued"))
     if isinstance(values.get("container-title"), str):
         values.setdefault("venue", values.pop("container-title"))
     for name in ("title", "abstract"):
@@ -117,20 +114,11 @@ def _row(where: str, value: Any) -> Row:
     return Row(where, values)
 
 
-def _issued(date: Any) -> Any:
-    """The year of a CSL date: ``{"date-parts": [[2020, 3]]}``, or in words."""
-    if not isinstance(date, Mapping):
-        return None
-    match date.get("date-parts"):
-        case [[year, *_], *_]:
-            return year
-    return date.get("literal") or date.get("raw")
-
-
-def _name(person: Any) -> Any:
-    """The whole name of a CSL author; all else as it is."""
-    if not isinstance(person, Mapping) or person.get("name"):
-        return person
-    parts = (person.get(part) for part in _NAME_PARTS)
-    whole = " ".join(part for part in parts if isinstance(part, str) and part)
-    return person.get("literal") or whole
+def _date(value: Any) -> Any:
+    """A CSL date, ``{"date-parts": [[2020, 3]]}`` or in words, as "2020-03"; all else as it is."""
+    match value:
+        case {"date-parts": [[*parts], *_]}:
+            return "-".join(str(part).zfill(2) for part in parts)
+        case {"literal": str(words)} | {"raw": str(words)}:
+            return words
+    return value

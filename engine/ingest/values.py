@@ -33,6 +33,13 @@ _NO_ROLE = ("other", "none", "")
 _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", "results": "result"}
 """Labels of published data sets, for lenses that have the aspect."""
 
+_NAME_PARTS = (
+    *("given", "first", "first_name", "firstName", "middle"),
+    *("dropping-particle", "non-dropping-particle"),
+    *("family", "last", "last_name", "lastName", "suffix"),
+)
+"""Of a person in CSL-JSON, CORD-19, Zotero and the like, in the order of a name."""
+
 _SENTENCES = {
     "controls": "{n} documents held control characters; each was replaced by a space.",
     "markup": "{n} documents held HTML (&amp;, <i> and the like); it was turned into plain text.",
@@ -41,6 +48,7 @@ _SENTENCES = {
     "filled": "{n} documents had no text; abstracts that were found by their DOIs are it now.",
     "years": "{n} documents have a year that could not be read; they have none now.",
     "links": "{n} documents have a link that is not a web address; it was left out.",
+    "nested": "{n} documents have fields that hold objects or several numbers; those were left out.",
     "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
     "duplicates": "{n} documents came more than once with the same content; kept once.",
     "broken": "{n} rows that cannot be read or are too long were left out",
@@ -193,18 +201,32 @@ def doc_id(value: Any, corrected: set[str]) -> str | None:
 
 
 def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
-    """Names in order, "First Last", from a list of names or ``{"name": ...}``, or one string.
+    """Names in order, "First Last", from a list of names or people, or one string.
 
-    An "et al." at the end of a string is no person.
+    A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``. An "et al." at the end of a
+    string is no person.
     """
     if isinstance(value, str):
         parsed = as_list(value)
         value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
     if not isinstance(value, list | tuple):
         return ()
-    named = (item.get("name") if isinstance(item, Mapping) else item for item in value)
+    named = (_whole_name(item) if isinstance(item, Mapping) else item for item in value)
     names = (one_line(name, corrected) for name in named if isinstance(name, str))
     return tuple(_first_last(" ".join(name.split())) for name in names if name)
+
+
+def _whole_name(person: Mapping[str, Any]) -> str:
+    for whole in ("name", "literal", "display_name", "full_name"):
+        if isinstance(name := person.get(whole), str) and name.strip():
+            return name
+    parts = (person.get(part) for part in _NAME_PARTS)  # CORD-19 lists middle names
+    texts = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
+    return " ".join(filter(_is_text, texts))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _close(text: str) -> str:
@@ -293,7 +315,12 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def scalar(value: Any, corrected: set[str]) -> Scalar | None:
-    """A value that JSON can hold, None for lists, objects, bytes and empty values."""
+    """A value that JSON can hold; a list of texts is one, "a; b".
+
+    None for other lists, objects, bytes and empty values.
+    """
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        value = "; ".join(filter(_is_text, value))
     if isinstance(value, str):
         return clean(value, corrected).strip() or None
     if isinstance(value, bool):

@@ -18,6 +18,7 @@ from engine.ingest import (
     detect_format,
     open_source,
 )
+from engine.ingest.values import Notes
 from engine.lenses.definitions import RESEARCH
 from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault, one, passages
@@ -145,6 +146,7 @@ CSL = [
             {"literal": "The Otter Group"},
         ],
         "issued": {"date-parts": [["2019", 3, 4]]},
+        "accessed": {"date-parts": [[2020, 1]]},
     },
     {"id": 7, "title": "No abstract", "issued": {"literal": "Spring 2001"}},
 ]
@@ -162,9 +164,39 @@ def test_csl_json_items_become_documents(write: Write, indent: int | None) -> No
         ("Jan van der Berg", "The Otter Group"),
         "https://doi.org/10.5555/ponds.7",
     )
-    assert first.metadata["venue"] == "Journal of Ponds"
+    assert first.metadata == {
+        "type": "article-journal",
+        "venue": "Journal of Ponds",
+        "DOI": "10.5555/Ponds.7",
+        "accessed": "2020-01",
+    }
     assert (second.doc_id, second.text, second.year) == ("7", "No abstract", 2001)
     assert open_source(path, lens=RESEARCH).dois_without_text() == ()
+
+
+def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_said(
+    write: Write,
+) -> None:
+    row = {
+        "id": "1",
+        "title": ["Crayfish of deep ponds"],
+        "text": "We count them.",
+        "authors": [
+            {"given": "Ann", "family": "Lee"},
+            {"first": "Jan", "middle": ["P.", "Q."], "last": "van der Berg", "suffix": ""},
+            {"authorId": "9", "name": "Wu, Chen"},
+            {"last_name": "Okafor"},
+        ],
+        "keywords": ["ponds", " ", "crayfish"],
+        "embedding": [0.1, 0.2],
+        "journal": {"name": "Ponds", "pages": "1-3"},
+    }
+    notes = Notes()
+    (document,) = open_source(write("a.jsonl", json.dumps(row)), lens=RESEARCH).read(notes)
+    assert document.title == "Crayfish of deep ponds"
+    assert document.authors == ("Ann Lee", "Jan P. Q. van der Berg", "Chen Wu", "Okafor")
+    assert document.metadata == {"keywords": "ponds; crayfish"}
+    assert any("hold objects or several numbers" in note for note in notes.sentences())
 
 
 def test_any_list_of_json_objects_is_read_however_long_its_line(write: Write) -> None:
