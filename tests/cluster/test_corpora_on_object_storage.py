@@ -812,6 +812,21 @@ def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
         one.library.restore("small")
 
 
+def test_without_the_list_of_a_corpus_nothing_of_it_leaves_the_store(
+    place: Place, small_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = place.app("one"), place.app("other")
+    import_to(one, small_source)
+    key = next(key for key in place.keys if "/generations/" in key)
+    store = mirror_of(one).store
+    content = store.get(key)
+    store.remove([key])
+    monkeypatch.setattr(mirrors, "STAYS", timedelta(seconds=-10))
+    one.library.empty_trash()
+    store.put(key, content)
+    assert found(other) == found(one)
+
+
 def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
     place: Place, small_source: Path, more: Path
 ) -> None:
