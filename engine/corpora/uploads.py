@@ -20,8 +20,8 @@ from storage.home import Home
 from storage.locks import alone
 from storage.removal import Removal, changed_at
 
-NAME_LENGTH = 120
-"""Characters of an uploaded file's name that are kept; file systems allow 255 bytes."""
+NAME_LENGTH, NAME_BYTES = 120, 200
+"""Characters and bytes of an uploaded file's name that are kept; file systems allow 255 bytes."""
 WAIT_SECONDS = 10.0
 KEPT_DAYS = 30
 """How long an upload stays that no corpus was made of: somebody may still be looking at it."""
@@ -115,4 +115,10 @@ def safe_name(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     plain = re.sub(r"[^\w .()+-]", "_", last).strip(" .") or "upload"
     stem, ending = os.path.splitext(plain)  # noqa: PTH122 - a name, not a path
-    return stem[: NAME_LENGTH - len(ending)] + ending[:NAME_LENGTH]
+    ending = _cut(ending, NAME_LENGTH, NAME_BYTES)
+    return _cut(stem, NAME_LENGTH - len(ending), NAME_BYTES - len(ending.encode())) + ending
+
+
+def _cut(text: str, characters: int, most: int) -> str:
+    """The beginning of a text that has so many characters and bytes at most."""
+    return text[:characters].encode()[:most].decode(errors="ignore")
