@@ -43,6 +43,8 @@ class Grown:
     """A table of ``count`` documents: those of another, drawn again and again; of each vector,
     three quarters are its own, and a quarter is that of another document."""
 
+    remote = None
+
     def __init__(self, table: DocumentTable, aspects: Sequence[str], count: int, path: Path):
         self.path = path
         batches = table.columns([*TEXTS, *vector_columns(aspects)])

@@ -6,8 +6,10 @@ Texts are made to be hard: one pattern repeated, in which a rule finds much to c
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
+import timeit
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,6 +31,7 @@ SIZES = (10, 100, 1000)
 """kB, of 1,000 characters."""
 GROWTH = 3.0
 """How much more a kB may take in the longest text than in the shortest."""
+ROUNDS = 3
 QUICK = 0.05
 """Milliseconds per kB below which growth is noise."""
 PATTERNS = (
@@ -84,15 +87,13 @@ class Rate(NamedTuple):
 
 
 def rate(rule: Callable[[str], object], pattern: str, sizes: tuple[int, ...] = SIZES) -> Rate:
-    """How fast a rule reads a pattern."""
+    """How fast a rule reads a pattern, the quickest of ``ROUNDS`` each."""
     taken = []
     for size in sizes:
-        text = (pattern * (1000 * size // len(pattern) + 1))[: 1000 * size]
-        rounds = max(1, 100 // size)
-        started = time.process_time()
-        for _ in range(rounds):
-            rule(text)
-        taken.append(1000 * (time.process_time() - started) / rounds / size)
+        text, number = (pattern * (1000 * size // len(pattern) + 1))[: 1000 * size], 30 // size or 1
+        read = functools.partial(rule, text)
+        seconds = timeit.repeat(read, timer=time.process_time, repeat=ROUNDS, number=number)
+        taken.append(1000 * min(seconds) / number / size)
     return Rate(pattern, tuple(taken))
 
 
