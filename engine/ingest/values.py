@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.types.lenses import Lens
@@ -48,7 +48,7 @@ _SENTENCES = {
     "filled": "{n} documents had no text; abstracts that were found by their DOIs are it now.",
     "years": "{n} documents have a year that could not be read; they have none now.",
     "links": "{n} documents have a link that is not a web address; it was left out.",
-    "nested": "{n} documents have fields that hold objects or several numbers; those were left out.",
+    "nested": "{n} documents have objects or lists of numbers as fields; these were left out.",
     "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
     "duplicates": "{n} documents came more than once with the same content; kept once.",
     "broken": "{n} rows that cannot be read or are too long were left out",
@@ -225,7 +225,7 @@ def _whole_name(person: Mapping[str, Any]) -> str:
     return " ".join(filter(_is_text, texts))
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value.strip())
 
 

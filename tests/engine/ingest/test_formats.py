@@ -196,7 +196,7 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
     assert document.title == "Crayfish of deep ponds"
     assert document.authors == ("Ann Lee", "Jan P. Q. van der Berg", "Chen Wu", "Okafor")
     assert document.metadata == {"keywords": "ponds; crayfish"}
-    assert any("hold objects or several numbers" in note for note in notes.sentences())
+    assert any("objects or lists of numbers as fields" in note for note in notes.sentences())
 
 
 def test_any_list_of_json_objects_is_read_however_long_its_line(write: Write) -> None:
