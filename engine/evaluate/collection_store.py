@@ -317,11 +317,11 @@ class CollectionStore(ForPerson):
     def _free_name(self, key: str, tag: str) -> str:
         """The tag, set apart from our systems, from what a model reranked or ranked, from people,
         and from other runs: results are told apart by it."""
-        runs = {run.name for run in self.runs(key)}
+        people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
+        taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
 
         def is_taken(name: str) -> bool:
-            ours = name in (*SYSTEMS, *PREPARED, HUMAN) or name.startswith(f"{HUMAN}-")
-            return ours or asks_model(name) or name in runs
+            return name in taken or asks_model(name)
 
         name = tag[:LONGEST_NAME]
         if is_taken(name):
