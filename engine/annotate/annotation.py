@@ -27,7 +27,7 @@ from engine.annotate.pool import (
     graded,
     retrieved,
     tops_of,
-    without_seed,
+    unaskable,
 )
 from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
@@ -82,9 +82,7 @@ class Annotation(ProjectStore):
         self._searcher = searcher
         self.grading = ModelGrading(self, ledger, library, searcher, settings or Settings())
         self.exchange = Exchange(self, ledger, library)
-        self.filling = PoolFilling(
-            self.fill_pool, lambda project: len(self.pool(project)), self.without_seed
-        )
+        self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- pools -------------------------------------------------------------------------------
 
@@ -99,7 +97,7 @@ class Annotation(ProjectStore):
         """Pool the project's queries (or some of them); what is there and judged stays.
 
         Stored query by query: a kill costs the one at hand. Documents of runs that the
-        corpus does not hold are left out; systems have nothing for :meth:`without_seed`.
+        corpus does not hold are left out; systems have nothing for :meth:`unaskable`.
 
         Args:
             query_ids: None for all of them.
@@ -121,9 +119,10 @@ class Annotation(ProjectStore):
         return new
 
     @leads_only
-    def without_seed(self, project: Project) -> tuple[str, ...]:
-        """Ids of queries whose seed is not in the corpus any more: no system can rank for them."""
-        return without_seed(self._library.open(project.corpus).row_of, self.queries(project))
+    def unaskable(self, project: Project) -> tuple[str, ...]:
+        """Ids of queries that are asked of nobody, and that no system can rank for: their seed or
+        aspect is not in the corpus any more."""
+        return unaskable(self._library.open(project.corpus), self.queries(project))
 
     @leads_only
     def unjudged(
@@ -134,17 +133,20 @@ class Annotation(ProjectStore):
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
         """What is unjudged in the top ``k`` of each system, over the project's queries but
-        :meth:`without_seed`.
+        :meth:`unaskable`.
 
         Args:
-            runs: name -> rankings that are there already; they follow the systems.
+            runs: name -> rankings that are there already; they follow the systems, one of the name
+                of a system as ``run:NAME``.
         """
         if systems:
             check_pool(PoolRequest(tuple(systems), k))
         queries = self.queries(project)
         tops = tops_of(self._searcher(project.corpus), queries, systems, k) if systems else {}
         for name, rankings in (runs or {}).items():
-            tops[name] = {r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in queries}
+            tops[f"run:{name}" if name in tops else name] = {
+                r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in queries
+            }
         return find_unjudged(tops, graded(project, self.judgments(project)), k)
 
     # -- judging -----------------------------------------------------------------------------
@@ -267,8 +269,13 @@ class Annotation(ProjectStore):
         """
         who = check_annotator(annotator)
         check_own(self.person, who)
-        stored = self._library.open(project.corpus).row_of  # an import may have dropped some
-        pool = self.pooled(project).held_by(stored).among(only)
+        opened = self._library.open(project.corpus)
+
+        def lacking() -> Collection[str]:
+            return {*unaskable(opened, self._queries(project, retired=True))}
+
+        # An import may have dropped some documents, another lens some aspects.
+        pool = self.pooled(project).held_by(opened.row_of, lacking).among(only)
         pool.order(project, who)  # the first time it takes long: nobody shall wait for it
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.judgments import IMPORTED, checked, checked_note
@@ -19,7 +19,7 @@ from engine.annotate.projects import (
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import check_query
-from engine.types.annotating import GradeMeaning, Judgment, Project, Scale, Verdict
+from engine.types.annotating import GradeMeaning, Item, Judgment, Project, Scale, Verdict
 from engine.types.plurals import counted
 from engine.types.searches import Query
 
@@ -333,7 +333,7 @@ class Merged:
 
     Attributes:
         rows: events to be added, in order.
-        known: how many are stored already.
+        known: how many are stored already, or were overtaken by one that is.
         conflicts: where the file says otherwise than what stands.
     """
 
@@ -345,7 +345,7 @@ class Merged:
 def merge(
     incoming: Sequence[Incoming],
     stored: Mapping[str, Judgment],
-    standing: Iterable[Judgment],
+    standing: Collection[Judgment],
     *,
     overwrite: bool = False,
 ) -> Merged:
@@ -354,7 +354,9 @@ def merge(
     Where an annotator's standing judgment, or that they took it back, differs from what the file
     says last, and the file does not know of it, what is here stays (``overwrite``: the file's
     counts from now on). Both are reported. A judgment that came without an event says what
-    stands, or differs.
+    stands, or differs. A decision counts for the item, whoever makes it: it differs from the one of
+    another, too. What the file itself changed before something that is here is left out: behind it,
+    it would count again.
 
     Args:
         stored: event -> row, all that the project ever had, in order of arrival.
@@ -364,18 +366,19 @@ def merge(
         stored,
         {key_of(row): row for row in standing},
         {key_of(row): row for row in stored.values()},
+        {row.item: row for row in standing if row.origin == "adjudication"},
         overwrite,
     )
     of_item: dict[Key, list[Incoming]] = {}
     for item in incoming:
         if item.is_named:
             of_item.setdefault(key_of(item.judgment), []).append(item)
-    refused = {key for key, items in of_item.items() if not merging.takes(items)}
+    left = {event for items in of_item.values() for event in merging.left_out(items)}
     rows = []
     for item in incoming:
         if not item.is_named:
             rows += merging.unnamed(item)
-        elif item.judgment.event not in stored and key_of(item.judgment) not in refused:
+        elif item.judgment.event not in stored and item.judgment.event not in left:
             rows.append(item.judgment)
     return Merged(tuple(rows), merging.known, _listed(merging.conflicts))
 
@@ -387,37 +390,66 @@ class _Merging:
     Attributes:
         here: what stands of each item.
         last: the last event of each, also where it was taken back.
+        decided: the decision that counts, of each (query_id, doc_id) that has one.
     """
 
     stored: Mapping[str, Judgment]
     here: Mapping[Key, Judgment]
     last: Mapping[Key, Judgment]
+    decided: Mapping[Item, Judgment]
     overwrite: bool
     known: int = 0
     conflicts: list[str] = field(default_factory=list)
 
-    def takes(self, items: Sequence[Incoming]) -> bool:
-        """Whether the events of one item are to be added, those that are new."""
+    def left_out(self, items: Sequence[Incoming]) -> set[str]:
+        """The events of one item that are not to be added, whether or not they are new."""
+        left = self._overtaken(items)
         new = [i for i in items if i.judgment.event not in self.stored]
+        new = [i for i in new if i.judgment.event not in left]
         self.known += len(items) - len(new)
         changes = (_changed(i, self.stored.get(i.judgment.event)) for i in items)
         self.conflicts += [change for change in changes if change]
+        if new and self._changes(items) and not self.overwrite:
+            return {i.judgment.event for i in items}
+        return left
+
+    def _overtaken(self, items: Sequence[Incoming]) -> set[str]:
+        """What the file itself has before something that is here: it would come after it now."""
+        undone = {i.judgment.undoes for i in items}
+        said = [i.judgment.event for i in items if i.judgment.verdict != "undo"]
+        said = [event for event in said if event not in undone]
+        at = max((n for n, event in enumerate(said) if event in self.stored), default=0)
+        return {*said[:at]}
+
+    def _changes(self, items: Sequence[Incoming]) -> bool:
+        """Whether to add what is new would change what was said here; notes it where it does."""
         key, told = key_of(items[0].judgment), {i.judgment.event for i in items}
         stands, here, last = self.here.get(key), self.last.get(key), _last(items)
-        if not new or here is None or (stands or here).event in told:
-            return True
+        if here is None or (stands or here).event in told:
+            return last is not None and self._decides_anew(last)
         # Where nothing stands, it was taken back here.
         if _said_at_last(stands) == _said_at_last(None if last is None else last.judgment):
-            return True
+            return False
         self._differs(stands, here, last or items[-1])
-        return self.overwrite
+        return True
+
+    def _decides_anew(self, item: Incoming) -> bool:
+        """Whether it would take the place of somebody else's decision; notes it where it would."""
+        row = item.judgment
+        here = self.decided.get(row.item) if row.origin == "adjudication" else None
+        if here is None or here.annotator == row.annotator:
+            return False
+        if row.relevance is None or _said(here) == _said(row):
+            return False
+        self._differs(here, here, item)
+        return True
 
     def unnamed(self, item: Incoming) -> list[Judgment]:
         """The event that a judgment without one is to be; none where it says what stands."""
         key = key_of(item.judgment)
         last, stands = self.last.get(key), self.here.get(key)
         if last is None:
-            return [item.judgment]
+            return [] if self._decides_anew(item) and not self.overwrite else [item.judgment]
         if stands is None and item.judgment.verdict == "withdrawn":
             self.known += 1
             return []

@@ -276,6 +276,8 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
     read: dict[str, Any] = {name: _text(fields, name) for name in texts}
     if read["annotator"].strip().casefold() in ("", ADJUDICATED):
         read["annotator"] = annotator or read["annotator"]
+    for name in ("system", "instruction"):  # as with notes: what was asked may have held some
+        read[name] = printable(read[name])
     for name in ("event", "undoes", "system", "instruction"):
         if read[name] != printable(read[name]) or len(read[name]) > LONGEST:
             raise BadInputError(f"The {name} is too long or holds control characters.")

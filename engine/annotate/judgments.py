@@ -23,7 +23,7 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 
 
 def checked(project: Project, judgment: Judgment) -> Judgment:
-    """The judgment as one of its project, with names and note cleaned up.
+    """The judgment as one of its project, with names, note and instruction cleaned up.
 
     What was shown (``rank``, ``system``) is left out in a blind project, and so are a ``rank`` that
     is none and ``seconds`` that cannot be measured (below 0, or no number).
@@ -43,6 +43,7 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
         project=project.name,
         annotator=annotator,
         note=checked_note(judgment.note),
+        instruction=printable(judgment.instruction),
         marks=tuple(judgment.marks),
         rank=None if blind or type(judgment.rank) is not int else judgment.rank,
         system="" if blind else judgment.system,

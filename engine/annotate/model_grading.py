@@ -26,6 +26,7 @@ from engine.annotate.model_plan import (
     in_words,
     make_plan,
 )
+from engine.annotate.pool import unaskable
 from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
@@ -224,7 +225,7 @@ def _notes(plan: GradingPlan) -> list[str]:
         notes.append(f"{which} no document that is known to be relevant, and so no examples.")
     if plan.gone:
         which = counted(plan.gone, "candidate is", "candidates are")
-        notes.append(f"{which} left out: the corpus does not hold the document or the seed.")
+        notes.append(f"{which} left out: the corpus lacks the document, the seed or the aspect.")
     return notes
 
 
@@ -465,11 +466,12 @@ class ModelGrading(ForPerson):
         return Estimate(calls=len(plan.candidates))
 
     def _plan(self, project: Project, annotator: str, request: GradingRequest) -> GradingPlan:
-        known = self._library.open(project.corpus).row_of
+        opened = self._library.open(project.corpus)
         pool = self._projects.pool(project)
         judgments = self._projects.judgments(project)
         queries = self._projects.queries(project)
-        return make_plan(project, annotator, request, pool, queries, judgments, known)
+        gone = {*unaskable(opened, queries)}
+        return make_plan(project, annotator, request, pool, queries, judgments, opened.row_of, gone)
 
     def _cost(self, plan: GradingPlan, connection: Connection) -> Estimate:
         """Calls, tokens and cost of a plan, from a sample of its candidates."""

@@ -44,7 +44,7 @@ class GradingPlan:
         before: what the model's grade of a candidate is now.
         anchors: query_id -> documents known to be relevant, the best first.
         done: graded by this model before; ``judged``: graded by people, and left to them.
-        gone: candidates that the corpus does not hold any more, or whose seed it does not.
+        gone: candidates that the corpus does not hold any more, or whose query it cannot be asked.
     """
 
     project: Project
@@ -83,12 +83,14 @@ def make_plan(
     queries: Mapping[str, Query],
     judgments: Sequence[Judgment],
     known: Collection[str],
+    unaskable: Collection[str],
 ) -> GradingPlan:
     """The plan for a request.
 
     Args:
         annotator: the model's name; "" while nobody knows which one it is.
         known: documents of the corpus.
+        unaskable: queries that the corpus cannot be asked any more.
 
     Raises:
         BadInputError: a number of anchors or a limit that cannot be.
@@ -102,8 +104,7 @@ def make_plan(
     }
     done = judged = gone = 0
     for item in (i.item for i in pool if i.query_id in to_grade):
-        seed = queries[item[0]].seed
-        if item[1] not in known or (seed is not None and seed not in known):
+        if item[1] not in known or item[0] in unaskable:
             gone += 1
         elif item in before and not request.again:
             done += 1

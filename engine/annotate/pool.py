@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
@@ -29,7 +30,7 @@ from engine.types.annotating import (
 from engine.types.callbacks import Ask
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
-from engine.types.searches import Query, Ranking
+from engine.types.searches import WHOLE, Query, Ranking
 from storage.projects import PoolRow
 
 DEPTH = PoolRequest().depth
@@ -53,7 +54,7 @@ def retrieved(
     """The top of every source for one query, as rows of the project's pool.
 
     Documents of runs that the corpus does not hold are left out; see :func:`not_held`. Systems
-    have nothing for a query without its seed; see :func:`without_seed`.
+    have nothing for a query that is :func:`unaskable`.
     """
     query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -96,21 +97,21 @@ def not_held(
     return {name: count for name, count in counts.items() if count}
 
 
-def without_seed(known: Container[str], queries: Mapping[str, Query]) -> tuple[str, ...]:
-    """query_ids of those whose seed is not in the corpus (any more): no system can rank for them.
+def unaskable(corpus: OpenCorpus, queries: Mapping[str, Query]) -> tuple[str, ...]:
+    """query_ids of those that the corpus cannot be asked (any more): it lacks the seed, or its
+    lens an aspect that they name."""
+    seeds, aspects = corpus.row_of, {*corpus.aspects}
 
-    Args:
-        known: the documents of the corpus.
-    """
-    return tuple(
-        query_id
-        for query_id, query in queries.items()
-        if query.seed is not None and query.seed not in known
-    )
+    def is_lacking(query: Query) -> bool:
+        read = () if query.reading == WHOLE else (term[1:] for term in query.reading)
+        named = {key.lower() for key in (query.aspect, *read) if key}
+        return (query.seed is not None and query.seed not in seeds) or not named <= aspects
+
+    return tuple(query_id for query_id, query in queries.items() if is_lacking(query))
 
 
 def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[str, Sequence[str]]:
-    if not request.systems or without_seed(searcher.corpus.row_of, {"": query}):
+    if not request.systems or unaskable(searcher.corpus, {"": query}):
         return {}  # a text would be encoded for nothing
     seed = searcher.seed(query)
     tops: dict[str, Sequence[str]] = {}
@@ -132,9 +133,9 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
 def tops_of(
     searcher: Searcher, queries: Mapping[str, Query], systems: Sequence[str], k: int = DEPTH
 ) -> dict[str, dict[str, Sequence[str]]]:
-    """system -> query_id -> the documents of its top ``k``; see :func:`without_seed`."""
+    """system -> query_id -> the documents of its top ``k``, of queries that can be asked."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
-    gone = without_seed(searcher.corpus.row_of, queries)
+    gone = unaskable(searcher.corpus, queries)
     for query_id, query in queries.items():
         if query_id in gone:
             continue
@@ -190,19 +191,13 @@ class PoolFilling(ForPerson):
 
     Args:
         count: how many items a project's pool holds.
-        gone: its queries whose seed is not in the corpus.
 
     Attributes:
         jobs: by :attr:`Project.key`. A job that is cancelled ends after the query at hand.
     """
 
-    def __init__(
-        self,
-        fill: Fill,
-        count: Callable[[Project], int],
-        gone: Callable[[Project], tuple[str, ...]],
-    ) -> None:
-        self._fill, self._count, self._gone, self.jobs = fill, count, gone, JobRunner()
+    def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
+        self._fill, self._count, self.jobs = fill, count, JobRunner()
 
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
@@ -227,9 +222,7 @@ class PoolFilling(ForPerson):
                 tell(RunProgress(done, len(query_ids), time.perf_counter() - started))
             left = len(query_ids) - done
             added = self._count(project) - before
-            gone = {*self._gone(project)} if request.systems else set()
-            unfilled = tuple(query_id for query_id in query_ids[:done] if query_id in gone)
-            return PoolFilled(done, left, added, "cancelled" if left else "", unfilled)
+            return PoolFilled(done, left, added, "cancelled" if left else "")
 
         progress = RunProgress(0, len(query_ids))
         if self.jobs.running(project.key) is not None:

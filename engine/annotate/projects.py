@@ -391,7 +391,8 @@ class ProjectStore(ForPerson):
                 aspect, see :func:`engine.search.queries.query_id`.
 
         Raises:
-            BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
+            BadInputError, UnknownNameError: a query that cannot be asked of the corpus, or another
+                one than the project has by its id.
         """
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
@@ -402,11 +403,26 @@ class ProjectStore(ForPerson):
             check_query(query, lens)
             if query.seed is not None:
                 opened.document(query.seed)
+        if isinstance(queries, Mapping):
+            self._check_ids(project, dict(zip(ids, asked, strict=True)))
         self._store(project, dict(zip(ids, asked, strict=True)))
         rows = self._ledger.projects
         if rows.retired(*project.key).intersection(ids):
             rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
         return ids
+
+    def _check_ids(self, project: Project, queries: Mapping[str, Query]) -> None:
+        """Raise BadInputError where the project asks something else by an id: collections that
+        number their queries have the same ones."""
+        here = self._queries(project, retired=True)
+        known = {i: query for i, query in queries.items() if i in here}
+        taken = [i for i, query in known.items() if query_id(query) != query_id(here[i])]
+        if taken:
+            which = counted(len(taken), "query asks", "queries ask")
+            raise BadInputError(
+                f"{which} for something else here by the same id (first: '{taken[0]}').",
+                "Use a project of its own for them. Nothing was added.",
+            )
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Keep what was asked where the project has no query of this id: an id says nothing of

@@ -125,11 +125,13 @@ class Pool:
     def __getitem__(self, item: Item) -> PoolItem:
         return self.items[self.numbers[item]]
 
-    def held_by(self, doc_ids: Container[str]) -> Pool:
-        """Without documents that are not among these; the same object for the same ones."""
+    def held_by(self, doc_ids: Container[str], but: Callable[[], Container[str]]) -> Pool:
+        """Without documents that are not among these, and without the queries that ``but`` gives;
+        the same object for the same documents."""
         held = self._held_by
         if held[0] is not doc_ids:
-            kept = [pooled for pooled in self.items if pooled.doc_id in doc_ids]
+            out = but()
+            kept = [p for p in self.items if p.doc_id in doc_ids and p.query_id not in out]
             held = (doc_ids, self if len(kept) == len(self.items) else Pool(kept))
             self._held_by = held
         return held[1]

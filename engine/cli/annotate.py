@@ -21,7 +21,7 @@ from engine.cli.common import (
 )
 from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
-from engine.types.annotating import Judgment, PoolRequest, Unjudged, seeds_are_gone
+from engine.types.annotating import Judgment, PoolRequest, Unjudged, are_passed_over
 from engine.types.plurals import counted
 from engine.types.searches import Query
 
@@ -269,8 +269,8 @@ def _say_what_is_missing(explorer: Explorer, project: Project, request: PoolRequ
             "corpus.",
             err=True,
         )
-    if request.systems and (gone := explorer.annotation.without_seed(project)):
-        click.echo(f"Warning: {seeds_are_gone(gone)}", err=True)
+    if request.systems and (gone := explorer.annotation.unaskable(project)):
+        click.echo(f"Warning: {are_passed_over(gone)}", err=True)
 
 
 def _sets(variants: str) -> tuple[str, ...]:
@@ -287,7 +287,9 @@ def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
     runs: dict[str, Sequence[Ranking]] = {}
     for path in paths:
         run = read_run(text_of(path), path.name)
-        name = run.tag if run.tag not in runs else path.stem
+        name, number = run.tag if run.tag not in runs else path.stem, 2
+        while name in runs:
+            name, number = f"{path.stem}-{number}", number + 1
         runs[name] = run.rankings
     return runs
 

@@ -284,6 +284,7 @@ def _beir(path: Path) -> Collection:
         Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=_wording(q))
         for q in _json_lines(path / "queries.jsonl")
         if (query_id := _field(q, "_id", "queries.jsonl")) in judgments.qrels
+        and q.get("text") != ""  # of an export: its seed has left the corpus
     )
     warnings = list(judgments.warnings)
     if longer := sum(len(topic.instruction or "") > LONGEST_INSTRUCTION for topic in topics):

@@ -22,6 +22,7 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
+from engine.evaluate.model_runs import asks_model
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
@@ -314,13 +315,19 @@ class CollectionStore(ForPerson):
         return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
 
     def _free_name(self, key: str, tag: str) -> str:
-        """The tag, set apart from our systems and from other runs."""
-        taken = {*SYSTEMS, *PREPARED, HUMAN, *(run.name for run in self.runs(key))}
+        """The tag, set apart from our systems, from what a model reranked or ranked, from people,
+        and from other runs: results are told apart by it."""
+        people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
+        taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
+
+        def is_taken(name: str) -> bool:
+            return name in taken or asks_model(name)
+
         name = tag[:LONGEST_NAME]
-        if name in taken:
+        if is_taken(name):
             name = f"{name} (uploaded)"
         number = 2
-        while name in taken:
+        while is_taken(name):
             name, number = f"{tag[:LONGEST_NAME]} (uploaded {number})", number + 1
         return name
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.annotate.adjudication import decide, own_grades
+from engine.annotate.pool import unaskable
 from engine.errors import BadInputError
 from engine.evaluate.judged_projects import topic_of
 from engine.evaluate.measuring import means, query_rows, ranking_of, summarised
@@ -103,7 +104,8 @@ def human_rows(
     is left out.
     """
     held = searcher.corpus.row_of
-    queries = {key: q for key, q in queries.items() if q.seed is None or q.seed in held}
+    gone = unaskable(searcher.corpus, queries)
+    queries = {key: query for key, query in queries.items() if key not in gone}
     known = (None, *project.scale.values)
     judgments = [
         j for j in judgments if j.query_id in queries and j.doc_id in held and j.relevance in known

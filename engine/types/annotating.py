@@ -143,25 +143,24 @@ class PoolFilled:
         left: queries that were not reached.
         added: items that were not in the pool before.
         stopped: "cancelled" when it ended early; "" otherwise.
-        without_seed: ids of queries for which no system can rank: the corpus lacks their seed.
     """
 
     queries: int
     left: int
     added: int
     stopped: str = ""
-    without_seed: tuple[str, ...] = ()
 
 
-def seeds_are_gone(query_ids: Sequence[str]) -> str:
-    """What is said of queries whose seed the corpus lacks, of the first few by their ids.
+def are_passed_over(query_ids: Sequence[str]) -> str:
+    """What is said of queries that cannot be asked any more, of the first few by their ids.
 
-    >>> seeds_are_gone(["7_method"])
-    '1 query is passed over, as the seed is not in the corpus any more: 7_method.'
+    >>> are_passed_over(["7_method"])
+    '1 query is passed over, as the seed or the aspect is not in the corpus any more: 7_method.'
     """
     which = counted(len(query_ids), "query is", "queries are")
     named = ", ".join([*query_ids[:_MOST_NAMED], *["..."] * (len(query_ids) > _MOST_NAMED)])
-    return f"{which} passed over, as the seed is not in the corpus any more: {named}."
+    why = "the seed or the aspect is not in the corpus any more"
+    return f"{which} passed over, as {why}: {named}."
 
 
 _MOST_NAMED = 5

@@ -83,7 +83,7 @@ def kicker_of(query: Query, asked: Mapping[str, Any]) -> str:
     if is_plain(query):
         return str(asked["kicker"])
     own = asked["asked"] if query.instruction or query.reading else ""
-    return f"{asked['kicker']} · {own or asked['aspect'] or 'as a whole'}"
+    return f"{asked['kicker']} · {own or asked['aspect'] or query.aspect or 'as a whole'}"
 
 
 def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:

@@ -13,7 +13,7 @@ from engine.types.annotating import (
     PoolJob,
     PoolRequest,
     Project,
-    seeds_are_gone,
+    are_passed_over,
 )
 from engine.types.plurals import counted
 from engine.types.searches import Query
@@ -25,7 +25,7 @@ from pages._common.filter_panel import where_panel
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import error_boundary
+from pages._common.shared import error_boundary, note
 from pages._login import login
 
 WORDINGS = {
@@ -48,7 +48,7 @@ def pool(explorer: Explorer, project: Project) -> None:
     JobCard(
         lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
         line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
-        what_stays="What is in the pool, and what was judged, stays.", poll=0.5, remarks=_remarks,
+        what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
     ).show(job)  # fmt: skip
     busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
@@ -119,11 +119,6 @@ def _outcome_line(job: PoolJob) -> str:
     return f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}"
 
 
-def _remarks(job: PoolJob) -> list[str]:
-    gone = job.report.without_seed if job.report is not None else ()
-    return [seeds_are_gone(gone)] if gone else []
-
-
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
     if not queries:
         return
@@ -151,6 +146,8 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         f"{counted(total, 'item')} to judge, "
         f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
     )
+    if gone := explorer.annotation.unaskable(project):
+        note(are_passed_over(gone))
     st.dataframe(
         table_with_marks(pd.DataFrame(rows)), key="annotate_queries_table", hide_index=True,
         height="content" if len(rows) < MOST_ROWS else 320,

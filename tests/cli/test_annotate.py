@@ -280,7 +280,8 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     gone = run_inside(judging, "pool", "small", "--systems", "bm25")
     assert (gone.code, gone.stderr) == (
         0,
-        f"Warning: 1 query is passed over, as the seed is not in the corpus any more: {QUERY}.\n",
+        "Warning: 1 query is passed over, as the seed or the aspect is not in the corpus any more: "
+        f"{QUERY}.\n",
     )
     run_file.write_text("broken\n")
     assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
@@ -314,6 +315,35 @@ def test_every_topic_of_a_collection_is_asked_in_its_own_words(
         "t1": ("bees-network", None),
         "t2": ("bees-network", "the same sensors"),
     }
+
+
+def test_runs_of_one_tag_and_file_name_are_all_pooled(judging: Path, tmp_path: Path) -> None:
+    judge(judging, 1, "ann")
+    runs: list[object] = []
+    for number, doc_id in enumerate(("emoji", "maps-survey", "bread-sensor")):
+        (file := tmp_path / str(number) / "run.txt").parent.mkdir()
+        file.write_text(f"{QUERY} Q0 {doc_id} 1 1.0 bm25\n")
+        runs += ["--run", file]
+    pooled = run(judging, "pool", "small", "--systems", "", *runs)
+    assert (pooled["items"], pooled["added"]) == (3, 3)
+    found = run(judging, "pool", "small", "--systems", "bm25", *runs, "--unjudged")
+    names = ["bm25", "run:bm25", "run", "run-2"]
+    assert [one["system"] for one in found] == names, "a run is not the system of its name"
+
+
+def test_queries_that_another_collection_numbered_alike_are_not_taken_for_those_here(
+    judging: Path, tmp_path: Path
+) -> None:
+    for name, text in (("first", "How do bees live?"), ("second", "Where is bread baked?")):
+        (folder := tmp_path / name).mkdir()
+        write_jsonl(folder / "topics.jsonl", [{"query_id": "1", "text": text}])
+        (folder / "qrels.txt").write_text("1 0 bread-network 1\n")
+    pool = ("pool", "small", "--systems", "bm25", "--collection")
+    assert run(judging, *pool, tmp_path / "first")["queries_added"] == 1
+    assert run(judging, *pool, tmp_path / "first")["queries_added"] == 0
+    assert_refused(
+        run_inside(judging, *pool, tmp_path / "second"), "by the same id (first: '1')", "project"
+    )
 
 
 def test_a_project_s_people_are_cleared_and_a_scale_is_what_was_written(

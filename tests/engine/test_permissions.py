@@ -64,7 +64,7 @@ MAY: dict[str, dict[str, str]] = {
         "all": "guideline_template known pool pooled project projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
         "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
-        "progress put retire save unjudged without_seed",
+        "progress put retire save unaskable unjudged",
     },
     "annotation.exchange": {"leads": "export import_ qrels"},
     "annotation.filling": {"leads": "start"},

@@ -151,6 +151,45 @@ def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotat
     assert back.read_text("utf-8") == file.read_text("utf-8")
 
 
+def test_a_grade_that_was_changed_does_not_come_back_with_the_whole_history(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    project = judged.annotation.project("small", "p")
+    for relevance in (1, 2, 3):
+        judged.annotation.judge(project, Judgment(ANY, "emoji", "ann", relevance))
+    table = write(judged, project, tmp_path / "now.jsonl", "jsonl", annotator="ann")
+    empty_project(other, judged)
+    other.annotation.exchange.import_("small", table, "p")
+    found = other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
+    assert found.conflicts == ()
+
+    def said(explorer: Explorer) -> dict[tuple[str, str], int | None]:
+        return {j.item: j.relevance for j in explorer.annotation.judgments(project, None, "ann")}
+
+    assert said(other) == said(judged)
+    judged.annotation.undo(project, "ann", [(ANY, "emoji")])
+    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
+    assert said(other) == said(judged)
+    assert said(other)[ANY, "emoji"] == 2
+
+
+def test_what_was_asked_in_words_of_several_lines_goes_out_and_comes_in(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    annotation, project = judged.annotation, judged.annotation.project("small", "p")
+    words = "The same\r\nkind of map\x00, not the same\tplace"
+    query = Query("small", seed="maps-survey", instruction=words)
+    annotation.add_queries(project, {"lines": query})
+    annotation.judge(project, Judgment("lines", "bread-network", "ann", 2))
+    (said,) = annotation.judgments(project, "lines")
+    assert said.instruction == "The same\nkind of map, not the same\tplace"
+    before = replace(said, doc_id="emoji", instruction=words, event="of-before")
+    judged.ledger.judging.add([before])
+    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
+    there = other.annotation.judgments(other.annotation.project("small", "p"), "lines")
+    assert [j.instruction for j in there] == [said.instruction] * 2
+
+
 @pytest.mark.parametrize("kind", ["trec", "beir"])
 def test_adjudicated_grades_come_back_as_the_same_file(
     judged: Explorer, other: Explorer, tmp_path: Path, kind: str
@@ -202,6 +241,10 @@ def test_a_beir_folder_has_the_grades_of_a_query_whose_seed_has_left_the_corpus(
     assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 39
     name = "ann" if per_annotator else "test"
     assert f"{METHOD}\tbread-network" in (out / "qrels" / f"{name}.tsv").read_text("utf-8")
+    if not per_annotator:
+        read = read_collection(out)
+        assert METHOD not in {topic.query_id for topic in read.topics}
+        assert "is not among those asked" in " ".join(read.warnings), "the others can be read"
     trec = judged.annotation.exchange.export(project, "trec", per_annotator=per_annotator)
     assert not [note for note in trec.notes if "seed" in note]
 

@@ -9,7 +9,8 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import PoolJob, PoolRequest, Project
+from engine.lenses.definitions import POSTS
+from engine.types.annotating import Judgment, PoolJob, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
 from tests.small_corpus import DOCUMENTS
@@ -73,17 +74,37 @@ def test_a_query_whose_seed_left_the_corpus_is_named_and_the_others_are_pooled(
     small_copy.library.delete("small")
     source = write_jsonl(tmp_path / "left.jsonl", left)
     small_copy.library.import_documents(ImportRequest(source, "small"))
-    assert annotation.without_seed(project) == (gone,)
+    assert annotation.unaskable(project) == (gone,)
     annotation.filling.start(project, REQUEST, [gone, *others])
     job = filled(small_copy, project)
     assert job.report is not None
-    assert (job.state, job.report.without_seed) == ("done", (gone,))
+    assert (job.state, job.report.left) == ("done", 0)
     assert {item.query_id for item in annotation.pool(project)} == {*others}
     assert annotation.fill_pool(project, replace(REQUEST, depth=6)) > 0
     brought = PoolRequest((), runs={"mine": [Ranking(gone, ("emoji",), (1.0,))]})
     assert annotation.fill_pool(project, brought) == 1, "a run needs no seed"
     (bm25,) = annotation.unjudged(project, ("bm25",))
     assert {*bm25.missing} == {*others}
+
+
+def test_a_query_whose_aspect_left_the_lens_keeps_nothing_from_the_others(
+    small_copy: Explorer, project: Project
+) -> None:
+    annotation = small_copy.annotation
+    aspects = tuple(annotation.queries(project))
+    (whole,) = annotation.add_queries(project, [Query("small", seed=SEEDS[0])])
+    for who in ("ann", "bob"):
+        for query_id in (aspects[0], whole):
+            for doc_id, grade in (("bread-survey", 2), ("bread-sensor", 0)):
+                annotation.judge(project, Judgment(query_id, doc_id, who, grade))
+    small_copy.library.set_lens("small", POSTS)
+    assert annotation.unaskable(project) == aspects
+    assert annotation.fill_pool(project, REQUEST) > 0
+    assert {item.query_id for item in annotation.pool(project)} == {whole}
+    (bm25,) = annotation.unjudged(project, ("bm25",))
+    assert {*bm25.missing} <= {whole}
+    (row,) = small_copy.human_rows(project)["ann"].per_query
+    assert row["query_id"] == whole
 
 
 def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(

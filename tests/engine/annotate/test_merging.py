@@ -14,7 +14,7 @@ import pytest
 from engine.annotate.model_plan import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, Project, Scale
+from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
 from engine.types.searches import Query
 from storage.records import Judgment
 from tests.qrels_files import GOOD, METHOD, qrels
@@ -81,6 +81,47 @@ def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
     assert "the file's counts now" in forced.conflicts[0]
     assert annotation.exchange.qrels(project).grades[METHOD]["bread-network"] == 3
     assert len(annotation.history(project)) == 3
+
+
+def test_another_s_decision_stays_unless_the_file_is_to_win(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
+    file = qrels(tmp_path, GOOD)
+
+    def imported(*, overwrite: bool = False) -> ImportedJudgments:
+        return annotation.exchange.import_(
+            "small", file, "p", annotator="eve", adjudicated=True, overwrite=overwrite
+        )
+
+    def decided() -> int:
+        return annotation.exchange.qrels(project).grades[METHOD]["bread-network"]
+
+    found = imported()
+    assert (found.added, decided()) == (1, 2)
+    assert "bob said 2 of 'bread-network'" in found.conflicts[0]
+    assert "3 in the file; what is here stays" in found.conflicts[0]
+    assert (imported(overwrite=True).added, decided()) == (1, 3)
+    annotation.adjudicate(project, METHOD, "bread-network", 1, "looked again", "bob")
+    assert (imported().known, decided()) == (2, 1)
+
+
+def test_a_decision_that_comes_with_its_event_takes_no_other_s_place(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
+    line = {
+        "query_id": METHOD, "doc_id": "bread-network", "relevance": 0, "annotator": "eve",
+        "note": "no", "origin": "adjudication", "event": "of-eve", "time": "2026-01-01T00:00:00",
+    }  # fmt: skip
+    file = qrels(tmp_path, json.dumps(line), "a.jsonl")
+    found = annotation.exchange.import_("small", file, "p")
+    assert found.added == 0
+    assert "bob said 2" in found.conflicts[0]
+    assert annotation.exchange.import_("small", file, "p", overwrite=True).added == 1
+    assert annotation.exchange.qrels(project).grades[METHOD] == {"bread-network": 0}
 
 
 # -- without events --------------------------------------------------------------------------------

@@ -155,6 +155,20 @@ def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
     assert set(evaluated(lab, request).systems) == {"dense"}
 
 
+@pytest.mark.parametrize("tag", ["dense+pairwise", "rewrite"])
+def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer, tag: str) -> None:
+    request = EvaluationRequest("lab", ("dense",))
+    evaluated(lab, request)
+    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", f" {tag}\n")
+    first = lab.collections.add_run("lab", "theirs.run", text.encode())
+    assert first.name == f"{tag} (uploaded)"
+    second = lab.collections.add_run("lab", "again.run", f"{text}\n".encode())
+    assert second.name == f"{tag} (uploaded 2)"
+    assert set(evaluated(lab, request).systems) == {"dense", first.name, second.name}
+    for run in (first, second):
+        lab.collections.remove_run(run.id)
+
+
 def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"'x.run' ranks none of the 12 queries.*'q1'"):
         lab.collections.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")

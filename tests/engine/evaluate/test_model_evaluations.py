@@ -92,6 +92,19 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
     assert lab.evaluations.run_file(job.request, "dense+pairwise").endswith("dense+pairwise\n")
 
 
+def test_a_run_that_a_model_made_elsewhere_stands_beside_the_own_one(
+    lab: Explorer, server: ModelServer
+) -> None:
+    own = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"]
+    text = lab.evaluations.run_file(evaluated(lab, server, RERANKED).request, "dense")
+    theirs = text.replace(" dense\n", " dense+pairwise\n")
+    run = lab.collections.add_run("lab", "theirs.run", theirs.encode())
+    found = kept(lab, evaluated(lab, server, RERANKED))
+    assert found.systems["dense+pairwise"].metrics == own.metrics
+    assert len(found.systems) == 3
+    lab.collections.remove_run(run.id)
+
+
 def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
     lab: Explorer, server: ModelServer, lab_source: Path
 ) -> None:
