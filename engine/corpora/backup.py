@@ -201,7 +201,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
             sha256, of = digests.get(path, ("", None))
             if of is not None and sha256 != files[-1]["sha256"]:
                 raise _damaged_or_changed(home, ledger, of, changed=[source.name])
-        _check_same(home, ledger, with_documents)
+        _check_same(ledger, with_documents)
         names = {row.name for row in with_documents}
         manifest = {
             "format": FORMAT,
@@ -269,13 +269,12 @@ def _damaged_or_changed(
     return damaged(home, row, changed, lost)
 
 
-def _check_same(home: Home, ledger: Ledger, rows: Sequence[CorpusRow]) -> None:
+def _check_same(ledger: Ledger, rows: Sequence[CorpusRow]) -> None:
     """The rows that were copied are those of the documents that were read after them, and not of
     other ones that were imported under the same name meanwhile."""
     for row in rows:
-        now = ledger.corpus(row.name) or row
-        same_folder = store_of(home, now) == store_of(home, row)
-        if same_folder and (now.encoder, now.lens) != (row.encoder, row.lens):
+        now = ledger.corpus(row.name)
+        if now is not None and now.created_at != row.created_at:
             raise _ChangedError
 
 

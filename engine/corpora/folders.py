@@ -156,7 +156,8 @@ class Trash:
             self.home.mirror.unmark_deleted(row.name)
         self.ledger.remove_corpus(row)
         self._give_up(self.home.trash / row.name)
-        self._give_up(store_of(self.home, row))  # a crash may have left it there
+        for folder in folders_of(self.home, row.name):  # a crash may have left them there
+            self._give_up(folder)
 
     def _give_up(self, folder: Path) -> None:
         if folder.exists():

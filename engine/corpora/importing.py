@@ -17,7 +17,7 @@ from engine.corpora.distributed import CheckedSource, DistributedRun, builders_o
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.made_ids import check_made_ids
-from engine.corpora.notes import register
+from engine.corpora.notes import is_noted, register
 from engine.corpora.schema import vector_columns
 from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
@@ -178,8 +178,8 @@ class Importer:
         return row, encoder
 
     def _check_own(self, name: str, store: Path) -> None:
-        """Raise BadInputError where a new name is that of another corpus to the disk, as it is to
-        many where only capitals differ."""
+        """Raise BadInputError where a new name is that of another corpus: to the disk, as it is to
+        many where only capitals differ, or of one that the ledger lost."""
         for row in self.ledger.corpora():
             other = store_of(self.home, row)
             if row.name != name and store.exists() and other.exists() and store.samefile(other):
@@ -187,6 +187,12 @@ class Importer:
                     f"'{name}' and '{row.name}' are the same name to this disk.",
                     "Use another one.",
                 )
+        lost = self.ledger.corpus(name) is None and self.home.mirror is None
+        if lost and is_noted(self.home, name):
+            raise BadInputError(
+                f"The home has a corpus '{name}' already, which its ledger does not know.",
+                "To have it listed again: seedlens doctor --rebuild. Or use another name.",
+            )
 
     def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
         if known is None:

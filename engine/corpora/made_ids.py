@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from engine.config import Settings
 from engine.corpora.folders import store_of
@@ -25,9 +25,9 @@ MADE_IDS = (
 def check_made_ids(
     home: Home, ledger: Ledger, request: ImportRequest, source: Source, settings: Settings
 ) -> None:
-    """Raise BadInputError where most of the ids that stand in no file are those of other
-    documents: rows of another file may be numbered alike, rows may have moved, and many papers
-    are called ``main.pdf``."""
+    """Raise BadInputError where ids that stand in no file are those of other documents: rows of
+    another file may be numbered alike, rows may have moved, and many papers are called
+    ``main.pdf``. A document may be corrected in its place."""
     if not source.makes_ids:
         return
     known = ledger.listed_corpus(request.name)
@@ -62,13 +62,14 @@ def _others(
     settings: Settings,
     among: Container[str] | None = None,
 ) -> list[str]:
-    """The made ids of a source that are those of other documents, where most are.
+    """The made ids of a source that are those of other documents, where most are, or where what
+    the source has under some of them is stored under another one.
 
     Args:
         table: the documents there are; None where they are lost, and all are others.
         among: ids that count; None for all.
     """
-    same, others = 0, list[str]()
+    same, others, changed = 0, list[str](), dict[str, int]()
     made = (
         one
         for one in unique_documents(source, max_chars=settings.max_document_chars)
@@ -82,8 +83,24 @@ def _others(
             row = stored.get(one.doc_id)
             if row is None:
                 others += [one.doc_id] if table is None else []
-            elif one.text == row["text"] or (one.title and one.title == row["title"]):
+                continue
+            if one.text != row["text"]:
+                changed[one.doc_id] = hash((one.title, one.text))
+            if one.text == row["text"] or (one.title and one.title == row["title"]):
                 same += 1
             else:
                 others.append(one.doc_id)
-    return others if len(others) > same else []
+    return others if len(others) > same else _moved(changed, table)
+
+
+def _moved(changed: Mapping[str, int], table: DocumentTable | None) -> list[str]:
+    """Ids of documents whose title and text are stored under other ids.
+
+    Args:
+        changed: hash of title and text by id; under their own ids other texts are stored.
+    """
+    wanted, found = set(changed.values()), set[int]()
+    for batch in table.columns(["title", "text"]) if table and wanted else ():
+        pairs = zip(batch["title"].to_pylist(), batch["text"].to_pylist(), strict=True)
+        found |= wanted.intersection(map(hash, pairs))
+    return [doc_id for doc_id, words in changed.items() if words in found]

@@ -37,6 +37,13 @@ def note_all(home: Home, ledger: Ledger) -> None:
             _note(home, row)
 
 
+def is_noted(home: Home, name: str) -> bool:
+    """Whether documents lie under a name, with a note of what they are; whatever the ledger knows
+    of them."""
+    row = _noted(home, name)
+    return row is not None and DocumentTable.is_stored(store_of(home, row))
+
+
 def noted_sources(home: Home) -> set[str]:
     """What the corpora in a home were made of by their notes, whatever the ledger knows of them."""
     found = set()

@@ -319,6 +319,27 @@ def test_a_corpus_that_is_imported_again_while_it_is_backed_up_is_not_said_to_be
     assert found(make_explorer(tmp_path / "other")) == found(small_copy)
 
 
+def test_a_corpus_of_which_a_part_is_imported_again_is_not_said_to_be_whole(
+    small_copy: Explorer, small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, real = small_copy.library, backup._files
+    again = iter([True])
+
+    def files(folder: Path) -> list[Path]:
+        if next(again, False):  # the first folder to be read, before those of corpora
+            library.delete("small")
+            asked = iter([False])
+            request = ImportRequest(small_source, "small")
+            library.import_documents(request, cancelled=lambda: next(asked, True))
+        return real(folder)
+
+    monkeypatch.setattr(backup, "_files", files)
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "home.zip")
+    restore(tmp_path / "home.zip", Home(tmp_path / "other"))
+    here, there = library.corpus("small"), make_explorer(tmp_path / "other").library.corpus("small")
+    assert (there.state, there.documents) == (here.state, here.documents) == ("indexing", 32)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"name": "../x"}, {"lens": "[1]"}, {"lens": "[" * 9999}, {"lens": '{"store": 1e400}'}],

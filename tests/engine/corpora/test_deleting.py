@@ -19,6 +19,7 @@ from engine.corpora.library import Library
 from engine.corpora.uploads import KEPT_DAYS
 from engine.errors import CorpusMissingError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import removal
@@ -112,6 +113,7 @@ def test_a_clock_that_jumps_ahead_empties_nothing(
 BESIDE = """
 from datetime import UTC, datetime, timedelta
 from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
 from storage import removal
 
 explorer = Explorer()
@@ -172,6 +174,22 @@ def test_a_name_that_is_used_again_gives_nobody_the_documents_of_the_deleted_cor
     library.delete("small")
     library.restore("small")
     assert library.corpus("small").documents == 1
+
+
+def test_a_name_that_is_used_again_gives_nobody_what_a_change_of_lens_had_left(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    library = small_copy.library
+    library.set_lens("small", POSTS)
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.corpora.folders.sweep", crash)
+        with pytest.raises(KeyboardInterrupt):
+            library.delete("small")
+    report = library.add("small", [{"doc_id": "one", "text": "One sentence that is kept."}])
+    assert report.documents == 1
 
 
 def test_old_uploads_go_unless_a_corpus_was_made_of_them(

@@ -292,6 +292,20 @@ def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
     assert shards.library.deleted() == []
 
 
+def test_documents_that_the_ledger_lost_are_not_taken_for_those_of_another_model(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.library.import_documents(request_)
+    for file in shards.home.root.glob("ledger.duckdb*"):
+        file.unlink()
+    again = make_explorer(shards.home.root)
+    with pytest.raises(BadInputError, match=r"'papers' already.*seedlens doctor --rebuild"):
+        again.library.import_documents(replace(request_, encoder=None))
+    assert again.ledger.corpora() == []
+    assert again.library.rebuild() == (["papers"], [])
+    assert again.library.import_documents(replace(request_, encoder=None)).unchanged == 40
+
+
 def test_a_name_that_the_disk_takes_for_another_corpus_is_refused(small_copy: Explorer) -> None:
     corpora, before = small_copy.home.corpora, small_copy.library.corpus("small")
     (corpora / "Small").symlink_to("small")  # as where capitals do not count

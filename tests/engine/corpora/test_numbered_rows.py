@@ -55,6 +55,18 @@ def test_rows_that_moved_take_the_place_of_no_other(explorer: Explorer, tmp_path
     assert titles(explorer) == before
 
 
+@pytest.mark.parametrize("title", ["", "Bread"])
+def test_a_row_that_is_taken_out_near_the_end_moves_no_other_into_its_place(
+    explorer: Explorer, tmp_path: Path, title: str
+) -> None:
+    rows = [{**row, "title": title or row["title"]} for row in BREAD]
+    imported(explorer, tmp_path / "export.jsonl", rows)
+    before = explorer.document("mine", "export-4")
+    with pytest.raises(BadInputError, match="'export-4', are those of other documents"):
+        imported(explorer, tmp_path / "export.jsonl", [*rows[:3], rows[4]])
+    assert explorer.document("mine", "export-4") == before
+
+
 def test_rows_in_their_places_are_corrected_and_added_to(
     explorer: Explorer, tmp_path: Path
 ) -> None:
