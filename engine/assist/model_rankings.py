@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.assist.reranking import (
     Assignment,
@@ -15,13 +18,14 @@ from engine.assist.reranking import (
     texts_of,
     usage_report,
 )
-from engine.corpora.contracts import ScoredDocument
+from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
+from engine.search.interpretation import Interpretation
 from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -47,6 +51,17 @@ class ModelRanking:
     searcher: Searcher
     stage: FirstStage
     estimate: CostEstimate
+
+    @property
+    def kept(self) -> KeptRanking:
+        """What is kept of it once it has ended."""
+        stage = self.stage
+        pasted = stage.seed if stage.query.text is not None else None
+        identity, ranking = self.searcher.corpus.identity, stage.ranking
+        return KeptRanking(
+            self.query, self.plan, self.estimate, identity, stage.query, pasted, stage.read,
+            ranking.rows, ranking.scores,
+        )  # fmt: skip
 
     def begun(self, connection: Connection) -> RankingProgress:
         """Before anything was asked: the order of the first stage."""
@@ -158,6 +173,38 @@ class ModelRanking:
         if self.plan is None:
             return usage_report(self.query.system, 0, 1, unanswered, usage)
         return model_report(self.plan, usage, finished)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRanking:
+    """A :class:`ModelRanking` without its corpus, of which gigabytes may be in memory: that can be
+    closed, or changed, before anybody looks at the ranking again.
+
+    Attributes:
+        identity: of the corpus.
+        staged: the query of the first stage.
+        pasted: its seed, where the corpus does not have it.
+        read, rows, scores: what the query was read as, and the ranking.
+    """
+
+    query: Query
+    plan: Plan | None
+    estimate: CostEstimate
+    identity: str
+    staged: Query
+    pasted: Seed | None
+    read: Interpretation
+    rows: Rows
+    scores: NDArray[np.floating]
+
+    def on(self, searcher: Searcher) -> ModelRanking:
+        """The ranking on its corpus, which may have been opened anew."""
+        query = self.staged
+        seed = searcher.seed(query) if self.pasted is None else self.pasted
+        ranking = RankedDocuments(searcher.corpus.doc_ids, self.rows, self.scores)
+        request = searcher.request(query, seed, self.read.focus)
+        stage = FirstStage(query, seed, self.read, request, ranking, None)
+        return ModelRanking(self.query, self.plan, searcher, stage, self.estimate)
 
 
 def plan_for(request: RerankRequest) -> Plan | None:

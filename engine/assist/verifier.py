@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.assist.explaining import explanation
 from engine.assist.model import Model, recalled
-from engine.assist.model_rankings import ModelRanking, assignment_of, plan_for
+from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
 from engine.assist.wording_prompts import reading_of_wording
@@ -184,18 +184,22 @@ class Verifier(ForPerson):
         Raises:
             UnknownNameError: there is no such job, or its corpus has changed since.
         """
+        return self._found(job_id)[0]
+
+    def _found(self, job_id: str) -> tuple[RerankJob, Searcher]:
         job: RerankJob = self.jobs.job(job_id)
-        ranking: ModelRanking = job.request
-        if self._identity(ranking.query) != ranking.searcher.corpus.identity:
+        kept: KeptRanking = job.request
+        searcher = self._searcher(kept.query.corpus)
+        if searcher.corpus.identity != kept.identity:
             raise UnknownNameError(
                 "The corpus has changed since this was ranked.", "Start it again: answers are kept."
             )
-        return job
+        return job, searcher
 
     def result(self, job_id: str, k: int | None = None, offset: int = 0) -> Reranking:
         """A page of the best order so far, ``k`` results from ``offset`` on; raises as job."""
-        job = self.job(job_id)
-        ranking: ModelRanking = job.request
+        job, searcher = self._found(job_id)
+        ranking: ModelRanking = job.request.on(searcher)
         page = replace(ranking.query, k=ranking.query.k if k is None else k, offset=offset)
         return ranking.page(job.progress, page, partial=job.state != "done")
 
@@ -297,7 +301,7 @@ class Verifier(ForPerson):
             return ranking.ask(connection, self._answers, tell, cancelled).report
 
         begun = ranking.begun(connection)
-        return self.jobs.start(key, work, begun, request=ranking, owner=owner)
+        return self.jobs.start(key, work, begun, request=ranking.kept, owner=owner)
 
     def _ranking(self, request: RerankRequest, endpoint: Endpoint | None) -> ModelRanking:
         plan, staged = plan_for(request), self._staged(request.query)

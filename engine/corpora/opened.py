@@ -42,7 +42,7 @@ from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
 from engine.corpora.surroundings import PassageSample
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
-from engine.numeric import FloatArray, distinct
+from engine.numeric import FloatArray, distinct, groups
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document
@@ -56,6 +56,12 @@ from storage.vectors import DocumentTable
 Value = TypeVar("Value")
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 """Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
+DOCUMENT_CHARS, SEED_CHARS = 32_000_000, 1_000_000
+"""Characters of all of these together, beyond which fewer are kept: the million of a book takes
+some 5 MB, and 150 MB with its vectors."""
+SEED_BYTES = 500_000
+"""Text, in UTF-8, of documents whose vectors are read at once, unless one has more: some 150 MB of
+vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
@@ -88,10 +94,14 @@ class Recent(Generic[Value]):
 
     Args:
         most: values that are kept; those used longest ago give way.
+        size: of a value.
+        room: for the sizes of all that are kept; the one used last is kept in any case.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(
+        self, most: int, size: Callable[[Value], int] = lambda _: 0, room: int = 0
+    ) -> None:
+        self._most, self._size, self._room = most, size, room
         self._kept: OrderedDict[str, Value] = OrderedDict()
         self._lock = Lock()
 
@@ -109,8 +119,10 @@ class Recent(Generic[Value]):
                 if doc_id in found:
                     self._kept[doc_id] = found[doc_id]
                     self._kept.move_to_end(doc_id)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            taken = sum(map(self._size, self._kept.values()))
+            while len(self._kept) > self._most or (taken > self._room and len(self._kept) > 1):
+                _, old = self._kept.popitem(last=False)
+                taken -= self._size(old)
         return [found[i] for i in wanted if i in found]
 
 
@@ -156,8 +168,12 @@ class OpenCorpus:
         self.row_of = RowOf(self.doc_ids)
         self.years = _read_years(table)
         table.stay()
-        self._documents: Recent[Document] = Recent(MOST_DOCUMENTS)
-        self._seeds: Recent[Seed] = Recent(MOST_SEEDS)
+        self._documents: Recent[Document] = Recent(
+            MOST_DOCUMENTS, lambda document: len(document.text), DOCUMENT_CHARS
+        )
+        self._seeds: Recent[Seed] = Recent(
+            MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
+        )
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
@@ -207,7 +223,7 @@ class OpenCorpus:
 
     def seed(self, doc_id: str) -> Seed:
         """One stored document with its passages' vectors, or UnknownNameError."""
-        return self.seeds([self._known(doc_id)])[0]
+        return next(self.seeds([self._known(doc_id)]))
 
     def _known(self, doc_id: str) -> str:
         if doc_id not in self.row_of:
@@ -230,9 +246,16 @@ class OpenCorpus:
         rows = self.table.take(self._stored(doc_ids), TEXT_COLUMNS).to_pylist()
         return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
-    def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
-        """Stored documents with their passages' vectors, in the order asked for."""
-        return self._seeds.get(doc_ids, self._read_seeds)
+    def seeds(self, doc_ids: Sequence[str]) -> Iterator[Seed]:
+        """Stored documents with their passages' vectors, in the order asked for, each once.
+
+        As many are read at once as :data:`SEED_BYTES` allow.
+        """
+        known = [doc_id for doc_id in dict.fromkeys(doc_ids) if doc_id in self.row_of]
+        rows = self.rows(known).tolist()
+        sizes = self.table.sizes(rows, "octet_length(text)") if len(rows) > 1 else [0] * len(rows)
+        for group in groups(sizes, SEED_BYTES):
+            yield from self._seeds.get([known[at] for at in group], self._read_seeds)
 
     def _hold_rows(self) -> None:
         """Bring what is read of documents into memory, once it is read often and has room there."""

@@ -45,18 +45,22 @@ class _Thread(Generic[P, R]):
         self.stop, self.ended = threading.Event(), threading.Event()
         self.started = time.monotonic()
         self.seconds: float | None = None
-        self._work = work
         # A daemon: closing the program ends it, and the next run goes on where it stopped.
-        threading.Thread(target=self._main, name="seedlens-job", daemon=True).start()
+        # What the work holds, corpora among it, goes when it has ended: jobs are kept for longer.
+        threading.Thread(target=self._main, args=(work,), name="seedlens-job", daemon=True).start()
 
-    def _main(self) -> None:
+    def _main(self, work: Perform[P, R]) -> None:
         try:
-            self.report = self._work(self._tell, self.stop.is_set)
+            self.report = work(self._tell, self.stop.is_set)
         except BaseException as error:  # raised again by result(), or shown by a page
             self.error = error
-            if not isinstance(error, (SeedLensError, CancelledWorkError)):
+            if isinstance(error, (SeedLensError, CancelledWorkError)):
+                # Words say it all, and the frames hold what the work held.
+                error.__traceback__ = error.__cause__ = error.__context__ = None
+            else:
                 log.debug("A job failed.", exc_info=True)
         finally:
+            del work
             self.seconds = time.monotonic() - self.started
             self.ended.set()
 

@@ -299,17 +299,17 @@ class Searcher:
         ranks_before = np.zeros(len(self.corpus), dtype=np.intp)  # 0 for what was not ranked
         if before is not None:
             ranks_before[before.rows] = np.arange(1, len(before) + 1)
-        documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
-        facts = self.corpus.facts([s.doc_id for s in page]) if asked else {}
+        doc_ids = [scored.doc_id for scored in page]
+        facts = self.corpus.facts(doc_ids) if asked else {}
         scenarios = (
-            stage.request.scenarios().matches(list(documents), seed.vector)
+            stage.request.scenarios().matches(doc_ids, seed.vector)
             if query.system == ScenarioSystem.name and stage.request.scenarios is not None
             else {}
         )
-        results = []
+        results, first = [], query.offset + 1
         finder = EvidenceFinder(seed, focus, self.corpus.surroundings(seed), self.corpus.rarity)
-        for rank, scored in enumerate(page, start=query.offset + 1):
-            found = documents[scored.doc_id]
+        seeds = self.corpus.seeds(doc_ids)
+        for rank, (scored, found) in enumerate(zip(page, seeds, strict=True), start=first):
             change = None
             if before is not None:
                 old = int(ranks_before[self.corpus.row_of[scored.doc_id]])

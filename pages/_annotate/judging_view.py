@@ -28,8 +28,8 @@ from pages._common import document_view
 from pages._common.components import component, dark
 from pages._common.shared import error_boundary
 
-MOST_HELD = 2_000
-"""Documents kept ready for one visit."""
+MOST_HELD, HELD_CHARS = 2_000, 10_000_000
+"""Documents kept ready for one visit, and the characters of their texts together: some 50 MB."""
 
 
 def to_key(item: Item) -> str:
@@ -79,7 +79,8 @@ class DocumentCache:
         wanted = list(dict.fromkeys(doc_ids))
         missing = [doc_id for doc_id in wanted if doc_id not in self.held]
         if missing:
-            if len(self.held) + len(missing) > MOST_HELD:
+            chars = sum(len(document.text) for document in self.held.values())
+            if len(self.held) + len(missing) > MOST_HELD or chars > HELD_CHARS:
                 self.held.clear()
                 missing = wanted
             opened = explorer.library.open(self.corpus)

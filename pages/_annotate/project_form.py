@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
 from pages._annotate.annotate_url import AnnotateView
-from pages._common.shared import attempt, attempt_at, escape_label, show_problem
+from pages._common.shared import attempt, attempt_at, begun_from, escape_label, show_problem
 
 ORDERS = {
     "shuffled": "Shuffled, differently for everybody",
@@ -68,7 +68,9 @@ def read_names(text: str) -> tuple[str, ...]:
 def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool) -> None:
     """All of a project in one form."""
     lens = explorer.library.lens(project.corpus)
-    place = "new" if is_new else project.name
+    place = "new" if is_new else f"{project.corpus}_{project.name}"
+    begun = f"annotate_begun_{place}"
+    before = None if is_new else begun_from(begun, f"annotate_scale_{place}", project)
     values: dict[str, Any] = {}
     st.header("A new project" if is_new else f"Project {project.name}", anchor=False)
     # Enter would press the first button of the form, which is that of a template.
@@ -82,7 +84,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         def save() -> None:
             state = st.session_state
             given = {field: state[key] for field, key in values.items()}
-            before, read = None if is_new else project, _read(project, given, lens)
+            read = _read(project, given, lens)
             if is_new and any(
                 p.name == read.name for p in explorer.annotation.projects(read.corpus)
             ):
@@ -94,7 +96,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
             AnnotateView.change(
                 lambda now: replace(now, project=saved.name, part=done, query="", doc="")
             )
-            state["annotate_saved"] = saved.name
+            state.update({begun: saved, "annotate_saved": saved.name})
 
         st.form_submit_button(
             "Make the project" if is_new else "Save", type="primary",

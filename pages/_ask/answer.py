@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -18,8 +19,9 @@ from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.job_words import duration, report_line
 from pages._common.outside_text import escape
-from pages._common.shared import engine, error_boundary, note
+from pages._common.shared import attempt, engine, error_boundary, note
 from pages._common.waiting import renew_when
+from pages._login import login
 
 POLL_SECONDS = 0.3
 AROUND = 3_000
@@ -93,9 +95,12 @@ def _head(explorer: Explorer, job: AskJob) -> None:
         f'<div class="md-line md-quiet">{_time_line(job)}</div>'
     )
     if job.running:
+        cancel = partial(explorer.reader.jobs.cancel, job.id)
+        mine = login.acting().may_end(job.owner)
         right.container(horizontal_alignment="right").button(
-            "Cancel", key="ask_cancel", on_click=explorer.reader.jobs.cancel, args=(job.id,),
-            help="Ends the answer; what was written stays.",
+            "Cancel", key="ask_cancel", on_click=attempt, args=(cancel,), disabled=not mine,
+            help="Ends the answer; what was written stays."
+            if mine else "Whoever asked can cancel it, and leads can.",
         )  # fmt: skip
 
 

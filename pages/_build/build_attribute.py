@@ -14,7 +14,13 @@ from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import where_it_stands
 from pages._build.build_url import BuildView, go
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt_at, error_boundary, escape_label, show_problem
+from pages._common.shared import (
+    attempt_at,
+    begun_from,
+    error_boundary,
+    escape_label,
+    show_problem,
+)
 
 ABOUT = (
     "A test collection of your own, for an attribute that documents show without saying so: a "
@@ -60,6 +66,8 @@ def _existing(explorer: Explorer, corpus: str) -> None:
 def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None:
     """What the collection is about and how it is made, to be saved."""
     place = "new" if is_new else f"{spec.corpus}_{spec.name}"
+    begun = f"build_begun_{place}"
+    before = None if is_new else begun_from(begun, f"build_attribute_{place}", spec)
     values: dict[str, str] = {}
 
     def key(field: str) -> str:
@@ -83,11 +91,11 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
                 raise BadInputError(
                     f"'{read.corpus}' has a build '{read.name}'.", "Give this one another name."
                 )
-            saved = explorer.builds.save(read, annotator(explorer), None if is_new else spec)
+            saved = explorer.builds.save(read, annotator(explorer), before)
             step = "labels" if is_new else "attribute"
             BuildView.change(lambda now: replace(now, build=saved.name, step=step))
             if not is_new:
-                state[_SAVED] = (saved.name, saved != spec)
+                state.update({begun: saved, _SAVED: (saved.name, saved != before)})
 
         show_problem(_PLACE)  # above the button, which may stand at the lower edge
         st.form_submit_button(

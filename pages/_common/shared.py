@@ -191,6 +191,28 @@ def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
     return value
 
 
+def begun_from(key: str, field: str, now: T) -> T:
+    """What the fields of a form were filled from: ``now``, unless the form is shown already.
+
+    While it is shown, Streamlit keeps what stands in its fields. What was changed elsewhere since
+    is not there, and saving them would undo it; a note says so.
+
+    Args:
+        key: of the session state.
+        field: the key of a widget of the form, which is forgotten when the form is left.
+    """
+    if field not in st.session_state:
+        st.session_state[key] = now
+    value: T = st.session_state[key]
+    with st.container():  # always there: the fields below it keep their place
+        if value != now:
+            note(
+                "This was changed elsewhere since you opened it, so it cannot be saved.",
+                "Copy what you wrote, and reload the page to see it as it is now.",
+            )
+    return value
+
+
 def apply_style() -> None:
     """The style sheet that Streamlit's theme cannot express."""
     st.html(ASSETS / "style.css")

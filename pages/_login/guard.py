@@ -4,6 +4,8 @@ Streamlit asks who somebody is when a session begins, runs what a click asks for
 and single fragments without it. A gate that is part of the page would come too late there. So a
 login that ended, or whose person is not on the list any more, loses its connection at the next
 message, before anything is done with it; what it connects with next is a session of nobody yet.
+So does each of its connections, and none of its sessions goes on, where the person got another
+name or role: buttons that were drawn before would do what that one might.
 Uploads and Streamlit's own figures are for those only whom the gate let in.
 
 Streamlit does, too, what no page of ours asks for: it clears the caches of all sessions, the engine
@@ -48,6 +50,14 @@ def _stands(name: str) -> bool:
     return not is_over(admitted) and login.would_admit(admitted.claims) == admitted.person
 
 
+def _was_other(name: str, since: float) -> bool:
+    """Whether the gate let in a login by another name or role than now, at ``since`` (monotonic
+    seconds) or later."""
+    admitted = admitted_as(name)
+    until = None if admitted is None else admitted.other_until
+    return until is not None and until >= since
+
+
 class GuardSessions:
     """Closes connections whose login stands no longer, and the oldest of too many without one."""
 
@@ -68,8 +78,11 @@ class GuardSessions:
         cookies, opened = HTTPConnection(scope).cookies, time.monotonic()
         name = login_name(cookies)
         stood, over = _stands(name), asyncio.Event()
-        if not stood:
+        goes_on = stood and not _was_other(name, 0.0)
+        began = 0.0 if goes_on else opened  # its session may be older than the connection
+        if not goes_on:
             scope = {**scope, "headers": _without_session(scope["headers"])}
+        if not stood:
             self._strangers[over] = name
             self._end_oldest()
 
@@ -83,7 +96,8 @@ class GuardSessions:
                     return message
                 let_in = _stands(name)
                 admitted = admitted_as(name)
-                if not let_in and (stood or (admitted is not None and admitted.at >= opened)):
+                was_in = stood or (admitted is not None and admitted.at >= opened)
+                if (was_in and not let_in) or _was_other(name, began):
                     await send({"type": "websocket.close", "code": 1008})
                     return {"type": "websocket.disconnect", "code": 1008}
                 if _is_of_a_page(message, let_in=let_in):

@@ -32,12 +32,15 @@ class Admitted:
 
     Attributes:
         digests: of their cookies; the login is over when one of these was ended.
+        other_until: when this login was last let in by another name or role; None for never. What
+            its pages held by then is for that one.
     """
 
     person: Person
     claims: Mapping[str, Any]
     at: float
     digests: tuple[str, ...] = ()
+    other_until: float | None = None
 
 
 _admitted: dict[str, Admitted] = {}
@@ -52,9 +55,12 @@ def login_name(cookies: Mapping[str, str]) -> str:
 def begin(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any]) -> None:
     """The gate let somebody in."""
     if digests := _digests(cookies):
+        name = _digest(*digests)
         kept = {claim: claims[claim] for claim in CLAIMS if claim in claims}
-        admitted = Admitted(person, kept, time.monotonic(), tuple(digests))
-        _admitted[_digest(*digests)] = admitted
+        other = None
+        if (before := _admitted.get(name)) is not None:
+            other = before.other_until if before.person == person else before.at
+        _admitted[name] = Admitted(person, kept, time.monotonic(), tuple(digests), other)
 
 
 def end(cookies: Mapping[str, str]) -> None:

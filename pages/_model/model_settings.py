@@ -13,6 +13,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 from pages._common.visit_memory import memory
+from pages._login import login
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 NAMES = (ADDRESS, KEY, MODEL)
@@ -21,8 +22,9 @@ log = logging.getLogger("seedlens")
 
 
 def session_values() -> dict[str, str]:
-    """What was entered on a page: for this visit only, in the server's memory only."""
-    return dict(memory().get(_CONNECTION, {}))
+    """What a lead entered on a page: for this visit only, in the server's memory only. Nothing
+    where they are none any more."""
+    return dict(memory().get(_CONNECTION, {})) if login.acting().is_lead else {}
 
 
 def remember_for_session(values: Mapping[str, str]) -> None:

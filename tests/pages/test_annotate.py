@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,30 @@ def test_no_new_project_takes_the_place_of_one_of_its_name(home_page: Explorer) 
     click(page, "annotate_save_new")
     assert "has a project" in shown(page)
     assert home_page.annotation.project("small", "pilot") == theirs
+
+
+def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
+    home_page: Explorer,
+) -> None:
+    project = make_project(home_page)
+    page = visit("annotate", corpus="small", project="p", part="project")
+    theirs = home_page.annotation.save(replace(project, guidelines={"": "Theirs."}), "Grace")
+    page.text_input(key="annotate_annotators_small_p").set_value("Ada")
+    for _ in range(2):
+        click(page, "annotate_save_small_p")
+        assert "was changed by somebody else" in shown(page)
+        assert home_page.annotation.project("small", "p") == theirs
+    assert "was changed elsewhere" in shown(page)
+
+    page = visit("annotate", corpus="small", project="p", part="project")
+    assert page.text_area(key="annotate_guide__small_p").value == "Theirs."
+    for annotators in ("Ada", "Ada, Grace"):  # what one saved oneself is known
+        page.text_input(key="annotate_annotators_small_p").set_value(annotators)
+        click(page, "annotate_save_small_p")
+        assert "was changed" not in shown(page)
+    assert home_page.annotation.project("small", "p") == replace(
+        theirs, annotators=("Ada", "Grace")
+    )
 
 
 def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:

@@ -154,8 +154,8 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     run(page)
     page.segmented_control(key="annotate_part").set_value("project")
     run(page)
-    page.toggle(key="annotate_model_grades_p").set_value(True)
-    click(page, "annotate_save_p")
+    page.toggle(key="annotate_model_grades_small_p").set_value(True)
+    click(page, "annotate_save_small_p")
     assert graded.annotation.project("small", "p").model_grades
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)

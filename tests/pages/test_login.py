@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import streamlit as st
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import WebSocketRoute
+from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -24,11 +31,14 @@ from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
+from engine.types.models import ModelReport
 from engine.types.people import Person
+from engine.types.reading import Answer, AskRequest
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._common import shared, visit_memory
 from pages._login import login, sessions
+from pages._login.guard import GuardSessions
 from pages._login.return_after_login import COOKIE, returning_to
 from pages._login.visit_cookie import COOKIE as VISIT_COOKIE
 from tests.pages.visits import APP, Serve, address, param, passed_on, run, shown
@@ -149,6 +159,55 @@ def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets:
     run(app)
     assert "not on the list" in shown(app)
     assert not app.selectbox
+
+
+@pytest.mark.usefixtures("home", "fresh")
+def test_what_was_open_before_somebody_got_another_role_ends_in_every_tab(secrets: Path) -> None:
+    """A button that was drawn for a lead would still do what leads may."""
+    secrets.write_text(AUTH + PEOPLE)
+    said = {"is_logged_in": True, "provider": "default", "email_verified": True}
+    jar = cookies_of("grace@example.org", **said)
+    claims = {**said, "email": "grace@example.org"}
+    opened = []
+
+    async def page(socket: WebSocket) -> None:
+        opened.append(socket.headers["sec-websocket-protocol"])
+        await socket.accept("streamlit")
+        with suppress(WebSocketDisconnect):
+            while True:
+                await socket.send_bytes(await socket.receive_bytes())
+
+    routes, layers = [WebSocketRoute("/", page)], [Middleware(GuardSessions)]
+    client = TestClient(Starlette(routes=routes, middleware=layers), cookies=jar)
+
+    def tab() -> WebSocketTestSession:
+        return client.websocket_connect("/", subprotocols=["streamlit", "xsrf", "session"])
+
+    def is_heard(tab: WebSocketTestSession) -> bool:
+        tab.send_bytes(BackMsg(app_heartbeat=True).SerializeToString())
+        return tab.receive()["type"] == "websocket.send"
+
+    def enter() -> Person:
+        """What the gate does in each run of a page."""
+        person = login.would_admit(claims)
+        assert person is not None
+        sessions.begin(jar, person, claims)
+        return person
+
+    with tab() as first:  # of a page that logged in, before the gate knew of it
+        assert enter().is_lead
+        with tab() as second:
+            assert is_heard(first)
+            assert is_heard(second)
+            secrets.write_text(AUTH + PEOPLE.replace('"lead"', '"annotator"'))
+            assert not enter().is_lead, "in a third tab"
+            assert not is_heard(first)
+            assert not is_heard(second)
+    with tab() as third:
+        assert is_heard(third)
+        assert not enter().is_lead
+        assert is_heard(third)
+    assert ["session" in protocols for protocols in opened] == [False, True, False]
 
 
 # -- logging out -----------------------------------------------------------------------------------
@@ -398,6 +457,36 @@ def test_only_leads_find_a_form_to_connect_a_model(app: AppTest, who: str, may: 
     run(app)
     assert ("model_address" in [field.key for field in app.text_input]) is may
     assert ("Leads connect a model." in shown(app)) is not may
+
+
+def test_a_link_to_an_answer_that_is_written_does_not_let_one_cancel_it(
+    app: AppTest, small_copy: Explorer
+) -> None:
+    ended, jobs = threading.Event(), small_copy.reader.jobs
+    answer = Answer((), (), 0, ModelReport(mode="ask", depth=1, endpoint=""))
+    asked = AskRequest("Why do bees collapse?", "small")
+    job = jobs.start("k", lambda *_: ended.wait(), answer, request=asked, owner="Grace")
+    app.query_params["answer"] = job
+    app.switch_page(str(ROOT / "pages" / "ask.py"))
+    be(app, "ada")
+    assert asked.question in shown(app)
+    assert app.button(key="ask_cancel").disabled
+    assert not be(app, "grace").button(key="ask_cancel").disabled
+    ended.set()
+
+
+def test_a_model_that_a_lead_connected_is_not_in_the_way_of_the_annotator_they_become(
+    app: AppTest, secrets: Path, fresh: pytest.MonkeyPatch
+) -> None:
+    visits = visit_memory.Visits()
+    fresh.setattr(visit_memory, "_VISITS", visits)
+    fresh.setattr(type(st.context), "cookies", property(lambda _: {VISIT_COOKIE: "v" * 43}))
+    own = {"OPENAI_BASE_URL": "https://models.example.org/v1", "SEEDLENS_LLM_MODEL": "own"}
+    visits.memory("v" * 43, "grace@example.org")["model_connection"] = own
+    app.switch_page(str(ROOT / "pages" / "ask.py"))
+    assert "models.example.org" in shown(be(app, "grace"))
+    secrets.write_text(AUTH + PEOPLE.replace('"lead"', '"annotator"'))
+    assert "No language model is connected." in shown(run(app))
 
 
 def test_the_home_is_tidied_daily_although_nobody_is_logged_in(

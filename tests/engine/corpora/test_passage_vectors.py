@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import engine.corpora.opened
 import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
 from engine.corpora.opened import READS_BEFORE, OpenCorpus, Recent
@@ -163,12 +164,12 @@ def test_of_long_documents_a_search_reads_a_few_at_once(
         return found
 
     monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
+    monkeypatch.setattr(engine.corpora.opened, "SEED_BYTES", 600)
     monkeypatch.setattr(corpus, "_passages", passages(corpus))
     monkeypatch.setattr(corpus, "_memory", {})
     monkeypatch.setattr(corpus, "_seeds", Recent(0))
     monkeypatch.setattr(DocumentTable, "take", noted)
-    ranked = small.searcher("small").first_stage(query).ranking
-    assert list(ranked.doc_ids)[: len(expected)] == expected
+    assert [one.doc_id for one in small.search(query).results] == expected
     assert sum(map(len, read)) >= len(corpus.doc_ids) - 1
     assert all(sum(one) <= 600 or len(one) == 1 for one in read)
 
@@ -180,7 +181,7 @@ def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
     alone = opened.resident_bytes
     monkeypatch.setattr(opened, "_seeds", Recent(0))
     ids = corpus.doc_ids[::-1]
-    read = [opened.seeds(ids) for _ in range(READS_BEFORE + 1)]
+    read = [list(opened.seeds(ids)) for _ in range(READS_BEFORE + 1)]
     assert opened.resident_bytes > alone
     for before, after in zip(read[0], read[-1], strict=True):
         assert before.document == after.document
@@ -195,3 +196,17 @@ def test_nothing_is_held_where_there_is_no_room(corpus: OpenCorpus) -> None:
         opened._read_seeds(corpus.doc_ids[:2])
     assert opened.resident_bytes == vectors
     assert corpus.table._held is None
+
+
+def test_of_long_documents_fewer_are_kept_once_read() -> None:
+    kept: Recent[str] = Recent(3, len, room=10)
+
+    def read(names: Sequence[str]) -> dict[str, str]:
+        missing.extend(names)
+        return {name: name for name in names}
+
+    missing: list[str] = []
+    asked = ["a b c", "long longer", "c longer", "much-too-long", "much-too-long", "a"]
+    for names in map(str.split, asked):
+        assert kept.get(names, read) == names
+    assert missing == ["a", "b", "c", "long", "longer", "c", "much-too-long", "a"]
