@@ -118,7 +118,7 @@ class LedgerFile(Database):
             self._back_up(deadline)
             held.push(self._closed)
         connection = held.enter_context(
-            self._attached(self._path, deadline, read_only=not writable)
+            self._attached(self._path, deadline, read_only=not writable, leaves_log=True)
         )
         if self._state is None or self._state.signature != self._signature():
             if writable:
@@ -207,7 +207,7 @@ class LedgerFile(Database):
         """Copy a ledger of an older schema aside, once, before it is brought up to date."""
         if self._checked:
             return
-        with self._attached(self._path, deadline) as connection:
+        with self._attached(self._path, deadline, leaves_log=True) as connection:
             version = version_of(connection)
             if 0 < version < len(MIGRATIONS):
                 connection.execute("CHECKPOINT")
@@ -233,12 +233,16 @@ class LedgerFile(Database):
 
     @contextmanager
     def _attached(
-        self, path: Path, deadline: float, *, read_only: bool = False
+        self, path: Path, deadline: float, *, read_only: bool = False, leaves_log: bool = False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """The file as the default database; afterwards no program finds it open.
 
         Waits for programs that have it open without taking our lock. An error may leave DuckDB
         unusable: it is started anew then.
+
+        Args:
+            leaves_log: where a full disk keeps what the log holds from being written into the file,
+                it stays in the log, where the next opening finds it.
         """
         engine = self._engine or _start(self._path.parent.absolute())
         self._engine = None
@@ -256,7 +260,14 @@ class LedgerFile(Database):
             engine.execute("USE ledger")
             yield engine
             engine.execute("USE memory")
-            engine.execute("DETACH ledger")  # writes what the log holds into the file
+            try:
+                engine.execute("DETACH ledger")  # writes what the log holds into the file
+            except duckdb.Error as error:
+                # All that was committed is in the log: what was read and stored is as good.
+                if not (leaves_log and _is_full(error)):
+                    raise
+                engine.close()
+                return
         except BaseException:
             engine.close()
             raise
@@ -279,7 +290,7 @@ class LedgerFile(Database):
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
         if any(words in str(error) for words in LOCKED_WORDS):
             return self._busy()
-        if any(words in str(error) for words in FULL_WORDS):
+        if _is_full(error):
             return StorageFullError(
                 f"There is no room to write to the ledger {self._path}: {detail}",
                 "Free some space on that disk and try again. What was stored before is intact.",
@@ -296,6 +307,10 @@ class LedgerFile(Database):
             f"move {self._path.name}.wal away, if it is there; or move both away to start a new "
             "one.",
         )
+
+
+def _is_full(error: Exception) -> bool:
+    return any(words in str(error) for words in FULL_WORDS)
 
 
 def _start(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -34,6 +34,12 @@ def write_digests(folder: Path) -> None:
         write_whole(folder / FILE, json.dumps(now))
 
 
+def has_version(table: Path) -> bool:
+    """Whether a table in the folder of a corpus was ever there: of one that was being created when
+    its process was killed or its disk was full there are files, and no version."""
+    return any((table / "_versions").glob(f"*{_VERSION}"))
+
+
 def read_digests(folder: Path) -> dict[str, str]:
     """SHA-256, in hex digits, by path in the folder of a corpus; of what no list has, nothing is
     known, and of a list that cannot be read, neither."""

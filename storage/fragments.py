@@ -18,6 +18,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 from lance.indices import IndicesBuilder
 from lance.lance import indices
 
+from storage.digests import has_version
 from storage.errors import StorageError
 from storage.records import FRAGMENT_ROWS
 from storage.removal import delete
@@ -185,10 +186,11 @@ def small(path: Path) -> list[str]:
 
 def missing(path: Path, known: Iterable[str]) -> list[str]:
     """The files that the newest versions of tables under ``path`` consist of, and that are not
-    there; a table that cannot be opened is named itself. Others may write meanwhile.
+    there; a table that cannot be opened is named itself, unless it was never finished. Others may
+    write meanwhile.
 
     Args:
-        known: paths of files that were there once, for those of indexes.
+        known: paths of files that were there once.
     """
     lost = _missing(path, known)
     return [one for one in _missing(path, known) if one in lost] if lost else []
@@ -201,7 +203,9 @@ def _missing(path: Path, known: Iterable[str]) -> list[str]:
             dataset = lance.dataset(str(table))
             fragments, indexes = dataset.get_fragments(), dataset.describe_indices()
         except (ValueError, OSError):
-            lost.append(table.name)
+            # One without a version was never there, unless files of it are known.
+            if has_version(table) or any(part.startswith(f"{table.name}/") for part in known):
+                lost.append(table.name)
             continue
         named = [f"{table.name}/{file}" for one in fragments for file in _files_of(one)]
         places = [segment.uuid for index in indexes for segment in index.segments]
@@ -228,7 +232,7 @@ def lies_elsewhere(path: Path) -> bool:
     Raises:
         ValueError, OSError: a version of a table cannot be read.
     """
-    tables = [lance.dataset(str(table)) for table in path.rglob("*.lance") if table.is_dir()]
+    tables = [lance.dataset(str(table)) for table in path.rglob("*.lance") if has_version(table)]
     return any(
         table.checkout_version(one["version"]).base_paths()
         for table in tables

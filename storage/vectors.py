@@ -27,6 +27,7 @@ from lancedb.index import FTS, BTree, IvfRq
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
+from storage.digests import has_version
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.files import NO_ROOM, digest_of
 from storage.home import folder_bytes
@@ -188,7 +189,7 @@ class StoredTable:
     @classmethod
     def is_stored(cls, path: Path) -> bool:
         """Whether there is such a table under ``path``."""
-        return (path / f"{cls.name}.lance").is_dir()
+        return has_version(path / f"{cls.name}.lance")
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:

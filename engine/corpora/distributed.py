@@ -177,7 +177,7 @@ def index_piece(work: Work, reader: RowReader, target: Target) -> Written:
 
     documents = work.piece.read(reader, Notes())
     if _digest(b"".join(bytes.fromhex(content_hash(one)) for one in documents)) != work.digest:
-        raise _changed(target.source)
+        raise source_changed(target.source)
     table = _table(target.path, target.made)
     encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
     if encoder.spec != target.spec:
@@ -365,7 +365,7 @@ class DistributedRun:
         both = zip_longest(self.checked.checked, self.checked.pieces())
         for number, (checked, piece) in enumerate(both):
             if checked is None or piece is None:
-                raise _changed(self.checked.source.name)
+                raise source_changed(self.checked.source.name)
             new, changed = stored.compared(checked)
             if new or changed:
                 yield Work(number, piece, new, changed, _digest(checked.contents))
@@ -482,5 +482,6 @@ def _characters(row: Row) -> int:
     return total
 
 
-def _changed(source: str) -> BadInputError:
+def source_changed(source: str) -> BadInputError:
+    """The error where a source has not the documents any more that it was checked with."""
     return BadInputError(f"{source} changed while it was imported.", "Run the same command again.")

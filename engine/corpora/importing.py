@@ -13,7 +13,13 @@ from typing import Protocol
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.distributed import CheckedSource, DistributedRun, builders_of, takes_whole_gpu
+from engine.corpora.distributed import (
+    CheckedSource,
+    DistributedRun,
+    builders_of,
+    source_changed,
+    takes_whole_gpu,
+)
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.made_ids import check_made_ids
@@ -67,7 +73,8 @@ class Importer:
         The whole source is read and checked before the first document is written.
 
         Raises:
-            BadInputError: the source or a row of it cannot be used; nothing was changed.
+            BadInputError: the source or a row of it cannot be used; nothing was changed, unless the
+                source was meanwhile.
             CorpusBusyError: another process is indexing this corpus.
             StorageFullError: no room; what is committed stays, and the same command goes on.
         """
@@ -106,6 +113,8 @@ class Importer:
                 documents = unique_documents(source, max_chars=most)
                 run = IndexRun(table, encoder, lens, shard, *heard, grace)
                 done = run.run(documents, report.documents, request.name)
+                if not done.cancelled and done.read < report.documents:
+                    raise source_changed(source.name)  # as when somebody is writing it anew
             builders = builders_of(table, spread.workers) if spread else None
             self._finish(table, row, done, lens, grace, builders)
         seconds = time.perf_counter() - started

@@ -111,6 +111,22 @@ def fill_disk(path: Path, outcome: Connection) -> None:
         outcome.send((type(e).__name__, str(e)))
 
 
+def judge_until_the_file_cannot_grow(path: Path, outcome: Connection) -> None:
+    import resource
+
+    limit = path.stat().st_size
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    count, log = 0, Path(f"{path}.wal")
+    try:
+        while not log.exists() and count < 50:
+            Ledger(path).judging.add([judgment(f"d{count}")])
+            count += 1
+        outcome.send((count, log.exists(), len(Ledger(path).judging.history("demo"))))
+    except StorageError as e:
+        outcome.send((count, log.exists(), str(e)))
+
+
 # Many at once
 
 
@@ -280,6 +296,22 @@ def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) ->
     assert "Free some space" in message
     assert Ledger(path).judging.history("demo") == [judgment()]
     Ledger(path).put_text("there is room again")
+
+
+@posix_only
+def test_what_has_room_in_the_log_alone_is_stored_and_the_rest_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).corpora()
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=judge_until_the_file_cannot_grow, args=(path, there))
+    process.start()
+    count, is_log_left, found = here.recv()
+    process.join()
+
+    assert is_log_left
+    assert found == count
+    assert len(Ledger(path).judging.history("demo")) == count
+    assert not Path(f"{path}.wal").exists(), "there is room again"
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"not a database " * 5000])

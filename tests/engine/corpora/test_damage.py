@@ -17,6 +17,7 @@ from engine.errors import CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
+from engine.types.scenarios import ScenarioRequest
 from storage.digests import FILE, find_changed, read_digests
 from storage.home import Home
 from tests.small_corpus import DOCUMENTS
@@ -211,3 +212,24 @@ def test_what_a_killed_import_had_half_written_goes_with_the_next_one_and_is_in_
     more = write_jsonl(tmp_path / "more.jsonl", [{**DOCUMENTS[0], "doc_id": "more"}])
     small_copy.library.import_documents(ImportRequest(more, "small"))
     assert [half for half in halves if half.exists()] == []
+
+
+def test_a_table_that_was_never_finished_is_none_and_is_made_anew(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    """As LanceDB leaves one when its process is killed, or its disk is full, as it is created."""
+    table = small_copy.home.corpus("small") / "scenarios.lance"
+    (table / "_versions").mkdir(parents=True)
+    (table / "_transactions").mkdir()
+    (table / "_transactions" / "0-88568417.txn").write_bytes(b"begun")
+    (check,) = examined(small_copy)
+    assert check.ok
+    assert "scenario" not in small_copy.library.corpus("small").systems
+    for only in (None, "irreplaceable"):
+        file = tmp_path / f"{only}.zip"
+        back_up(small_copy.home, small_copy.ledger, file, only)
+        restore(file, Home(tmp_path / f"{only}"))
+    request = ScenarioRequest("small", "extractive")
+    assert small_copy.scenarios.run(request).written
+    (check,) = examined(small_copy)
+    assert check.ok

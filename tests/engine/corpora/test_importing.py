@@ -269,6 +269,23 @@ def test_a_bad_first_import_leaves_no_corpus(shards: Explorer, request_: ImportR
     assert not shards.home.corpus("papers").exists()
 
 
+def test_a_file_that_lost_documents_since_it_was_checked_is_not_taken_for_whole(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    def lose(progress: Progress) -> None:
+        if progress.phase == "checking" and progress.done:
+            write_jsonl(request_.source, DOCUMENTS[:20])
+
+    with pytest.raises(BadInputError, match=r"papers\.jsonl changed while it was imported"):
+        shards.library.import_documents(request_, lose)
+    assert shards.library.corpus("papers").state == "indexing"
+
+    write_jsonl(request_.source, DOCUMENTS)
+    report = shards.library.import_documents(request_)
+    assert (report.added, report.documents) == (20, 40)
+    assert shards.library.corpus("papers").state == "ready"
+
+
 def test_another_lens_than_the_corpuss_own_is_refused(
     shards: Explorer, request_: ImportRequest
 ) -> None:
