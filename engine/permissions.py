@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -101,7 +102,7 @@ def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
     """
     if person.is_operator:
         return path
-    real = path.resolve()
+    real = Path(os.path.realpath(path))
     inside = [root.resolve() for root in roots]
 
     def lies_inside(one: Path) -> bool:
@@ -115,7 +116,7 @@ def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
         )
     if real.is_dir():
         for file in real.rglob("*"):
-            if file.is_symlink() and not lies_inside(file.resolve()):
+            if file.is_symlink() and not lies_inside(Path(os.path.realpath(file))):
                 raise NotAllowedError(
                     f"The folder holds a link that leads elsewhere: {file.relative_to(real)}.",
                     "Put a copy of the file there.",

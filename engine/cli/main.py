@@ -242,7 +242,7 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
         from engine.sources.datasets import folder_of
 
         place = folder_of(explorer.home, place.name)
-    source = place.resolve() if isinstance(place, Path) else place
+    source = Path(os.path.realpath(place)) if isinstance(place, Path) else place
     suggested = str(source) if not isinstance(source, Path) else source.stem
     if isinstance(source, Path) and source.is_dir():
         suggested = source.name

@@ -122,6 +122,12 @@ def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None
     assert len(report.json["warnings"]) == 2
 
 
+def test_a_link_that_leads_to_itself_is_named_as_a_file_that_is_not_there(tmp_path: Path) -> None:
+    link = tmp_path / "papers.jsonl"
+    link.symlink_to(link)
+    assert_refused(tmp_path / "home", "import", link, says=(f"{link} does not exist.", "Check"))
+
+
 def test_columns_of_any_name_are_read_with_map(tmp_path: Path) -> None:
     source = tmp_path / "posts.csv"
     source.write_text("nr,words\n1,Frogs sing.\n2,Owls listen.\n", encoding="utf-8")
