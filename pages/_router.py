@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages._common import shared  # noqa: E402 - needs the path above
+from pages._common import shared, waiting  # noqa: E402 - needs the path above
 from pages._login import login_view  # noqa: E402 - needs the path above
 
 st.set_page_config(
@@ -22,6 +22,7 @@ st.set_page_config(
 )
 shared.apply_style()
 person = login_view.gate()
+waiting.renew_when_connected()
 st.logo(shared.ASSETS / "logo.svg", size="large")  # its name beside it is in style.css
 closed = person is not None and not person.is_lead
 

@@ -174,9 +174,10 @@ def _guidelines(
     for tab, (aspect, name) in zip(st.tabs(list(names.values())), names.items(), strict=True):
         key = f"annotate_guide_{aspect}_{place}"
         values[f"guide:{aspect}"] = key
-        st.session_state.setdefault(key, project.guidelines.get(aspect, ""))
+        # Set in the session, it would replace what a page that was open at a restart holds.
+        begun = "" if key in st.session_state else project.guidelines.get(aspect, "")
         tab.text_area(
-            f"Guidelines: {name}", key=key, height=330, label_visibility="collapsed",
+            f"Guidelines: {name}", begun, key=key, height=330, label_visibility="collapsed",
             placeholder="What makes a document relevant here, and what does not?",
         )  # fmt: skip
         tab.form_submit_button(

@@ -9,6 +9,8 @@ import streamlit as st
 
 _AGAIN_SECONDS = 5.0
 """Between two requests to run the page: asked for at every look, no run comes to its end."""
+_SELDOM_SECONDS = 24 * 3600.0
+"""Longer than a page is left alone: what is drawn so is there for the browser to know of it."""
 
 
 def renew_when(
@@ -32,3 +34,13 @@ def renew_when(
         draw()
 
     st.fragment(look, run_every=every)()
+
+
+def renew_when_connected() -> None:
+    """Have the browser run the page whenever it is connected again.
+
+    Streamlit has it do so only where something on the page is drawn again by itself. Without that,
+    a server that was restarted, or has forgotten a page that was away for two minutes, does not
+    know the page's controls until the first click, and what that click asks for is lost.
+    """
+    st.fragment(lambda: None, run_every=_SELDOM_SECONDS)()

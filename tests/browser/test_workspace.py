@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.browser_steps import bring, connect, until
-from tests.browser.conftest import Server, Visit
+from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import serving
 from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 SEED, WORDING = "tides-network", "trained without labelled data"
@@ -97,3 +102,48 @@ def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_co
             addresses,
         )
         assert seen == entries
+
+
+def of_new_connections(page: Page) -> Callable[[], bool]:
+    """Tells whether a page received anything over a connection that it makes from now on."""
+    frames: list[object] = []
+    page.on("websocket", lambda one: one.on("framereceived", lambda frame: frames.append(frame)))
+    return lambda: bool(frames)
+
+
+def test_pages_that_were_open_at_a_restart_keep_what_was_written_and_do_what_is_clicked_first(
+    browser: Browser, demo_home: Path, tmp_path: Path
+) -> None:
+    home, log, port = tmp_path / "home", tmp_path / "app.log", free_port()
+    shutil.copytree(demo_home, home)
+    app = start_app(home, port, log)
+    explore = visit_with(browser, Server(f"http://127.0.0.1:{port}", home, log))
+    page = explore.open("/?corpus=demo&aspect=method")
+    expect(page.locator("article").first).to_be_visible(timeout=120_000)
+    form = page.context.new_page()
+    form.goto(f"{explore.server.url}/annotate?corpus=demo&part=new")
+    form.get_by_role("textbox", name="Name", exact=True).fill("weir")
+    guidelines = form.get_by_role("textbox", name="Guidelines: All aspects")
+    guidelines.fill("The same procedure.")
+    form.get_by_role("textbox", name="Annotators", exact=True).fill("Ada, Grace")
+    os.killpg(app.pid, signal.SIGKILL)
+    app.wait()
+    runs = [of_new_connections(tab) for tab in (page, form)]
+    app = start_app(home, port, log)
+    try:
+        for tab, received in zip((page, form), runs, strict=True):
+            until(tab, received, what="the page's run on the server that was started again")
+            idle = tab.locator("[data-test-script-state=notRunning]")
+            expect(idle).to_have_count(1, timeout=120_000)
+        page.get_by_role("button", name="R · Result").click()
+        expect(page).to_have_url(re.compile("aspect=result"))
+        expect(guidelines).to_have_value("The same procedure.")
+        form.get_by_role("button", name="Make the project").click()
+        expect(form).to_have_url(re.compile("project=weir"))
+        page.context.close()
+    finally:
+        os.killpg(app.pid, signal.SIGKILL)
+        app.wait()
+    project = make_explorer(home).annotation.project("demo", "weir")
+    assert project.guidelines == {"": "The same procedure."}
+    assert project.annotators == ("Ada", "Grace")
