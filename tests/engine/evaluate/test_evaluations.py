@@ -179,8 +179,8 @@ def test_a_run_is_not_taken_for_one_of_a_ledger_that_a_copy_replaced(
 ) -> None:
     shutil.copytree(lab_home, home)
     lab, request = make_explorer(home), EvaluationRequest("lab", ("dense",))
-    shutil.copyfile(home / "ledger.duckdb", tmp_path / "copy")
     evaluated(lab, request)
+    shutil.copyfile(home / "ledger.duckdb", tmp_path / "copy")
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
     best = evaluated_run(lab, "mine", text)
     (tmp_path / "copy").replace(home / "ledger.duckdb")
