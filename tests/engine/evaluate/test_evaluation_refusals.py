@@ -206,6 +206,16 @@ def test_a_run_is_ordered_by_its_scores_as_trec_eval_does() -> None:
     assert run.rankings[0].doc_ids == ("b", "c", "a")
 
 
+def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    write_jsonl(tmp_path / "corpus.jsonl", [{"_id": "d", "text": "A."}])
+    write_jsonl(tmp_path / "queries.jsonl", [{"_id": i, "text": "a"} for i in "qrq"])
+    lines = "query-id\tcorpus-id\tscore\nq\td\t1\nr\td\t1\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(lines, encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"has the query 'q' 2 times.*an id of its own"):
+        read_collection(tmp_path)
+
+
 def test_scores_that_trec_eval_takes_for_equal_are_equal() -> None:
     lines = ("q Q0 a 1 20.1234568 me", "q Q0 b 2 20.1234567 me", "q Q0 c 3 -1e300 me")
     qrels = "q 0 b 1\n"
