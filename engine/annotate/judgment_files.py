@@ -23,6 +23,7 @@ from engine.collections.judgment_formats import (
     parse_json,
     text_of,
 )
+from engine.collections.readers import wording_of
 from engine.collections.trec import trec_grades
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import query_from_json, query_to_json
@@ -223,6 +224,8 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
             asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
             if asked["seed"] is None:
                 asked["text"] = str(row.get("text") or "")
+                words = asked["instruction"] or wording_of(row) or ""
+                asked["instruction"] = words if len(words) <= LONGEST_INSTRUCTION else None
             if asked["seed"] is not None or asked["text"]:
                 yield str(row["_id"]), _query(asked, corpus)
         except (BadInputError, ValueError, KeyError, AttributeError):

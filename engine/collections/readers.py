@@ -288,7 +288,7 @@ def _beir(path: Path) -> Collection:
         beir_grades(decoded(content_of(split), split.name), named=True), split.name
     )
     topics = tuple(
-        Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=_wording(q))
+        Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=wording_of(q))
         for q in _json_lines(path / "queries.jsonl")
         if (query_id := _field(q, "_id", "queries.jsonl")) in judgments.qrels
         and q.get("text") != ""  # of an export: its seed has left the corpus
@@ -302,7 +302,7 @@ def _beir(path: Path) -> Collection:
     return Collection(_name(path), topics, judgments.qrels, path, "beir", warnings=tuple(warnings))
 
 
-def _wording(query: Mapping[str, Any]) -> str | None:
+def wording_of(query: Mapping[str, Any]) -> str | None:
     """The instruction beside a query, of FollowIR the original one; None where there is none."""
     found = (query.get(name) for name in ("instruction", "instruction_og"))
     words = next((words for words in found if isinstance(words, str)), "")

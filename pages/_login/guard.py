@@ -24,6 +24,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.SessionStatus_pb2 import SessionStatus
 
 from engine.types.limits import MOST_STRANGERS, STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import login
@@ -40,6 +42,11 @@ FROM_PAGES = (*FROM_STRANGERS, "file_urls_request")
 """Kinds of messages that pages send, the login page and all others."""
 OPERATIONS = ("deferred_file", "dataframe_chunk")
 """Kinds of ``backend_operation_request`` of ours: downloads, and more rows of a table."""
+RUNNING = ForwardMsg(
+    session_status_changed=SessionStatus(script_is_running=True)
+).SerializeToString()
+"""A tab that loses its connection while a script runs asks for another run once it is back, and
+so shows what its person may see now; any other goes on showing what it had."""
 
 
 def _stands(name: str) -> bool:
@@ -98,6 +105,7 @@ class GuardSessions:
                 admitted = admitted_as(name)
                 was_in = stood or (admitted is not None and admitted.at >= opened)
                 if (was_in and not let_in) or _was_other(name, began):
+                    await send({"type": "websocket.send", "bytes": RUNNING})
                     await send({"type": "websocket.close", "code": 1008})
                     return {"type": "websocket.disconnect", "code": 1008}
                 if _is_of_a_page(message, let_in=let_in):

@@ -333,6 +333,26 @@ def test_a_copy_of_an_ended_login_opens_nothing_after_a_restart_and_others_still
     expect(page.locator(".st-key-login_corner")).to_contain_text("Grace", timeout=60_000)
 
 
+@pytest.mark.nightly
+def test_a_lead_who_becomes_an_annotator_deletes_nothing_in_a_tab_that_was_open(
+    visit: Visit, served: Served
+) -> None:
+    page = visit.open("/library")
+    log_in(page, "grace")
+    expect(page.get_by_role("button", name="Delete demo")).to_be_visible(timeout=60_000)
+    second = page.context.new_page()
+    second.goto(f"{served.server.url}/library")
+    second.get_by_role("button", name="Delete demo").click(timeout=60_000)
+    sure = second.get_by_role("button", name="Delete", exact=True)
+    expect(sure).to_be_visible()
+    with served.with_people('"Grace", role = "lead"', '"Grace", role = "annotator"'):
+        page.reload()
+        expect(page.get_by_text("Library is for leads.")).to_be_visible(timeout=60_000)
+        sure.click()
+        expect(second.get_by_text("Library is for leads.")).to_be_visible(timeout=60_000)
+    assert served.explorer.library.names() == ["demo"]
+
+
 def test_nothing_is_uploaded_or_counted_for_strangers(served: Served) -> None:
     for method, path in (("PUT", "/_stcore/upload_file/a/b"), ("GET", "/_stcore/metrics")):
         request = urllib.request.Request(served.server.url + path, b"x", method=method)

@@ -463,14 +463,24 @@ def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None
 # -- queries and sizes -----------------------------------------------------------------------------
 
 
-def beir_folder(folder: Path, text: str) -> Path:
+def beir_folder(folder: Path, text: str, **about: str) -> Path:
     """A document judged for the query ``1``, which asks for a text."""
     (folder / "qrels").mkdir(parents=True)
     (folder / "qrels" / "test.tsv").write_text(
         "query-id\tcorpus-id\tscore\n1\tbread-network\t2\n", "utf-8"
     )
-    write_jsonl(folder / "queries.jsonl", [{"_id": "1", "text": text}])
+    write_jsonl(folder / "queries.jsonl", [{"_id": "1", "text": text, **about}])
     return folder
+
+
+def test_the_instruction_beside_a_query_is_asked_with_it(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    folder = beir_folder(tmp_path / "beir", "How does a loaf rise?", instruction="only with yeast")
+    annotation = small_copy.annotation
+    annotation.exchange.import_("small", folder, annotator="ann")
+    (query,) = annotation.queries(annotation.project("small")).values()
+    assert (query.text, query.instruction) == ("How does a loaf rise?", "only with yeast")
 
 
 def test_grades_for_another_query_of_the_same_id_are_refused(
