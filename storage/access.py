@@ -68,6 +68,10 @@ class LedgerFile(Database):
         self._checked = False
         self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
         self._state: State | None = None
+        self._seen: tuple[int, Mapping[str, int]] = (0, {})
+        """Identity and stamps of the file when it was looked at last."""
+        self._ledgers = 0
+        """How often another ledger was found in the place of the one before."""
         self._is_open = False
         self._versions = itertools.count()
         self._wrote: tuple[dict[str, int], Callable[[], None]] | None = None
@@ -89,7 +93,17 @@ class LedgerFile(Database):
     def _signature(self) -> Signature:
         """Changes with every write: time, size and identity of the log and the file."""
         # The log first: it is emptied after the file was written.
-        return (*_status(Path(f"{self._path}.wal")), *_status(self._path))
+        return (*_status(Path(f"{self._path}.wal")), *_status(self._path), self._ledgers)
+
+    def _look(self, stamps: Mapping[str, int]) -> None:
+        """Keep in mind what the file holds. A copy that was put in its place is another file, or
+        has less than there was: what is added to it has ids that others had."""
+        identity = _status(self._path)[-1]
+        before, there = self._seen
+        if identity != before or any(stamps[table] < there.get(table, 0) for table in APPENDED):
+            self._ledgers += 1
+        self._seen = (identity, stamps)
+        self._state = State(self._signature(), next(self._versions), stamps)
 
     @contextmanager
     def access(self, *, writes: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -125,7 +139,7 @@ class LedgerFile(Database):
                 migrate(connection)
             else:
                 self._check_current(connection)
-            self._state = State(self._signature(), next(self._versions), _stamps(connection))
+            self._look(_stamps(connection))
         self._is_open = writable  # and locked
         return connection
 
@@ -138,9 +152,8 @@ class LedgerFile(Database):
 
     def _note(self, stamps: Mapping[str, int]) -> None:
         """Keep in mind what the file holds after a transaction, which may have written."""
-        signature = self._signature()
-        if signature != self.state.signature:
-            self._state = State(signature, next(self._versions), stamps)
+        if self._signature() != self.state.signature:
+            self._look(stamps)
 
     def _closed(self, _: object, error: BaseException | None, __: object) -> None:
         # What the log held is in the file now, which says the same; after an error, who knows.

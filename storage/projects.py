@@ -100,11 +100,16 @@ class Projects(LedgerTables):
         with self._file.access() as connection:
             return insert(connection, "project_queries", [*first.values()], _NEW_ONLY)
 
-    def queries(self, corpus: str, project: str, *, retired: bool = False) -> list[ProjectQueryRow]:
+    def queries(
+        self, corpus: str, project: str, *, retired: bool = False
+    ) -> Sequence[ProjectQueryRow]:
         """The queries of a project in the order in which they were added.
 
         Args:
             retired: also the retired ones.
+
+        Returns:
+            the same object while the queries are the same.
         """
         sql = f"""
             SELECT {names(ProjectQueryRow)} FROM project_queries
@@ -112,7 +117,11 @@ class Projects(LedgerTables):
                 AND ($retired OR query_id NOT IN ({_RETIRED}))
             ORDER BY id"""  # noqa: S608
         values = {"corpus": corpus, "project": project, "retired": retired}
-        return self._file.records(ProjectQueryRow, sql, values, _OF_QUERIES)
+        return self._file.remembered(
+            (sql, *values.values()),
+            lambda connection: records(ProjectQueryRow, connection.execute(sql, values)),
+            _OF_QUERIES,
+        )
 
     def set_asked(
         self,

@@ -22,6 +22,7 @@ from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
     PoolFilling,
+    but_seed,
     check_pool,
     find_unjudged,
     graded,
@@ -145,7 +146,9 @@ class Annotation(ProjectStore):
         tops = tops_of(self._searcher(project.corpus), queries, systems, k) if systems else {}
         for name, rankings in (runs or {}).items():
             tops[f"run:{name}" if name in tops else name] = {
-                r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in queries
+                r.query_id: but_seed(r, queries[r.query_id])[:k]
+                for r in rankings
+                if r.query_id in queries
             }
         return find_unjudged(tops, graded(project, self.judgments(project)), k)
 

@@ -94,6 +94,13 @@ class Exchange(ForPerson):
                 f"Project '{name}' has no grades to export.",
                 " ".join(exported.notes) or "Judge first.",
             )
+        lowest = min(project.scale.values)
+        if lowest and kind in ("trec", "beir"):
+            note = (
+                f"The lowest grade of the scale is {lowest}: to programs that take grades from 1 "
+                "on for relevant, all of these are."
+            )
+            return replace(exported, notes=(*exported.notes, note))
         return exported
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:

@@ -66,7 +66,8 @@ class Notebook(ForPerson):
         return annotation.judge(annotation.project(query.corpus), judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
-        """The annotator's current grades for a query, by doc_id.
+        """The annotator's current grades for a query, by doc_id; what they decided between others
+        is none.
 
         Raises:
             NotAllowedError: an annotator asks for another's.
@@ -74,7 +75,8 @@ class Notebook(ForPerson):
         who = annotator or self._own(self._annotator)
         check_sees(self.person, who)
         rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
-        return {row.doc_id: row.relevance for row in rows if row.relevance is not None}
+        own = (row for row in rows if row.origin != "adjudication")
+        return {row.doc_id: row.relevance for row in own if row.relevance is not None}
 
     # Trails
 

@@ -61,7 +61,7 @@ def retrieved(
     now = datetime.now(UTC)
     tops = _by_systems(searcher, query, request)
     for name, rankings in request.runs.items():
-        of_query = (ranking.doc_ids for ranking in rankings if ranking.query_id == query_id)
+        of_query = (but_seed(r, query) for r in rankings if r.query_id == query_id)
         tops[f"run:{name}"] = next(of_query, [])
     return [
         PoolRow(*project.key, query_id, doc_id, source, rank, now)
@@ -69,6 +69,11 @@ def retrieved(
         for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
         if doc_id in corpus.row_of and allowed[corpus.row_of[doc_id]]
     ]
+
+
+def but_seed(ranking: Ranking, query: Query) -> list[str]:
+    """The documents of a run that somebody brought, without the seed, which ours do not hold."""
+    return [doc_id for doc_id in ranking.doc_ids if doc_id != query.seed]
 
 
 def not_held(

@@ -257,8 +257,7 @@ class ProjectStore(ForPerson):
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        # A project's queries never change once they are there: what was read stays true.
-        self._known: dict[tuple[str, str], dict[str, Query]] = {}
+        self._known: dict[tuple[str, str], tuple[Sequence[ProjectQueryRow], dict[str, Query]]] = {}
         self._pools_lock = threading.Lock()
         self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
 
@@ -357,16 +356,24 @@ class ProjectStore(ForPerson):
         rows = self._ledger.projects.queries(*project.key, retired=retired)
         return {row.query_id: _query(row.query) for row in rows}
 
+    def _every_query(self, project: Project) -> Mapping[str, Query]:
+        """The retired ones, too; the same object while nothing changes."""
+        rows = self._ledger.projects.queries(*project.key, retired=True)
+        held = self._known.get(project.key)
+        if held is None or held[0] is not rows:
+            held = (rows, {row.query_id: _query(row.query) for row in rows})
+            self._known[project.key] = held
+        return held[1]
+
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is.
 
         Raises:
             UnknownNameError: the project does not have it.
         """
-        if query_id not in self._known.get(project.key, {}):
-            self._known[project.key] = self._queries(project, retired=True)
-        if query_id in self._known[project.key]:
-            return self._known[project.key][query_id]
+        known = self._every_query(project)
+        if query_id in known:
+            return known[query_id]
         if not project.name:
             opened = self._library.open(project.corpus)
             named = read_query_id(query_id, opened.row_of, opened.aspects)
@@ -427,9 +434,8 @@ class ProjectStore(ForPerson):
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Keep what was asked where the project has no query of this id: an id says nothing of
         own words and sentences."""
-        if query_id not in self._known.get(project.key, {}):
+        if query_id not in self._every_query(project):
             self._store(project, {query_id: replace(query, offset=0, filters=())})
-            self._known[project.key] = self._queries(project, retired=True)
 
     def _store(self, project: Project, queries: Mapping[str, Query]) -> None:
         now = datetime.now(UTC)

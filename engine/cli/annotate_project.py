@@ -31,7 +31,8 @@ _settings = with_options(
     click.option(
         "--scale",
         metavar="SCALE",
-        help=f"{', '.join(SCALES)}, or a JSON file: [[0, NAME, MEANING], [1, ...]].",
+        help=f"{', '.join(SCALES)}, or a JSON file: [[0, NAME, MEANING], [1, ...]]. The "
+        "lowest grade is 'not relevant'.",
     ),
     click.option(
         "--annotator",

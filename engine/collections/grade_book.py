@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.collections.judgment_formats import GradeLine
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
+from engine.types.limits import HIGHEST_GRADE
 from engine.types.plurals import counted
 
 
@@ -36,7 +37,7 @@ def check_grade(value: str, where: str, most: int | None) -> int:
             f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
         ) from error
     if grade < 0 or (most is not None and grade > most):
-        allowed = "0 or more" if most is None else f"0 to {most}"
+        allowed = "0 or more" if most is None else f"0 to {most:,}"
         raise BadInputError(
             f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; correct it."
         )
@@ -80,7 +81,7 @@ class GradeBook:
         return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
 
 
-def read_grades(lines: Iterable[GradeLine], file: str, most: int | None = None) -> JudgmentsFile:
+def read_grades(lines: Iterable[GradeLine], file: str, most: int = HIGHEST_GRADE) -> JudgmentsFile:
     """The judgments of lines of any format, each of which must be sound.
 
     Raises:

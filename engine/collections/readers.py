@@ -7,6 +7,7 @@ import functools
 import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -105,7 +106,13 @@ def _read_once(path: Path, signature: Signature) -> HeldCollection:
 def _with_queries(collection: Collection, path: Path) -> Collection:
     if not collection.topics:
         raise BadInputError(f"{path} has no queries.", "Give a collection with at least one.")
-    asked = {topic.query_id for topic in collection.topics}
+    asked = Counter(topic.query_id for topic in collection.topics)
+    (often, times), *_ = asked.most_common(1)
+    if times > 1:  # it would count as often in every mean
+        raise BadInputError(
+            f"{path.name} has the query '{often}' {times} times.",
+            "Give every query an id of its own.",
+        )
     strange = [query_id for query_id in collection.qrels if query_id not in asked]
     warnings = list(collection.warnings)
     if strange:

@@ -15,6 +15,7 @@ from engine.collections.grade_book import JudgmentsFile, broken_line, read_grade
 from engine.collections.judgment_formats import GradeLine, columns_of, content_of, decoded
 from engine.errors import BadInputError
 from engine.types.collections import MOST_GRADE, Qrels
+from engine.types.limits import HIGHEST_GRADE
 from engine.types.searches import Ranking
 
 
@@ -62,12 +63,12 @@ class RunFile:
     tag: str
 
 
-def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
+def read_qrels(text: str, file: str, most: int = HIGHEST_GRADE) -> JudgmentsFile:
     """Read ``query_id 0 doc_id relevance`` lines; empty lines are skipped.
 
     Args:
         file: its name, for errors.
-        most: the highest grade there is; None for any that is not negative.
+        most: the highest grade there is.
 
     Raises:
         BadInputError: names file, line and remedy.
@@ -81,7 +82,8 @@ def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
 def read_run(text: str, file: str) -> RunFile:
     """Read ``query_id Q0 doc_id rank score tag`` lines; the score alone decides the order.
 
-    Equal scores are ordered by doc_id backwards, as trec_eval does it.
+    Equal scores are ordered by doc_id backwards, as trec_eval does it, to which
+    scores are equal that are the same 32-bit number.
 
     Raises:
         BadInputError: names file, line and remedy: a malformed line, a score that is no
@@ -114,10 +116,16 @@ def read_run(text: str, file: str) -> RunFile:
         scored.setdefault(row.query_id, []).append((row.score, row.doc_id))
     rankings = []
     for query_id, pairs in scored.items():
-        pairs.sort(reverse=True)
+        pairs.sort(key=_as_trec_eval, reverse=True)
         doc_ids, scores = [doc_id for _, doc_id in pairs], [score for score, _ in pairs]
         rankings.append(Ranking(query_id, tuple(doc_ids), tuple(scores)))
     return RunFile(tuple(rankings), tag)
+
+
+def _as_trec_eval(pair: tuple[float, str]) -> tuple[float, str]:
+    score, doc_id = pair
+    with np.errstate(over="ignore"):  # beyond the largest it is infinite there, too
+        return float(np.float32(score)), doc_id
 
 
 def _check(value: str, number: Callable[[str], float], message: str) -> None:

@@ -304,13 +304,14 @@ class CollectionStore(ForPerson):
         runs = []
         for row in self._experiments.uploaded_runs(key):
             try:
-                runs.append(fitted_run(self._parsed(row.id), row.system, topics))
+                runs.append(fitted_run(self._parsed(row.id, row.settings), row.system, topics))
             except BadInputError:
                 note = "it ranks none of these queries."
                 runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
         return runs
 
-    def _parse_run(self, run_id: int) -> dict[str, Ranking]:
+    def _parse_run(self, run_id: int, settings: str) -> dict[str, Ranking]:
+        del settings  # only there since another ledger in the place of this one has the same ids
         text = self._experiments.run_text(run_id)
         return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
 

@@ -9,7 +9,7 @@ from typing import Any
 from engine.annotate.adjudication import decide, own_grades
 from engine.annotate.pool import unaskable
 from engine.errors import BadInputError
-from engine.evaluate.judged_projects import topic_of
+from engine.evaluate.judged_projects import from_zero, topic_of
 from engine.evaluate.measuring import means, query_rows, ranking_of, summarised
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.search.searcher import Searcher
@@ -116,7 +116,7 @@ def human_rows(
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator]
         decided = decide(others, model_grades=project.model_grades, scale=project.scale)
-        shared, rest = _shared(own, decided.grades)
+        shared, rest = (from_zero(q, project.scale) for q in _shared(own, decided.grades))
         asked = [topic for topic in topics if topic.query_id in shared]
         if not asked:
             continue

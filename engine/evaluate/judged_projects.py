@@ -105,6 +105,9 @@ class JudgedProjects:
         topics, warnings = _topics(decided.grades, queries, corpus)
         asked = {topic.query_id for topic in topics}
         qrels = {q: grades for q, grades in decided.grades.items() if q in asked}
+        lowest = min(scale.values)
+        if lowest:
+            warnings += (f"The lowest grade of the scale, {lowest}, counts as 0: not relevant.",)
         known = (None, *scale.values)
         own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
         annotators, notes = _annotators(decided, own)
@@ -112,13 +115,20 @@ class JudgedProjects:
             Collection(
                 name=key.project or key.corpus,
                 topics=topics,
-                qrels=qrels,
+                qrels=from_zero(qrels, scale),
                 documents=None,
                 source_format=FORMAT,
-                annotators=annotators,
+                annotators={who: from_zero(graded, scale) for who, graded in annotators.items()},
                 warnings=(*decided.notes, *warnings, *notes),
             )
         )
+
+
+def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
+    """Grades counted from the lowest of their scale, which says "not relevant", as 0 does to
+    measures, to which 1 is relevant."""
+    lowest = min(scale.values)
+    return {q: {d: grade - lowest for d, grade in grades.items()} for q, grades in qrels.items()}
 
 
 def _topics(

@@ -70,6 +70,10 @@ MOST_NUMBERS = 50_000
 """Numbers of one text that are read for amounts, at 30 microseconds each; what stands behind them
 states none. A number in every twenty characters of the longest text is a table, not prose."""
 
+HIGHEST_GRADE = 10_000
+"""A grade of a file of judgments that is measured by. What measures takes memory and time for each
+grade up to the highest: for 500 million, gigabytes and minutes in which nothing else runs."""
+
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5

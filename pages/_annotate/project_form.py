@@ -123,7 +123,8 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
     with st.expander("My own scale", expanded=kind == CUSTOM):
         st.text_area(
             "One grade a line: a digit, a name, a meaning", scale_lines(project.scale),
-            key=key("grades"), height=150, help="It counts when 'My own' is chosen above.",
+            key=key("grades"), height=150,
+            help="It counts when 'My own' is chosen above. The lowest grade is 'not relevant'.",
         )  # fmt: skip
     people, leads = st.columns(2)
     people.text_input(

@@ -13,6 +13,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment, Project
 from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
@@ -228,3 +229,13 @@ def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
         with pytest.raises(UnknownNameError, match="id is SEED_ASPECT"):
             annotation.judge(project, Judgment(strange, "bread-network", "ann", 2))
     assert len(annotation.queries(project)) == 2
+
+
+def test_what_somebody_decides_is_not_shown_as_their_own_grade(small_copy: Explorer) -> None:
+    annotation, notebook = small_copy.annotation, small_copy.notebook
+    query = Query("small", seed="bees-network", aspect="method")
+    notebook.judge(query, "bread-network", 2, annotator="ann")
+    annotation.adjudicate(annotation.project("small"), QUERY, "bread-network", 0, "no", "ann")
+    assert notebook.grades(query, "ann") == {"bread-network": 2}
+    notebook.judge(query, "bread-network", None, annotator="ann")
+    assert notebook.grades(query, "ann") == {}

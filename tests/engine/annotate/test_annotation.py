@@ -24,7 +24,7 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
-from engine.types.searches import Query
+from engine.types.searches import Query, Ranking
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
@@ -232,6 +232,26 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
     assert [j.relevance for j in annotation.judgments(project)] == [3]
 
 
+def test_queries_are_those_of_the_ledger_that_a_copy_put_in_its_place_holds(
+    small_copy: Explorer,
+) -> None:
+    annotation, ledger = small_copy.annotation, small_copy.home.ledger
+    before = ledger.read_bytes()
+    project = annotation.save(Project("small", "p"), "lead")
+    annotation.add_queries(project, {"1": Query("small", text="Bees die in winter.")})
+    own, wording = annotation.project("small"), Query("small", text="Loaves rise.")
+    judgment = Judgment("text-0f1e2d3c4b5a_any", "bread-network", "ann", 2)
+    annotation.judge(own, judgment, wording)
+    assert annotation.query(project, "1").text == "Bees die in winter."
+    ledger.write_bytes(before)
+    project = annotation.save(Project("small", "p"), "lead")
+    tides = Query("small", text="When does the tide turn?")
+    annotation.add_queries(project, {"1": tides})
+    assert annotation.query(project, "1") == tides
+    annotation.judge(own, judgment, wording)
+    assert list(annotation.queries(own)) == [judgment.query_id]
+
+
 def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
@@ -240,6 +260,21 @@ def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy: Explo
     dense = annotation.unjudged(project, ["dense"], 4)[0]
     assert dense.missing == {query_id: (top[0], *top[2:])}
     assert dense.judged == pytest.approx(0.25)
+
+
+def test_the_seed_in_a_run_takes_nobody_s_place(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.save(Project("small", "p"), "lead")
+    (query_id,) = annotation.add_queries(project, [Query("small", seed="bees-network")])
+    ranked = ("bees-network", "bees-survey", "bread-network", "maps-survey")
+    runs = {"mine": [Ranking(query_id, ranked, (4.0, 3.0, 2.0, 1.0))]}
+    assert annotation.fill_pool(project, PoolRequest((), depth=2, runs=runs)) == 2
+    pooled = {item.doc_id: item.sources for item in annotation.pool(project)}
+    assert pooled == {d: (Source("run:mine", n),) for n, d in enumerate(ranked[1:3], start=1)}
+    for doc_id in pooled:
+        annotation.judge(project, Judgment(query_id, doc_id, "ann", 1))
+    (mine,) = annotation.unjudged(project, k=2, runs=runs)
+    assert (mine.judged, mine.missing) == (1.0, {})
 
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from dataclasses import replace
 from pathlib import Path
 
+import ir_measures
 import pytest
+from ir_measures import RR
 
 from engine.collections.readers import read_collection
 from engine.collections.trec import read_qrels, read_run
@@ -15,6 +18,7 @@ from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
+from engine.measures.metrics import measure_runs
 from engine.measures.p_mrr import P_MRR
 from engine.types.limits import COLLECTION_BYTES
 from tests.support import write_jsonl
@@ -167,6 +171,19 @@ def test_judgments_with_more_grades_or_repeats_are_read() -> None:
     )
 
 
+def test_a_grade_that_would_take_gigabytes_to_measure_by_is_refused(tmp_path: Path) -> None:
+    says = r"line \d: the grade 500000000 is out of range.*0 to 10,000"
+    with pytest.raises(BadInputError, match=says):
+        read_qrels("q 0 d 500000000", "my.qrels")
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "A."}\n', encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n', encoding="utf-8")
+    lines = "query-id\tcorpus-id\tscore\nq\td\t500000000\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(lines, encoding="utf-8")
+    with pytest.raises(BadInputError, match=says):
+        read_collection(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -187,6 +204,27 @@ def test_a_run_is_ordered_by_its_scores_as_trec_eval_does() -> None:
     run = read_run("q Q0 a 1 1 me\nq Q0 b 2 2 me\nq Q0 c 3 1 me", "my.run")
     assert run.tag == "me"
     assert run.rankings[0].doc_ids == ("b", "c", "a")
+
+
+def test_a_query_that_would_count_twice_in_every_mean_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    write_jsonl(tmp_path / "corpus.jsonl", [{"_id": "d", "text": "A."}])
+    write_jsonl(tmp_path / "queries.jsonl", [{"_id": i, "text": "a"} for i in "qrq"])
+    lines = "query-id\tcorpus-id\tscore\nq\td\t1\nr\td\t1\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(lines, encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"has the query 'q' 2 times.*an id of its own"):
+        read_collection(tmp_path)
+
+
+def test_scores_that_trec_eval_takes_for_equal_are_equal() -> None:
+    lines = ("q Q0 a 1 20.1234568 me", "q Q0 b 2 20.1234567 me", "q Q0 c 3 -1e300 me")
+    qrels = "q 0 b 1\n"
+    (ranking,) = read_run("\n".join(lines), "my.run").rankings
+    assert ranking.doc_ids == ("b", "a", "c")
+    own = measure_runs(read_qrels(qrels, "my.qrels").qrels, [ranking])["q"]
+    scored = ir_measures.read_trec_run(io.StringIO("\n".join(lines)))
+    theirs = ir_measures.calc_aggregate([RR], ir_measures.read_trec_qrels(qrels), scored)
+    assert own["RR"] == theirs[RR] == 1.0
 
 
 def test_one_aspect_leaves_obedience_undefined_and_says_so(explorer: Explorer) -> None:

@@ -13,7 +13,12 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_store import FITTED
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import Evaluation, EvaluationProgress, EvaluationRequest
+from engine.types.evaluations import (
+    NDCG,
+    Evaluation,
+    EvaluationProgress,
+    EvaluationRequest,
+)
 from engine.types.scenarios import ScenarioRequest
 from tests.small_collection import QUERIES
 from tests.support import ended, make_explorer
@@ -167,6 +172,28 @@ def test_a_run_is_not_taken_for_what_a_model_ranked(lab: Explorer, tag: str) -> 
     assert set(evaluated(lab, request).systems) == {"dense", first.name, second.name}
     for run in (first, second):
         lab.collections.remove_run(run.id)
+
+
+def test_a_run_is_not_taken_for_one_of_a_ledger_that_a_copy_replaced(
+    lab_home: Path, home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(lab_home, home)
+    lab, request = make_explorer(home), EvaluationRequest("lab", ("dense",))
+    evaluated(lab, request)
+    shutil.copyfile(home / "ledger.duckdb", tmp_path / "copy")
+    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
+    best = evaluated_run(lab, "mine", text)
+    (tmp_path / "copy").replace(home / "ledger.duckdb")
+    fields = (line.split() for line in text.splitlines())
+    reversed_ = "".join(f"{q} Q0 {d} {r} {r} mine\n" for q, _, d, r, *_ in fields)
+    assert evaluated_run(lab, "mine", reversed_) < best
+
+
+def evaluated_run(lab: Explorer, name: str, text: str) -> float:
+    """nDCG of a run that is uploaded."""
+    assert lab.collections.add_run("lab", "my.run", text.encode()).name == name
+    found = evaluated(lab, EvaluationRequest("lab", ("dense",))).systems[name]
+    return found.metrics[NDCG] or 0.0
 
 
 def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import CONVERSATIONS
-from engine.types.annotating import Judgment, Project
+from engine.types.annotating import GradeMeaning, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.searches import Query
@@ -72,6 +72,37 @@ def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> N
     assert evaluations.find(request) is not None
     judged(small_copy, "eve", project)
     assert evaluations.find(request) is None, "other judgments, another evaluation"
+
+
+def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(
+    small_copy: Explorer,
+) -> None:
+    annotation, found, people = small_copy.annotation, [], []
+    asked = [Query("small", seed="bees-network", aspect=aspect) for aspect in ("method", "result")]
+    grades = {"bread-network": (3, 0), "tides-network": (1, 0), "bees-survey": (0, 2)}
+    for lowest in (0, 1):
+        scale = Scale("own", tuple(GradeMeaning(lowest + n, f"{n}") for n in range(4)))
+        project = annotation.save(Project("small", f"from-{lowest}", scale=scale), "lead")
+        query_ids = annotation.add_queries(project, asked)
+        for who in ("ann", "bob"):
+            for doc_id, own in grades.items():
+                for query_id, grade in zip(query_ids, own, strict=True):
+                    said = Judgment(query_id, doc_id, who, lowest + grade)
+                    annotation.judge(project, said)
+        request = EvaluationRequest(f"small:from-{lowest}", ("dense",), human=True)
+        evaluation = small_copy.evaluations.evaluate(request).evaluation
+        assert evaluation is not None
+        found.append((evaluation.systems["dense"].metrics, evaluation.systems["human"].metrics))
+        found[-1] += (evaluation.judged.relevant,)
+        people.append({w: s.metrics for w, s in small_copy.human_rows(project).items()})
+    assert found[0] == found[1]
+    assert found[0][-1] == 3
+    assert people[0] == people[1]
+    warnings = of(small_copy, "small:from-1").warnings
+    assert "The lowest grade of the scale, 1, counts as 0: not relevant." in warnings
+    exported = annotation.exchange.export(project)
+    assert "The lowest grade of the scale is 1" in " ".join(exported.notes)
+    assert annotation.exchange.qrels(project).grades[query_ids[0]]["bees-survey"] == 1
 
 
 def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -> None:
