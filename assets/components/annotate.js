@@ -334,7 +334,10 @@ export default function (component) {
   redraw()
   const onKey = pressed(session, root, act)
   const onLeave = (event) => session.outbox.events.length && event.preventDefault()
-  const onStir = () => session.stirred()
+  // A key elsewhere on the page may ask for a run of it, which would be lost beside this message.
+  const onStir = (event) => {
+    if (event.type !== "keydown" || event.composedPath().includes(root)) session.stirred()
+  }
   const stirs = ["pointermove", "keydown", "scroll"]
   document.addEventListener("keydown", onKey)
   window.addEventListener("beforeunload", onLeave)

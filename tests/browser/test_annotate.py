@@ -70,6 +70,19 @@ def said(explorer: Explorer, project: Project, who: str) -> list[Judgment]:
     return explorer.annotation.judgments(project, annotator=who)
 
 
+def test_a_name_that_is_entered_after_a_pause_is_whose_queue_is_shown(
+    visit: Visit, explorer: Explorer
+) -> None:
+    project = make_project(explorer, "pause", 3)
+    page = visit.open(f"/annotate?corpus={project.corpus}&project={project.name}")
+    expect(candidate(page)).to_be_visible(timeout=180_000)
+    name = page.get_by_role("textbox", name="Annotator")
+    name.fill("Ada")
+    page.evaluate("for (const one of seedlensSessions.values()) one.outbox.sent = -60_000")
+    name.press("Enter")
+    expect(page.locator(".st-key-annotate_session .words")).to_contain_text("Ada: 0 of")
+
+
 def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Explorer) -> None:
     project = make_project(explorer, "ten", 10)
     page = sit_down(visit, project, "Ada")
