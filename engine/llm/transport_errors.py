@@ -121,8 +121,9 @@ def _refusal(
 ) -> tuple[str, str]:
     where = endpoint.address
     if status == 401:
-        remedy = "Enter the right key" if endpoint.key.get_secret_value() else "It needs a key: set"
-        return f"{where} does not accept the key{quoted}.", f"{remedy} ({KEY})."
+        if not endpoint.key.get_secret_value():
+            return f"{where} needs a key{quoted}.", f"Set one ({KEY})."
+        return f"{where} does not accept the key{quoted}.", f"Enter the right key ({KEY})."
     if status == 403:
         return (
             f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
