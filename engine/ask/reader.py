@@ -20,6 +20,7 @@ from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
+from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
@@ -200,7 +201,7 @@ class Reader(ForPerson):
         searcher = self._searcher(request.corpus)
         text = "\n".join([*(e.question for e in former[-1:]), request.question])
         query = Query(request.corpus, text=text, system=request.system, k=request.k)
-        key = (query, searcher.corpus.identity)
+        key = (query, ranked_from(searcher.corpus, [query.system]))
         if key not in self._results:
             results = searcher.search(query).results
             while len(self._results) >= REMEMBERED:

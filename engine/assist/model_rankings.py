@@ -27,6 +27,7 @@ from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.judging_criterion import criterion_for
+from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport
@@ -57,7 +58,8 @@ class ModelRanking:
         """What is kept of it once it has ended."""
         stage = self.stage
         pasted = stage.seed if stage.query.text is not None else None
-        identity, ranking = self.searcher.corpus.identity, stage.ranking
+        identity = ranked_from(self.searcher.corpus, [self.query.system])
+        ranking = stage.ranking
         return KeptRanking(
             self.query, self.plan, self.estimate, identity, stage.query, pasted, stage.read,
             ranking.rows, ranking.scores,
@@ -181,7 +183,7 @@ class KeptRanking:
     closed, or changed, before anybody looks at the ranking again.
 
     Attributes:
-        identity: of the corpus.
+        identity: of the corpus, and of its scenarios where the system ranks by these.
         staged: the query of the first stage.
         pasted: its seed, where the corpus does not have it.
         read, rows, scores: what the query was read as, and the ranking.

@@ -21,6 +21,7 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.estimates import estimator
 from engine.rerank import MODES
+from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import Estimate, ModelReport
@@ -190,7 +191,7 @@ class Verifier(ForPerson):
         job: RerankJob = self.jobs.job(job_id)
         kept: KeptRanking = job.request
         searcher = self._searcher(kept.query.corpus)
-        if searcher.corpus.identity != kept.identity:
+        if ranked_from(searcher.corpus, [kept.query.system]) != kept.identity:
             raise UnknownNameError(
                 "The corpus has changed since this was ranked.", "Start it again: answers are kept."
             )
@@ -277,7 +278,7 @@ class Verifier(ForPerson):
 
     def _identity(self, query: Query) -> Hashable:
         """What tells the corpus as it is now from what it was."""
-        return self._searcher(query.corpus).corpus.identity
+        return ranked_from(self._searcher(query.corpus).corpus, [query.system])
 
     def _key(self, request: RerankRequest, connection: Connection) -> tuple[Hashable, ...]:
         """What is the same for equal rankings: of those under way, one is enough.

@@ -23,6 +23,7 @@ from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
 from engine.permissions import check_sees
 from engine.search.reports import sensitivity_report
+from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask
@@ -117,13 +118,14 @@ class Comparisons(ForPerson):
             lines[tag] = list(run_lines([replace(ranked.ranking, query_id=query_id)], tag))
         return "".join(line for run in lines.values() for line in run)
 
-    def stamp(self, corpus: str) -> str:
-        """Changes with what comparisons on a corpus rest on, own grades aside.
+    def stamp(self, corpus: str, systems: Sequence[str] = ()) -> str:
+        """Changes with what comparisons of these systems rest on, own grades aside.
 
-        That is the corpus as it is now, and the files of its test collection.
+        That is the corpus as it is now, its scenarios where one of them ranks by these, and the
+        files of its test collection.
         """
         judgments = signature_of_judgments(self._library.corpus(corpus))
-        return f"{self._library.open(corpus).identity} {judgments}"
+        return f"{ranked_from(self._library.open(corpus), systems)} {judgments}"
 
     def _comparer(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
@@ -203,4 +205,4 @@ class Comparisons(ForPerson):
         return json.dumps(sensitivity_report(table), ensure_ascii=False, indent=2)
 
     def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Key:
-        return corpus, self.stamp(corpus), tuple(systems), tuple(variants)
+        return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)

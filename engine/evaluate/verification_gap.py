@@ -170,7 +170,7 @@ def _measured(baseline: Baseline, verified: Mapping[Pool, Finished], report: Mod
         points=tuple(_point(baseline, verified, size, best) for size in baseline.request.sizes),
         report=report,
         lacking=lacking,
-        notes=_notes(report.stopped, lacking),
+        notes=_notes(report, lacking),
         retriever_intervals={name: quality.interval for name, quality in alone.items()},
     )
 
@@ -224,9 +224,9 @@ def _share(relevant: Sequence[str], doc_ids: Sequence[str]) -> float | None:
     return len(set(relevant) & set(doc_ids)) / len(relevant) if relevant else None
 
 
-def _notes(stopped: str, lacking: int) -> tuple[str, ...]:
+def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:
     notes = []
-    if stopped:
+    if report.stopped or report.failed or report.unread:
         notes.append(
             "The verifier did not answer everything (see the report): the bounds are too low."
         )

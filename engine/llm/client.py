@@ -329,6 +329,8 @@ class Client:
             notes.append(
                 f"{without:,} answers came without log probabilities; they count as 0 or 1."
             )
+        if self._transport.cut:
+            notes.append("The answer was cut off: it reached the most that is asked for.")
         if lost := self._cache.lost:
             notes.append(f"{lost:,} answers could not be kept in the ledger.")
         return notes

@@ -67,6 +67,7 @@ class Transport:
 
     Attributes:
         repeats: requests that had to be sent again.
+        cut: streams that stopped at the limit of tokens.
         streams: whether the endpoint accepts requests for a stream, as far as known.
         stream_usage: whether it accepts that a stream is to tell what it took.
         responsive: something has come from the endpoint. While nothing has, a request that times
@@ -79,7 +80,7 @@ class Transport:
         self._not_before = 0.0
         # Requests whose answers have not begun, and the latest time at which each is given up.
         self._queued: dict[asyncio.Timeout, float] = {}
-        self.repeats = 0
+        self.repeats = self.cut = 0
         self.streams = True
         self.stream_usage = True
         self.responsive = False
@@ -127,12 +128,14 @@ class Transport:
         async for attempt in self._attempts():
             with attempt:
                 await self._pause()
-                pieces = self._pieces(body, meter, tokens, StreamedReply())
+                answer = StreamedReply()
+                pieces = self._pieces(body, meter, tokens, answer)
                 first = await anext(pieces, "")
         async with aclosing(pieces):
             yield first
             async for piece in pieces:
                 yield piece
+        self.cut += answer.cut
 
     async def models(self) -> list[ModelCard]:
         """What the endpoint offers; empty where it does not tell."""

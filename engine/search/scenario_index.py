@@ -17,6 +17,7 @@ from engine.corpora.scenario_store import (
     ScenarioSettings,
     ScenarioStore,
     read_settings,
+    settings_stamp,
     to_scenario,
 )
 from engine.corpora.schema import matrix
@@ -207,6 +208,15 @@ def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
     if not len(index):
         raise no_scenarios(corpus.name)
     return index
+
+
+def ranked_from(corpus: OpenCorpus, systems: Iterable[str]) -> str:
+    """Equal while these systems find the same in a corpus: nobody wrote to it, nor to its scenarios
+    where one of them ranks by these."""
+    if not set(systems) & set(PREPARED):
+        return corpus.identity
+    path = corpus.table.path
+    return f"{corpus.identity} {ScenarioTable.stamp(path)} {settings_stamp(path)}"
 
 
 def scenarios_of(corpus: OpenCorpus, systems: Iterable[str]) -> str:

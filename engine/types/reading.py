@@ -9,6 +9,7 @@ from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport
+from engine.types.plurals import counted
 
 MOST_PASSAGES = 20
 """That a model is given for one question."""
@@ -114,6 +115,21 @@ class Answer:
 
 AskJob = Job[Answer, ModelReport]
 """The answer to an :class:`AskRequest`, in a thread of this process or as it was stored."""
+
+
+def remarks(job: AskJob) -> list[str]:
+    """Plain sentences about what is odd in an answer."""
+    sentences = []
+    if job.state == "cancelled":
+        sentences.append("Cancelled: this is what was written until then.")
+    if job.state == "failed" and job.progress.parts:
+        sentences.append("The answer broke off: this is what was written until then.")
+    if job.progress.unknown:
+        named = counted(job.progress.unknown, "citation names", "citations name")
+        sentences.append(f"{named} no passage that was given; left out.")
+    if job.state == "done" and not job.progress.cited:
+        sentences.append("No source cited.")
+    return [*sentences, *job.progress.report.notes]
 
 
 @dataclass(frozen=True, slots=True)

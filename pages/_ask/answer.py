@@ -12,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.documents import Span
 from engine.types.plurals import counted
-from engine.types.reading import AnswerPart, AskJob, GivenPassage
+from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
 from pages._ask.after import after, before
 from pages._ask.ask_page import shown_job
 from pages._common import document_view
@@ -110,21 +110,6 @@ def _time_line(job: AskJob) -> str:
         return f"<span>under way, {duration(job.seconds)}</span>"
     # The words for runs that end early are about rankings.
     return report_line(replace(job.progress.report, stopped=""))
-
-
-def remarks(job: AskJob) -> list[str]:
-    """Plain sentences about what is odd in an answer."""
-    sentences = []
-    if job.state == "cancelled":
-        sentences.append("Cancelled: this is what was written until then.")
-    if job.state == "failed" and job.progress.parts:
-        sentences.append("The answer broke off: this is what was written until then.")
-    if job.progress.unknown:
-        named = counted(job.progress.unknown, "citation names", "citations name")
-        sentences.append(f"{named} no passage that was given; left out.")
-    if job.state == "done" and not job.progress.cited:
-        sentences.append("No source cited.")
-    return sentences
 
 
 # -- as plain data ---------------------------------------------------------------------------

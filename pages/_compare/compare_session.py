@@ -45,7 +45,8 @@ def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
         for query in (Query(view.corpus, view.seed, aspect=a.key) for a in lens.aspects)
         if view.seed
     ]
-    return who, explorer.comparing.stamp(view.corpus), *grades
+    systems = [variant.system for variant in view.variants]
+    return who, explorer.comparing.stamp(view.corpus, systems), *grades
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

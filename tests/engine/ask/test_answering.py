@@ -26,8 +26,9 @@ from engine.llm.texts import estimate_tokens
 from engine.types.documents import Document, Sentence
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
-from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage
+from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage, remarks
 from engine.types.scenarios import ScenarioRequest
+from engine.types.searches import Query
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 from tests.model_sessions import KEY
@@ -121,6 +122,18 @@ def test_an_answer_is_there_while_it_is_written_and_can_be_cancelled(
     assert job.progress.report.stopped == "cancelled"
 
 
+def test_an_answer_that_was_cut_off_at_its_longest_says_so_and_so_does_its_export(
+    small: Explorer, session: Endpoint, server: ModelServer
+) -> None:
+    answering(server, "Mites weaken the brood [1]. " * 1200)
+    job = waited(small, small.reader.ask(ASKED, session))
+    assert job.state == "done"
+    [remark] = remarks(job)
+    assert "was cut off" in remark
+    assert remark in export(job, "md")
+    assert json.loads(export(job, "json"))["remarks"] == [remark]
+
+
 def test_an_endpoint_that_breaks_off_leaves_what_was_written(
     small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
@@ -132,6 +145,7 @@ def test_an_endpoint_that_breaks_off_leaves_what_was_written(
     assert job.progress.text.startswith("One two three")
     assert job.error
     assert job.remedy
+    assert "The answer broke off" in export(job, "md"), "what is exported does not pass for whole"
 
 
 def test_a_refused_key_is_an_error_with_a_remedy(
@@ -230,6 +244,18 @@ def test_the_scenarios_of_a_corpus_go_along_with_the_passages_found(
     assert job.state == "done"
     assert all(p.scenarios for p in job.progress.passages)
     assert server.seen.prompts[-1].count("=== notes on passage") == len(job.progress.passages)
+
+
+def test_passages_are_found_by_the_scenarios_that_there_are_now(
+    small_copy: Explorer, session: Endpoint
+) -> None:
+    small_copy.scenarios.run(ScenarioRequest("small", source="extractive"))
+    asked = AskRequest("Which papers mailed a questionnaire?", "small", system="scenario")
+    waited(small_copy, small_copy.reader.ask(asked, session))
+    small_copy.scenarios.set_weight("small", 0.0)
+    job = waited(small_copy, small_copy.reader.ask(asked, session))
+    now = small_copy.search(Query("small", text=asked.question, system="scenario", k=asked.k))
+    assert [p.doc_id for p in job.progress.passages] == [r.doc_id for r in now.results]
 
 
 # -- passages and citations -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from engine.explorer import Explorer
 from engine.rerank import estimate
 from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
+from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from tests.model_server import ModelServer
 from tests.model_sessions import QUERY, SEED, reranked, session
@@ -209,6 +210,25 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
     assert verifier.estimate(request, own).calls < before.calls
+
+
+def test_a_ranking_by_scenarios_is_not_shown_any_more_once_these_have_changed(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
+    by_scenarios, by_vectors = (
+        verifier.start(RerankRequest(replace(QUERY, system=system), "pointwise", 5), own)
+        for system in ("scenario", "dense")
+    )
+    assert reranked(small_copy, by_scenarios).state == "done"
+    small_copy.scenarios.set_weight("small", 0.0)
+    with pytest.raises(UnknownNameError, match="changed since"):
+        verifier.result(by_scenarios)
+    small_copy.scenarios.remove("small")
+    with pytest.raises(UnknownNameError, match="changed since"):
+        verifier.job(by_scenarios)
+    assert reranked(small_copy, by_vectors).state == "done", "it does not rest on them"
 
 
 def test_a_ranking_that_has_ended_keeps_no_corpus_in_memory(

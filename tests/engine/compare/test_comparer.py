@@ -17,6 +17,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
 from engine.types.comparisons import Comparison, Variant, VariantPair, VariantRanking
 from engine.types.corpora import ImportRequest
+from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from tests.small_collection import write_collection
 
@@ -257,6 +258,12 @@ def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
     (source / "moved").rename(source / "qrels.txt")
     assert comparing.stamp("judged") == stamps[1]
     assert comparing.collection("judged").topics, "what failed before is tried again"
+
+    fresh.scenarios.run(ScenarioRequest("judged", "extractive"))
+    assert comparing.stamp("judged", ["dense"]) == stamps[1]
+    stamps.append(comparing.stamp("judged", ["dense", "scenario"]))
+    fresh.scenarios.set_weight("judged", 0.0)
+    stamps.append(comparing.stamp("judged", ["dense", "scenario"]))
 
     fresh.library.set_lens("judged", SHIPPED[1])
     stamps.append(comparing.stamp("judged"))

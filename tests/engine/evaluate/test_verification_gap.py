@@ -99,6 +99,16 @@ def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_
     assert found.notes == ()
 
 
+def test_what_the_verifier_did_not_answer_is_said_where_the_run_came_to_its_end(
+    baseline: Baseline, model: Model, pool_server: ModelServer
+) -> None:
+    pool_server.behaviour.faults = {"prose": 0.3}
+    found = verify_and_measure(baseline, model)
+    assert found.report.stopped == ""
+    assert found.report.unread > 0
+    assert any("too low" in note for note in found.notes)
+
+
 def test_a_budget_that_is_reached_is_said(
     baseline: Baseline, model: Model, pool_server: ModelServer
 ) -> None:
