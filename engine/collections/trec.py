@@ -116,7 +116,8 @@ def read_run(text: str, file: str) -> RunFile:
         scored.setdefault(row.query_id, []).append((row.score, row.doc_id))
     rankings = []
     for query_id, pairs in scored.items():
-        pairs.sort(key=_as_trec_eval, reverse=True)
+        with np.errstate(over="ignore"):  # beyond the largest it is infinite in trec_eval, too
+            pairs.sort(key=_as_trec_eval, reverse=True)
         doc_ids, scores = [doc_id for _, doc_id in pairs], [score for score, _ in pairs]
         rankings.append(Ranking(query_id, tuple(doc_ids), tuple(scores)))
     return RunFile(tuple(rankings), tag)
@@ -124,8 +125,7 @@ def read_run(text: str, file: str) -> RunFile:
 
 def _as_trec_eval(pair: tuple[float, str]) -> tuple[float, str]:
     score, doc_id = pair
-    with np.errstate(over="ignore"):  # beyond the largest it is infinite there, too
-        return float(np.float32(score)), doc_id
+    return float(np.float32(score)), doc_id
 
 
 def _check(value: str, number: Callable[[str], float], message: str) -> None:
