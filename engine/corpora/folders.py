@@ -20,7 +20,7 @@ from pathlib import Path
 from engine.lenses.definitions import lens_to_json
 from engine.types.lenses import Lens
 from storage.errors import CorpusBusyError
-from storage.home import CorpusNameError, Home
+from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, changed_at, never_used
@@ -30,6 +30,9 @@ READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
 DELETED_KEPT = timedelta(days=1)
 """How long a deleted corpus can be brought back at least, whatever is started meanwhile."""
+ELSEWHERE_KEPT = timedelta(days=7)
+"""How long it is remembered that a corpus was deleted of which another server has the documents:
+longer than that server needs to remove them."""
 _STORE = "store"
 
 
@@ -170,15 +173,27 @@ class Trash:
         """Forget for good what was deleted more than :data:`DELETED_KEPT` ago."""
         folders = [p for p in self.home.trash.glob("*") if not p.name.startswith(".")]
         deleted = [row for row in self.ledger.corpora() if row.state == "deleted"]
-        for folder in (*folders, *(store_of(self.home, row) for row in deleted)):
+        own = (store_of(self.home, row) for row in deleted)
+        for folder in (*folders, *own, *self._copies_of_none()):
             with suppress(CorpusNameError):  # nothing of ours
                 file = self.home.corpus_lock(folder.name.partition(".")[0])
                 lock = self.ledger.locks.alone(file, "", "")
                 since = partial(self._unused_since, folder)
                 Removal(self.home).remove(folder, since, DELETED_KEPT, lock)
         for row in deleted:
-            if not self.holds(row):
+            # What never got to the store is on the server that imported it, which needs the row.
+            elsewhere = self.home.mirror is not None and not row.generation
+            young = elsewhere and datetime.now(UTC) - row.updated_at < ELSEWHERE_KEPT
+            if not self.holds(row) and not young:
                 self.ledger.remove_corpus(row)
+
+    def _copies_of_none(self) -> list[Path]:
+        """Copies of corpora that were deleted for good, on whatever server."""
+        if self.home.mirror is None:
+            return []
+        copies = [file.parent for file in self.home.corpora.glob(f"*/{COPY}")]
+        known = {row.name for row in self.ledger.corpora()}
+        return [copy for copy in copies if copy.name.partition(".")[0] not in known]
 
     def _unused_since(self, folder: Path) -> datetime | None:
         """When a corpus was deleted that lies in a folder; None when it is one now."""
@@ -188,4 +203,7 @@ class Trash:
             own = self.home.trash / row.name if in_trash else store_of(self.home, row)
             if folder == own:
                 return row.updated_at
-        return changed_at(folder) if in_trash else None
+        if in_trash:
+            return changed_at(folder)
+        copy = None if row or self.home.mirror is None else self.home.mirror.copy_in(folder)
+        return None if copy is None or copy.writing else changed_at(folder / COPY)

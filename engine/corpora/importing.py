@@ -196,8 +196,7 @@ class Importer:
                     f"'{name}' and '{row.name}' are the same name to this disk.",
                     "Use another one.",
                 )
-        lost = self.ledger.corpus(name) is None and self.home.mirror is None
-        if lost and is_noted(self.home, name):
+        if self.ledger.corpus(name) is None and is_noted(self.home, name):
             raise BadInputError(
                 f"The home has a corpus '{name}' already, which its ledger does not know.",
                 "To have it listed again: seedlens doctor --rebuild. Or use another name.",

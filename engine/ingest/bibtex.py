@@ -44,6 +44,10 @@ FIELDS = {
 # The same rule as bibtexparser's: a block begins only at the start of a line.
 _BLOCK = re.compile(r"\s*@\w*[ \t]*[{(]")
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
+_MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
+"""What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
+_NEXT = re.compile(r"\s[\w-]+\s*=")
+"""Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _VERBATIM = frozenset({"url", "doi", "file", "eprint"})
 
@@ -73,7 +77,10 @@ def rows(file: InputFile) -> Iterator[Row]:
                 number += 1
                 where = f"{file.name}, row {number} (line {line})"
                 try:
-                    yield _row(where, block, strings)
+                    if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
+                        yield _without_comma(where, name)
+                    else:
+                        yield _row(where, block, strings)
                 except _TooLongError:
                     yield too_long(where)
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
@@ -118,6 +125,11 @@ def _failed(where: str, block: ParsingFailedBlock) -> Row:
     return Row.broken(where, fault, remedy, block.error)
 
 
+def _without_comma(where: str, name: str) -> Row:
+    fault = f"there is more behind the value of {name}."
+    return Row.broken(where, fault, "Write a comma between two fields, and braces in pairs.")
+
+
 def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
     values: dict[str, Any] = {}
     size = 0
@@ -140,6 +152,23 @@ def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
         or hashed_id(str(values.get("title") or ""), values["year"])
     )
     return Row(where, values | {"type": entry.entry_type})
+
+
+def _is_value(raw: str) -> bool:
+    """Whether a field's value ends where its braces or quotes do: behind a comma that is missing,
+    the next field counts as part of it."""
+    return all(map(_ends_as_it_begins, _pieces(raw) if "#" in raw else (raw.strip(),)))
+
+
+def _ends_as_it_begins(piece: str) -> bool:
+    if piece[:1] not in ("{", '"'):
+        return _NEXT.search(piece) is None
+    depth, last = 0, len(piece) - 1
+    for mark in _MARKS.finditer(piece, 1):
+        if mark[0] == piece[0].replace("{", "}") and depth == 0:
+            return mark.start() == last
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+    return True
 
 
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:

@@ -55,7 +55,8 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
     beyond = [i for i in sentences if not 0 <= i < count]
     if beyond:
         raise BadInputError(
-            f"The seed has {count} sentences; there is no sentence {beyond[0]}.", "Count from 0."
+            f"The seed has {count} sentences; there is no sentence {beyond[0] + 1}.",
+            "Count from 1; only Query.focus counts from 0.",
         )
     weights = np.zeros(count, dtype=np.float32)
     weights[list(sentences)] = 1.0

@@ -20,6 +20,7 @@ import pytest
 
 from engine.cli import doctor
 from engine.config import ROOT
+from engine.corpora import folders
 from engine.corpora.backup import Only, back_up, restore
 from engine.corpora.sharing import writing
 from engine.corpora.uploads import save_upload
@@ -810,6 +811,56 @@ def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
     assert other.library.deleted() == []
     with pytest.raises(SeedLensError):
         one.library.restore("small")
+
+
+def test_copies_of_what_was_deleted_for_good_on_another_server_go_after_a_day(
+    place: Place, small_source: Path, more: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = place.app("one"), place.app("other", proxy.endpoint)
+    for name in ("small", "stays", "unshared"):
+        import_to(one, small_source, name)
+        found(other, name)
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="no other server sees it yet"):
+        import_to(other, more, "unshared")
+    for name in ("small", "unshared"):
+        one.library.delete(name)
+        row = one.ledger.corpus(name)
+        assert row is not None
+        one.ledger.remove_corpus(row)
+    other.library.empty_trash()
+    assert other.home.corpus("small").is_dir(), "it may be needed when the ledger is restored"
+    monkeypatch.setattr(folders, "DELETED_KEPT", timedelta(0))
+    other.library.empty_trash()
+    assert not other.home.corpus("small").exists()
+    assert other.home.corpus("unshared").is_dir(), "the store lacks what was written there"
+    assert found(other, "stays") == found(one, "stays")
+
+
+def test_documents_that_never_got_to_the_store_are_not_in_another_corpus_of_that_name(
+    place: Place, proxy: Proxy, small_source: Path, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever deleted the corpus, on another server, deleted those, too."""
+    one, other = place.app("one", proxy.endpoint), place.app("other")
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="no other server sees it yet"):
+        import_to(one, small_source)
+    proxy.trouble = lambda *_: ""
+    other.library.delete("small")
+    other.library.empty_trash()
+    assert one.library.deleted() == ["small"]
+    assert import_to(one, more) == 1
+    assert list(other.library.open("small").doc_ids) == ["more"]
+    # The same when it was so long ago that nobody remembers.
+    proxy.trouble = lambda method, *_: "403" if method in ("PUT", "POST") else ""
+    with pytest.raises(StorageError, match="no other server sees it yet"):
+        import_to(one, small_source, "again")
+    proxy.trouble = lambda *_: ""
+    other.library.delete("again")
+    monkeypatch.setattr(folders, "ELSEWHERE_KEPT", timedelta(0))
+    other.library.empty_trash()
+    with pytest.raises(BadInputError, match="which its ledger does not know"):
+        import_to(one, more, "again")
 
 
 def test_without_the_list_of_a_corpus_nothing_of_it_leaves_the_store(

@@ -257,6 +257,9 @@ def test_a_title_that_stands_in_for_an_abstract_is_counted(write: Write) -> None
         ("@article{a, title={x}, title={y}}\n", "row 1 (line 1): the entry gives title twice"),
         ("@article{a,\n year=2020}\n", "row 1 (line 1): neither a title nor a text"),
         ("@article{a, title={x}}\n@article{a, title={y}}\n", "taken by refs.bib, row 1 (line 1)"),
+        ("@article{a, title={x}, abstract={y} year=2020}\n", "behind the value of abstract"),
+        ('@article{a, title="x"\n abstract={y}}\n', "row 1 (line 1): there is more behind"),
+        ("@article{a, title={x}, year=2020 abstract={y}}\n", "behind the value of year"),
         ("no entries at all\n", "0 rows"),
     ],
 )
