@@ -198,18 +198,21 @@ const keyButton = (cap, name, meaning, pressed, does) => {
   return node
 }
 
+// The second click of a double click would judge a document that nobody has read.
+const once = (does) => (event) => event.detail < 2 && does()
+
 const keysNode = (session, act, parent) => {
   const before = session.item ? session.earlier(session.at) : null
   const node = make("div", "keys")
   const grades = make("div", "grades")
   for (const { value, name, meaning } of session.data.scale) {
     const pressed = before?.verdict === "grade" && before.relevance === value
-    grades.append(keyButton(String(value), name, meaning, pressed, () => act((d) => d.say("grade", value))))
+    grades.append(keyButton(String(value), name, meaning, pressed, once(() => act((d) => d.say("grade", value)))))
   }
   const others = make("div", "others")
   others.append(
-    keyButton("S", "Skip", "", before?.verdict === "skip", () => act((d) => d.say("skip"))),
-    keyButton("U", "Unsure", "", before?.verdict === "unsure", () => act((d) => d.say("unsure"))),
+    keyButton("S", "Skip", "", before?.verdict === "skip", once(() => act((d) => d.say("skip")))),
+    keyButton("U", "Unsure", "", before?.verdict === "unsure", once(() => act((d) => d.say("unsure")))),
     keyButton("B", "Back", "", null, () => act((d) => d.back())),
     keyButton("Z", "Undo", "", null, () => act((d) => d.undo())),
     keyButton("G", "Guidelines", "", session.guides, () => act((d) => d.guide())),

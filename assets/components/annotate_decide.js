@@ -5,7 +5,10 @@ const writes = (node) => node instanceof HTMLElement && (node.isContentEditable 
 export default function (component) {
   const { data, parentElement } = component
   const form = () => document.querySelector('[class*="st-key-annotate_decision"]')?.closest('[data-testid="stForm"]')
+  let held = "" // the key that was pressed last here: held down, it writes no reason
   const onKey = (event) => {
+    if (!event.repeat) held = ""
+    else if (event.key === held) event.preventDefault()
     const target = event.composedPath()[0]
     const reason = form()?.querySelector('input[type="text"]')
     if (!reason || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
@@ -17,6 +20,7 @@ export default function (component) {
     const note = event.key.toLowerCase() === "n"
     if (!note && !data.grades.map(String).includes(event.key)) return
     event.preventDefault()
+    held = event.key
     if (!note) {
       const choices = [...form().querySelectorAll('[data-variant="segmented_control"]')]
       const choice = choices.find((one) => one.textContent.trim().startsWith(`${event.key} `))

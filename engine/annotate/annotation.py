@@ -15,6 +15,7 @@ from engine.annotate.judgments import (
     check_decision,
     check_not_seed,
     check_said,
+    check_seen,
     checked,
     store,
 )
@@ -345,15 +346,22 @@ class Annotation(ProjectStore):
 
     def adjudicate(
         self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
-        by: str, event: str = "",
+        by: str, event: str = "", seen: str | None = None,
     ) -> Judgment:  # fmt: skip
         """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
         own grades stay.
 
+        Args:
+            seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
+                else stands. None decides whatever stands.
+
         Raises:
             BadInputError: the project has leads, and ``by`` is none of them; no reason for a
-                grade; a decision taken back that there is not; and as :meth:`judge`.
+                grade; a decision taken back that there is not; somebody else's decision that
+                ``by`` did not see; and as :meth:`judge`.
         """
+        if seen is not None:
+            check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)
         verdict: Verdict = "withdrawn" if relevance is None else "grade"
         decision = Judgment(
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event

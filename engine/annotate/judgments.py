@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
-from engine.types.annotating import Judgment, Origin, Project, Verdict
+from engine.types.annotating import Item, Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_EVENT, LONGEST_NOTE
 from engine.types.searches import Query
 from storage.judgment_events import Judging
@@ -147,6 +147,24 @@ def check_decided(judging: Judging, judgment: Judgment) -> None:
             f"It was decided by {', '.join(sorted(deciding))}."
             if deciding
             else "There is nothing to take back.",
+        )
+
+
+def check_seen(judging: Judging, project: Project, item: Item, by: str, seen: str) -> None:
+    """Raise BadInputError when somebody else decided an item since ``by`` looked at it.
+
+    Args:
+        seen: the event of the decision that ``by`` saw; "" for none.
+    """
+    query_id, doc_id = item
+    standing = judging.latest(*project.key, query_id)
+    decided = [j for j in standing if j.doc_id == doc_id and j.origin == "adjudication"]
+    if decided and decided[-1].annotator != by and decided[-1].event != seen:
+        raise BadInputError(
+            f"{decided[-1].annotator} decided about document '{doc_id}' for '{query_id}' in the "
+            "meantime.",
+            "Look at that decision, among those that are decided, and then change it. Nothing was "
+            "changed.",
         )
 
 

@@ -112,7 +112,8 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
                 raise BadInputError("No grade is chosen.", "Choose the one that shall count.")
             reason = st.session_state[f"annotate_reason_{place}"]
             explorer.annotation.adjudicate(
-                project, item.query_id, item.doc_id, grade, reason, who
+                project, item.query_id, item.doc_id, grade, reason, who,
+                seen="" if before is None else before.event,
             )  # fmt: skip
 
         with st.container(horizontal=True, vertical_alignment="center"):

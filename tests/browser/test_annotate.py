@@ -149,7 +149,9 @@ def test_digits_decide_a_disagreement_where_there_is_a_reason(
     expect(page.get_by_text("2 to decide, 0 decided")).to_be_visible(timeout=180_000)
     expect(page.locator(".st-key-annotate_decide_keys [data-listening]")).to_be_attached()
     page.locator(".kicker").first.click()
-    page.keyboard.press("2")
+    for _ in range(5):  # held down, it writes no reason
+        page.keyboard.down("2")
+    page.keyboard.up("2")
     expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
     page.keyboard.type("both count 3")
     page.keyboard.press("Enter")
@@ -237,7 +239,9 @@ def test_thirty_presses_at_100_ms_judge_thirty_items(visit: Visit, explorer: Exp
     assert len(explorer.annotation.history(project)) == 30
 
 
-def test_a_held_key_judges_one_item(visit: Visit, explorer: Explorer) -> None:
+def test_a_held_key_and_a_double_click_judge_one_item_each(
+    visit: Visit, explorer: Explorer
+) -> None:
     project = make_project(explorer, "held", 10)
     page = sit_down(visit, project, "Ada")
     for _ in range(20):
@@ -246,6 +250,10 @@ def test_a_held_key_judges_one_item(visit: Visit, explorer: Explorer) -> None:
     page.keyboard.up("2")
     stored(page, "1 of 10")
     assert len(explorer.annotation.history(project)) == 1
+    for done, name in enumerate(("Similar", "Skip", "Unsure"), 2):
+        page.get_by_role("button", name=name).dblclick()
+        stored(page, f"{done} of 10")
+    assert len(explorer.annotation.history(project)) == 4
 
 
 @pytest.fixture

@@ -423,6 +423,25 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
 
 
+def test_a_decision_that_another_lead_made_meanwhile_stands(home_page: Explorer) -> None:
+    project = make_project(home_page)
+    annotation = home_page.annotation
+    (query_id,) = annotation.queries(project)
+    (first, *_) = annotation.pool(project)
+    for who, relevance in (("Ada", 0), ("Grace", 3)):
+        annotation.judge(project, Judgment(query_id, first.doc_id, who, relevance))
+    page = run(AppTest.from_function(decide_page, args=(home_page, project)))
+    made = annotation.adjudicate(project, query_id, first.doc_id, 3, "seen", "Grace")
+    place = f"{query_id}\x1f{first.doc_id}"
+    page.button_group(key=f"annotate_grade_{place}").set_value(1)
+    page.text_input(key=f"annotate_reason_{place}").set_value("not alike")
+    page.button(key=f"annotate_decide_button_{place}").click()
+    run(page)
+    problem = page.session_state["shared_problem"][1]
+    assert "Grace decided" in problem.message
+    assert [d.decided for d in annotation.disagreements(project)] == [made]
+
+
 # -- small parts -----------------------------------------------------------------------------------
 
 

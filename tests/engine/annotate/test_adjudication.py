@@ -110,6 +110,24 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
     assert annotation.judgments(project) == before
 
 
+def test_a_decision_by_somebody_else_is_replaced_only_by_who_saw_it(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = project_of_three(small_copy)
+    item = (project, QUERY, "bread-network")
+    first = annotation.adjudicate(*item, 1, "as the guide says", "ann", seen="")
+    with pytest.raises(BadInputError, match=r"ann decided .* in the meantime"):
+        annotation.adjudicate(*item, 3, "both count 3", "bob", seen="")
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 1}}
+    annotation.adjudicate(*item, 1, "as the guide says", "ann", seen="")  # a double click
+    with pytest.raises(BadInputError, match=r"ann decided .* in the meantime"):
+        annotation.adjudicate(*item, 3, "both count 3", "bob", seen=first.event)
+    second = annotation.judgments(project)[-1]
+    annotation.adjudicate(*item, 3, "both count 3", "bob", seen=second.event)
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 3}}
+    annotation.adjudicate(*item, 0, "whatever stands", "ann")
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 0}}
+
+
 def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project = annotation.project("small")
