@@ -197,9 +197,11 @@ class Importer:
                     "Use another one.",
                 )
         if self.ledger.corpus(name) is None and is_noted(self.home, name):
+            remedy = "To have it listed again: seedlens doctor --rebuild. Or use another name."
+            if self.home.mirror is not None:
+                remedy += " What was deleted on another server goes by itself within two days."
             raise BadInputError(
-                f"The home has a corpus '{name}' already, which its ledger does not know.",
-                "To have it listed again: seedlens doctor --rebuild. Or use another name.",
+                f"The home has a corpus '{name}' already, which its ledger does not know.", remedy
             )
 
     def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
