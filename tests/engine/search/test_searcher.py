@@ -293,8 +293,8 @@ def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
         ({"seed": None}, ("one seed", "doc_id or a text")),
         ({"seed": None, "text": " \n"}, ("text is empty", "paragraph")),
         ({"seed": None, "text": "A " * PASTED_CHARS}, ("100,000", "50,000", "import the whole")),
-        ({"focus": (3,)}, ("3 sentences", "no sentence 3")),
-        ({"focus": (-1,)}, ("3 sentences", "no sentence -1")),
+        ({"focus": (3,)}, ("3 sentences", "no sentence 4")),
+        ({"focus": (-1,)}, ("3 sentences", "no sentence 0")),
         (
             {"instruction": "x" * (LONGEST_INSTRUCTION + 1)},
             (str(LONGEST_INSTRUCTION + 1), str(LONGEST_INSTRUCTION)),
