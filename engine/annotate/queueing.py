@@ -18,6 +18,7 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from threading import Lock
 
 from engine.types.annotating import (
     Item,
@@ -117,6 +118,7 @@ class Pool:
         self.items = tuple(items)
         self.numbers = {pooled.item: number for number, pooled in enumerate(self.items)}
         self._orders: dict[tuple[str, str], Order] = {}
+        self._lock = Lock()
         self._held_by: tuple[Container[str], Pool] = ((), self)
 
     def __contains__(self, item: object) -> bool:
@@ -128,13 +130,14 @@ class Pool:
     def held_by(self, doc_ids: Container[str], but: Callable[[], Container[str]]) -> Pool:
         """Without documents that are not among these, and without the queries that ``but`` gives;
         the same object for the same documents."""
-        held = self._held_by
-        if held[0] is not doc_ids:
-            out = but()
-            kept = [p for p in self.items if p.doc_id in doc_ids and p.query_id not in out]
-            held = (doc_ids, self if len(kept) == len(self.items) else Pool(kept))
-            self._held_by = held
-        return held[1]
+        with self._lock:  # it takes a second for 50,000: once, not for everybody who waits for it
+            held = self._held_by
+            if held[0] is not doc_ids:
+                out = but()
+                kept = [p for p in self.items if p.doc_id in doc_ids and p.query_id not in out]
+                held = (doc_ids, self if len(kept) == len(self.items) else Pool(kept))
+                self._held_by = held
+            return held[1]
 
     def among(self, only: Collection[Item] | None) -> Pool:
         """Of these items alone; all for None."""
