@@ -276,7 +276,7 @@ class Annotation(ProjectStore):
         opened = self._library.open(project.corpus)
 
         def lacking() -> Collection[str]:
-            return {*unaskable(opened, self._queries(project, retired=True))}
+            return {*unaskable(opened, self._every_query(project))}
 
         # An import may have dropped some documents, another lens some aspects.
         pool = self.pooled(project).held_by(opened.row_of, lacking).among(only)

@@ -345,16 +345,13 @@ class ProjectStore(ForPerson):
         """query_id -> query, in the order in which they were added; with ``retired`` also the
         retired ones. Of a corpus's own, which are what people judged on Explore, an annotator has
         those that they judged themselves or that are pooled."""
-        queries = self._queries(project, retired=retired)
+        out = frozenset() if retired else self.retired(project)
+        queries = {i: query for i, query in self._every_query(project).items() if i not in out}
         if project.name or self.person.is_lead:
             return queries
         own = {judgment.query_id for judgment in self._standing(project, None, self.person.name)}
         own.update(item.query_id for item in self.pool(project))
         return {query_id: query for query_id, query in queries.items() if query_id in own}
-
-    def _queries(self, project: Project, *, retired: bool) -> dict[str, Query]:
-        rows = self._ledger.projects.queries(*project.key, retired=retired)
-        return {row.query_id: _query(row.query) for row in rows}
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """The retired ones, too; the same object while nothing changes."""
@@ -421,7 +418,7 @@ class ProjectStore(ForPerson):
     def _check_ids(self, project: Project, queries: Mapping[str, Query]) -> None:
         """Raise BadInputError where the project asks something else by an id: collections that
         number their queries have the same ones."""
-        here = self._queries(project, retired=True)
+        here = self._every_query(project)
         known = {i: query for i, query in queries.items() if i in here}
         taken = [i for i, query in known.items() if query_id(query) != query_id(here[i])]
         if taken:
