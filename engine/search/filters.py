@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.limits import LONGEST_FILTERS, MOST_FILTERS
 from engine.types.plurals import counted
-from engine.types.searches import Filter, separated, unescaped
+from engine.types.searches import FIELD_MARKS, Filter, separated, unescaped
 
 if TYPE_CHECKING:
     from engine.corpora.opened import OpenCorpus  # importing LanceDB takes a second
 
 MOST_NAMED = 5
 """Documents that a message names."""
-_FILTER = re.compile(r"([^<>=]+)(>=|<=|=)(.*)", re.DOTALL)
+_FILTER = re.compile(r"((?:\\.|[^<>=\\])+)(>=|<=|=)(.*)", re.DOTALL)
 
 
 def parse_filter(text: str) -> Filter:
@@ -33,6 +33,7 @@ def parse_filter(text: str) -> Filter:
             f"The filter '{text}' cannot be read.",
             "Write field=value, field=one|another, year>=2010 or year<=2020.",
         )
+    field = unescaped(field, FIELD_MARKS)
     return Filter.any_of(field, map(unescaped, values), op=op)  # type: ignore[arg-type]
 
 

@@ -19,6 +19,9 @@ PAGE_SIZE = 20
 WHOLE = ("any",)
 """As a query's reading: no aspect is asked for, whatever its wording says."""
 Operator = Literal["=", ">=", "<="]
+VALUE_MARKS = "\\|;"
+FIELD_MARKS = VALUE_MARKS + "<>="
+"""What has a backslash before it in a value of a filter, and in its field."""
 
 
 def separated(text: str, mark: str) -> list[str]:
@@ -33,14 +36,14 @@ def separated(text: str, mark: str) -> list[str]:
     return [part for part in map(str.strip, parts) if part]
 
 
-def escaped(value: str) -> str:
-    """``value`` as a filter holds it: with a backslash before what would separate values."""
-    return re.sub(r"([\\|;])", r"\\\1", value)
+def escaped(value: str, marks: str = VALUE_MARKS) -> str:
+    """``value`` as a filter holds it: with a backslash before what would separate its parts."""
+    return re.sub(f"([{re.escape(marks)}])", r"\\\1", value)
 
 
-def unescaped(part: str) -> str:
+def unescaped(part: str, marks: str = VALUE_MARKS) -> str:
     """What :func:`escaped` made of a value, as it was."""
-    return re.sub(r"\\([\\|;])", r"\1", part)
+    return re.sub(rf"\\([{re.escape(marks)}])", r"\1", part)
 
 
 def _size_of(selection: str) -> str:
@@ -54,7 +57,8 @@ class Filter:
     r"""A condition on a field: ``year >= 2010``, ``venue = ACL``, ``venue = ACL|EMNLP``.
 
     Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
-    belongs to a value has a backslash before it; :meth:`any_of` sees to that. Values are compared
+    belongs to a value has a backslash before it; :meth:`any_of` sees to that. Written out, so has
+    each in the name of a field, and ``<``, ``>`` and ``=``. Values are compared
     as text, as a whole; those of ``year`` as numbers. What documents say themselves has fields
     that begin with ``has.``, and ``in.selection`` names documents that somebody selected: see
     :mod:`engine.types.facets`.
@@ -92,7 +96,7 @@ class Filter:
         return f"{field} {sign} {' or '.join(self.values)}"
 
     def __str__(self) -> str:
-        return f"{self.field}{self.op}{self.value}"
+        return f"{escaped(self.field, FIELD_MARKS)}{self.op}{self.value}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,14 @@ def test_values_of_a_filter_survive_being_written_into_a_link(values: tuple[str,
     assert query_from_json(query_to_json(query)) == query
 
 
+@pytest.mark.parametrize("field", ["a=b", "p<0.05", "x >= y", "a;b|c", "back\\slash", "end\\"])
+def test_fields_of_any_name_survive_being_written_into_a_link(field: str) -> None:
+    filter_ = Filter.any_of(field, ["1", "2=3"])
+    assert parse_filters(f"year>=2010; {filter_}") == (Filter("year", ">=", "2010"), filter_)
+    query = replace(BEES, filters=(filter_,))
+    assert query_from_json(query_to_json(query)) == query
+
+
 def test_several_values_are_written_with_bars_between_them() -> None:
     assert str(Filter.any_of("venue", ["ACL", "EMNLP"])) == "venue=ACL|EMNLP"
     assert parse_filter("venue = ACL | EMNLP ").values == ("ACL", "EMNLP")
