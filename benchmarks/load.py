@@ -42,6 +42,8 @@ OPENING = 4
 """Sessions that are opened at the same time: more would only wait for each other."""
 KEPT = 128
 """Sessions that Streamlit holds after they were closed, for browsers that come back."""
+LASTING = 3600.0
+"""Seconds between two looks of a page at something, from which it does not renew itself here."""
 RESULTS = "seedlens_results"
 FINISHED = (
     ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY,
@@ -252,7 +254,7 @@ class Page:
             if element.bidi_component.component_name == self._component:
                 self._shown = element.bidi_component
                 self._fragment = message.delta.fragment_id
-        elif kind == "auto_rerun":
+        elif kind == "auto_rerun" and message.auto_rerun.interval < LASTING:
             raise RuntimeError("The page renews itself, which these sessions do not.")
         return not (kind == "script_finished" and message.script_finished in FINISHED)
 

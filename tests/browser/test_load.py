@@ -12,7 +12,6 @@ from engine.llm.run import finish
 from tests.browser.conftest import Server
 
 
-@pytest.mark.nightly
 def test_a_session_without_a_browser_chooses_one_seed_after_another(server: Server) -> None:
     async def visit() -> None:
         async with _session(server.url, DEMO_CORPUS) as session:
