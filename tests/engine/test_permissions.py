@@ -422,6 +422,17 @@ def test_a_file_that_became_a_link_out_of_the_import_roots_is_not_imported(
     assert "taken" not in library.names()
 
 
+def test_a_path_with_a_nul_is_a_file_that_is_not_there(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEEDLENS_IMPORT_ROOTS", str(tmp_path))
+    library = Explorer(Settings(home=home)).acting_as(GRACE).library
+    with pytest.raises(NotAllowedError, match="SEEDLENS_IMPORT_ROOTS"):
+        library.preview(Path("/etc/pass\0wd"))
+    with pytest.raises(BadInputError, match="does not exist"):
+        library.preview(tmp_path / "papers\0.tsv")
+
+
 def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "papers" / "beir"
     folder.mkdir(parents=True)
