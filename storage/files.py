@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and their sizes."""
 
 from __future__ import annotations
 
@@ -75,3 +75,14 @@ def digest_of(path: Path) -> str:
         while piece := content.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def folder_bytes(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder; files that vanish meanwhile count 0."""
+    total = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except OSError:
+            continue
+    return total

@@ -211,14 +211,3 @@ class Home:
                 f"The home {self.root} cannot be created or written to: {e.strerror or e}.",
                 "Set SEEDLENS_HOME to a folder that you can write to.",
             ) from e
-
-
-def folder_bytes(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder; files that vanish meanwhile count 0."""
-    total = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
-        try:
-            total += file.stat().st_size if file.is_file() else 0
-        except OSError:
-            continue
-    return total

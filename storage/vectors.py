@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from storage.digests import has_version
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
-from storage.files import NO_ROOM, digest_of
-from storage.home import folder_bytes
+from storage.files import NO_ROOM, digest_of, folder_bytes
 from storage.records import FRAGMENT_ROWS, Condition
 
 PROBES = {"IvfFlat": 32}

@@ -37,7 +37,8 @@ from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from engine.types.plurals import size
 from engine.types.repairs import CheckReport
-from storage.home import Home, check_corpus_name, folder_bytes
+from storage.files import folder_bytes
+from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import Builders, DocumentTable

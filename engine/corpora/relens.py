@@ -37,7 +37,8 @@ from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from storage.digests import find_changed
-from storage.home import Home, folder_bytes
+from storage.files import folder_bytes
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, never_used

@@ -27,8 +27,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from storage.files import write_whole
-from storage.home import folder_bytes
+from storage.files import folder_bytes, write_whole
 from storage.removal import delete
 from storage.scenarios import ScenarioTable
 from storage.vectors import PRIMARY_KEY

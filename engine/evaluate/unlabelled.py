@@ -31,7 +31,8 @@ from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
 from engine.types.callbacks import Tell, tell_nobody
 from engine.types.corpora import Progress
-from storage.home import NAME_LENGTH, Home, folder_bytes
+from storage.files import folder_bytes
+from storage.home import NAME_LENGTH, Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import Removal, never_used
