@@ -310,8 +310,13 @@ class StoredTable:
             return int(self._table.count_rows())
 
     def bytes(self) -> int:
-        """Size on disk, in bytes."""
+        """Size on disk, in bytes, with all that is kept beside this version."""
         return folder_bytes(self.path)
+
+    def own_bytes(self) -> int:
+        """Size of the files of this version and its indexes, in bytes."""
+        with _wrapped("reading", self.path):
+            return int(self._table.stats()["total_bytes"])
 
     def write(self, batch: pa.RecordBatch, *, replace: bool) -> None:
         """Add rows in one atomic commit; with ``replace``, rows of the same key give way."""

@@ -67,8 +67,9 @@ MOST_REMEMBERED_VALUES = 64
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
 HELD_BYTES = 256_000_000
-"""Disk of a corpus, its indexes included, up to which all that pages of results show and late
-interaction compares is read into memory, if there is room: some 7,000 abstracts in a second."""
+"""Disk of a version of a corpus, its indexes included, up to which all that pages of results show
+and late interaction compares is read into memory, if there is room: some 7,000 abstracts in a
+second."""
 READS_BEFORE = 6
 """Reads of documents with their vectors, two a search, after which that is done. It takes as long
 as ten searches save: a single search on the command line would wait for nothing."""
@@ -262,7 +263,7 @@ class OpenCorpus:
         self._reads += 1
         if self._reads != READS_BEFORE or not self.resident or self.table.remote is not None:
             return
-        size = self.table.bytes()
+        size = self.table.own_bytes()
         if size <= HELD_BYTES and self.resident_bytes + size <= self._limit_bytes:
             columns = dict.fromkeys([*TEXT_COLUMNS, *PASSAGE_COLUMNS, *TOKEN_COLUMNS])
             held = self.table.hold([*columns])

@@ -189,6 +189,24 @@ def test_a_corpus_that_is_read_often_is_held_in_memory_and_reads_alike(
             assert np.array_equal(getattr(before, name), getattr(after, name))
 
 
+def test_former_versions_on_the_disk_do_not_keep_a_corpus_from_being_held(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = small_copy.library.open("small")
+    table = opened.table
+    own, rows = table.own_bytes(), table.of(opened.doc_ids.array.to_pylist(), table.schema.names)
+    assert own <= table.bytes()
+    for _ in range(3):
+        table.write(rows.to_batches()[0], replace=True)
+    assert table.bytes() > 3 * own
+    assert table.own_bytes() < 2 * own
+    monkeypatch.setattr(engine.corpora.opened, "HELD_BYTES", 2 * own)
+    again = OpenCorpus("small", table, opened.lens, opened.spec, resident_bytes=2**30)
+    for _ in range(READS_BEFORE + 1):
+        again._read_seeds(again.doc_ids[:2])
+    assert table._held is not None
+
+
 def test_nothing_is_held_where_there_is_no_room(corpus: OpenCorpus) -> None:
     vectors = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, 2**30).resident_bytes
     opened = OpenCorpus("small", corpus.table, corpus.lens, corpus.spec, resident_bytes=vectors)
