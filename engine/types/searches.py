@@ -57,11 +57,11 @@ class Filter:
     r"""A condition on a field: ``year >= 2010``, ``venue = ACL``, ``venue = ACL|EMNLP``.
 
     Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
-    belongs to a value has a backslash before it; :meth:`any_of` sees to that. Written out, so has
-    each in the name of a field, and ``<``, ``>`` and ``=``. Values are compared
-    as text, as a whole; those of ``year`` as numbers. What documents say themselves has fields
-    that begin with ``has.``, and ``in.selection`` names documents that somebody selected: see
-    :mod:`engine.types.facets`.
+    belongs to a value has a backslash before it; :meth:`any_of` sees to that. In the name of a
+    field ``<``, ``>`` and ``=`` have one, too, where a filter is written as text. Values are
+    compared as text, as a whole; those of ``year`` as numbers. What documents say themselves has
+    fields that begin with ``has.``, and ``in.selection`` names documents that somebody selected:
+    see :mod:`engine.types.facets`.
 
     >>> Filter("venue", "=", "ACL|EMNLP").values
     ('ACL', 'EMNLP')
