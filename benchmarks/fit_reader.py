@@ -46,7 +46,7 @@ from engine.encode.wording_network import (
     mean_state,
 )
 from engine.lenses.glossary import gloss
-from engine.lenses.instructions import WEIGHTS, LensWords, description
+from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, description
 from engine.types.lenses import Lens
 
 RECORD = WORDINGS / "reader.json"
@@ -200,14 +200,16 @@ def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
 
 def reading(weights: Path) -> Read:
     """How wordings are read with these weights: the aspects wanted, and those ruled out."""
-    network, known = WordingNetwork(weights), lenses()
+    network, known = WordingNetwork(weights, TAGGER), lenses()
     readers: dict[str, LensWords] = {}
 
     def read(row: Row) -> tuple[set[str], set[str]]:
         lens = known[row["lens"]]
         if lens.key not in readers:
             aspects = network.aspects([gloss(description(a)) for a in lens.aspects])
-            readers[lens.key] = LensWords(lens, lambda parts: network.scores(parts, aspects))
+            readers[lens.key] = LensWords(
+                lens, lambda parts: network.scores(parts, aspects), network.tags
+            )
         found = readers[lens.key].read(row["text"])
         keys = [a.key for a in lens.aspects]
         return (

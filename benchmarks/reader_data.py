@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import string
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.config import ASSETS
 from engine.lenses.definitions import SHIPPED
-from engine.lenses.glossary import gloss
+from engine.lenses.glossary import gloss, glossed_words
+from engine.sentences import stop_words
 from engine.types.lenses import Aspect, Lens
 
 WORDINGS = ASSETS / "wordings"
@@ -25,6 +27,16 @@ TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
+WITHOUT_TERMS, ENGLISH_TERMS = 0.3, 0.35
+"""Share of tagged wordings without a term, and of English terms in other languages."""
+LANGUAGES = {"en": 0.5, "de": 0.125, "fr": 0.125, "es": 0.125, "zh": 0.125}
+THINGS = {
+    "en": ("papers", "articles", "studies", "work", "abstracts", "posts", "conversations"),
+    "de": ("Arbeiten", "Studien", "Artikel"), "fr": ("articles", "travaux", "études"),
+    "es": ("artículos", "trabajos", "estudios"), "zh": ("论文", "研究", "文章"),
+}  # fmt: skip
+TURNS = frozenset((",", ";", ":", ".", "but", "and", "(", "-", "–", "—"))
+"""Words at which a wording goes from the name of an aspect to a term."""
 STATED = ("{}", "{}", "{things} about {}", "{things}: {}")
 KINDS = {
     "named": (0.20, "+"), "kept": (0.12, "+"), "against": (0.14, "-"), "neither": (0.08, "--"),
@@ -120,6 +132,111 @@ class Composer:
         text = rng.choice(self._frames[kind]).format(name, other=other, things=things)
         wants, avoids = ([key for sign, key in said if sign == asked] for asked in "+-")
         return Wording(text, wants, avoids, lens, COMPOSED_WEIGHT)
+
+
+class TaggedWords(NamedTuple):
+    """The words of a wording in English, and the index in ``LABELS`` of what each is."""
+
+    words: list[str]
+    labels: list[int]
+
+
+class TermComposer:
+    """Wordings with terms, of frames and phrases, among others that have none."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng, self._names = (
+            rng,
+            [row for row in rows("names") if row["aspect"] and not row.get("verb")],
+        )
+        self._frames: dict[str, list[Row]] = {}
+        for row in rows("term-frames"):
+            self._frames.setdefault(row["language"], []).append(row)
+        self._phrases: dict[str, list[str]] = {}
+        for row in rows("term-phrases"):
+            self._phrases.setdefault(row["language"], []).append(row["text"])
+        self._heads: dict[str, set[str]] = {}
+        for row in self._names:
+            *_, head = words = gloss(row["text"]).casefold().split()
+            if len(words) < 3 and head not in stop_words():
+                self._heads.setdefault(head, set()).add(row["aspect"])
+        self._others = [row["text"] for row in rows("dev")]
+        self._composer = Composer(rng)
+
+    def compose(self) -> TaggedWords:
+        """One of them; a quarter has no terms."""
+        rng = self._rng
+        if rng.random() < WITHOUT_TERMS:
+            other = (
+                rng.choice(self._others) if rng.random() < 0.6 else self._composer.compose().text
+            )
+            words = [word.text for word in glossed_words(as_typed(other, rng))]
+            return TaggedWords(words, [0] * len(words))
+        (language,) = rng.choices(list(LANGUAGES), list(LANGUAGES.values()))
+        frame = rng.choice(self._frames[language])
+        text, kinds = (
+            "",
+            "",
+        )  # of each character: a digit for its slot, "n" for a name, " " for the rest
+        for part in re.split(r"(\{[^}]*\})", frame["text"]):
+            filled, kind = self._filled(part, language) if part[:1] == "{" else (part, " ")
+            text, kinds = text + filled, kinds + kind * len(filled)
+        if rng.random() < CHAT_STYLE * 3:
+            text = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        meant = {*frame.get("aspects", {}).values()}
+        return _tagged(
+            text, kinds, {h for h, aspects in self._heads.items() if not aspects & meant}
+        )
+
+    def _filled(self, slot: str, language: str) -> tuple[str, str]:
+        """What stands in a slot, and the kind of its characters."""
+        rng = self._rng
+        if slot == "{things}":
+            return rng.choice(THINGS[language]), " "
+        if slot[1] in "+-":
+            english = rng.random() < ENGLISH_TERMS
+            phrase = rng.choice(self._phrases["en" if english else language])
+            if phrase[1:].islower() and rng.random() < 0.15:
+                phrase = phrase.title() if rng.random() < 0.5 else phrase.capitalize()
+            number = int(slot[2:-1] or 1)
+            return phrase, str(2 * number + (slot[1] == "-"))
+        return rng.choice(self._names)["text"].removeprefix("the "), "n"
+
+
+def _tagged(text: str, kinds: str, heads: Container[str]) -> TaggedWords:
+    """Words with their labels, by the kind of the character where each begins.
+
+    Args:
+        heads: words that name an aspect where a frame has them.
+    """
+    found = glossed_words(text)
+    of_word = [kinds[word.span[0]] for word in found]
+    of_word = [
+        "n" if kind == " " and word.text.casefold() in heads else kind
+        for kind, word in zip(of_word, found, strict=True)
+    ]
+    labels, before = [], " "
+    for at, kind in enumerate(of_word):
+        if kind.isdigit():
+            labels.append(2 + 2 * (int(kind) % 2) + (kind == before))
+        else:
+            labels.append(int(kind == " " and _leads(of_word, [w.text for w in found], at)))
+        before = kind
+    return TaggedWords([word.text for word in found], labels)
+
+
+def _leads(kinds: Sequence[str], words: Sequence[str], at: int) -> bool:
+    """Whether a word of a frame leads to a term rather than to the name of an aspect."""
+    after = next((i for i in range(at, len(kinds)) if kinds[i] != " "), len(kinds))
+    before = next((i for i in range(at, -1, -1) if kinds[i] != " "), -1)
+    follows, preceded = "".join(kinds[after : after + 1]), kinds[before] if before >= 0 else ""
+    if follows.isdigit():
+        turns = [i for i in range(before + 1, after) if words[i] in TURNS]
+        return preceded != "n" or not turns or at >= turns[0]
+    if follows == "n" and preceded.isdigit():
+        turns = [i for i in range(before + 1, after) if words[i] in TURNS]
+        return bool(turns) and at < turns[-1]
+    return preceded.isdigit()
 
 
 def as_typed(text: str, rng: random.Random) -> str:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
+from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
@@ -590,18 +591,22 @@ class DocumentTable(StoredTable):
         limit: int,
         conditions: Sequence[Condition] = (),
         among: NDArray[np.intp] | None = None,
+        every: bool = False,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Documents by BM25, best first; a document without any of the words is absent.
 
         Args:
             among: as in :meth:`nearest_rows`; then ``conditions`` do not count.
+            every: a document that lacks one of the words is absent, too.
 
         Returns:
             (n,) their rows, and (n,) their scores.
         """
         where = _expression(conditions) if among is None else self._at(among)
         with _wrapped("searching the full text", self.path):
-            query = self._at_once().query().nearest_to_text(text, columns=["search_text"])
+            operator = FullTextOperator.AND if every else FullTextOperator.OR
+            asked = MatchQuery(text, "search_text", operator=operator)
+            query = self._at_once().query().nearest_to_text(asked)
             if where is not None:
                 query = query.where(where)
             # Neither ids nor texts are read: thousands of them cost more than the search.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, overload
 
 import numpy as np
@@ -163,6 +163,12 @@ class Scope:
     def size(self) -> int:
         return int(self.allowed.sum())
 
+    def among(self, rows: Rows) -> Scope:
+        """Those of these documents that may be ranked."""
+        allowed = np.zeros_like(self.allowed)
+        allowed[rows] = self.allowed[rows]
+        return replace(self, allowed=allowed, derived=True)
+
 
 class ScenarioScores(Protocol):
     """The scenarios of a corpus as a system sees them."""
@@ -202,6 +208,8 @@ class Request:
         stated: where a pasted seed states facts; () for a stored one, whose facts need not be
             what its topic is asked without.
         scenarios: gives the corpus's scenarios; BadInputError where it has none.
+        preferred: documents that are to come first, because they have what a wording names; they
+            are ranked in any case. None where it names nothing.
     """
 
     seed: Seed
@@ -214,6 +222,14 @@ class Request:
     facts: tuple[Fact, ...] = ()
     stated: tuple[Span, ...] = ()
     scenarios: Callable[[], ScenarioScores] | None = None
+    preferred: Rows | None = None
+
+    def preferring(self, rows: Rows) -> Rows:
+        """These documents in their order, the preferred ones first."""
+        if self.preferred is None:
+            return rows
+        ahead = np.isin(rows, self.preferred)
+        return np.concatenate([rows[ahead], rows[~ahead]])
 
 
 class VectorPart(NamedTuple):

@@ -36,10 +36,12 @@ from engine.corpora.schema import (
     matrix,
     to_document,
     to_seeds,
+    vector_columns,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
 from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
 from engine.corpora.surroundings import PassageSample
+from engine.corpora.term_index import TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -64,6 +66,8 @@ SEED_BYTES = 500_000
 vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
+MOST_TERMS = 64
+"""Terms whose documents are kept."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
 HELD_BYTES = 256_000_000
@@ -141,6 +145,7 @@ class OpenCorpus:
         doc_ids: of all documents, in stored order: a document's place there is its row.
         row_of: the row of each document.
         years: (n,) int32 of each document; -1 for none.
+        term_scores: how well documents have the terms that were asked for lately.
         resident_bytes: memory that its document and aspect vectors take, once they are read, and
             what else :meth:`make_room` let in.
         shared: other homes write to it, too.
@@ -175,6 +180,7 @@ class OpenCorpus:
         self._seeds: Recent[Seed] = Recent(
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
+        self.term_scores: Recent[TermScores] = Recent(MOST_TERMS)
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
@@ -289,6 +295,25 @@ class OpenCorpus:
         found, _ = self.table.full_text(words, limit)
         return self.doc_ids.at(found)
 
+    def with_words(self, text: str, limit: int, *, every: bool = True) -> Rows:
+        """Documents with every word of a text, or with any, best first by BM25."""
+        return self.table.full_text(text, limit, every=every)[0]
+
+    def near_meaning(self, vector: FloatArray, each: int) -> Rows:
+        """The documents nearest to a vector (d,), as a whole and in each aspect."""
+        columns = vector_columns(self.aspects)
+        if not self.resident:
+            key = vector.tobytes()
+            return distinct([self._nearest(column, key, each, None) for column in columns])
+        most = min(each, len(self))
+        cosines = [self._matrix(column) @ vector for column in columns]
+        return distinct([np.argpartition(-found, most - 1)[:most] for found in cosines])
+
+    @property
+    def sentence_sample(self) -> FloatArray:
+        """Sentence vectors (s, d) of documents from all over the corpus."""
+        return self._sample.sentences
+
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
         """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
         return self._words.idf(text, spans)
@@ -366,7 +391,9 @@ class OpenCorpus:
             rows = np.flatnonzero(scope.allowed)
             scores = np.asarray(every, dtype=np.float32)[rows]
         else:
-            rows = distinct([self._near(part, request) for part in parts])
+            preferred = np.zeros(0, np.intp) if request.preferred is None else request.preferred
+            near = [self._near(part, request) for part in parts]
+            rows = distinct([*near, preferred[scope.allowed[preferred]]])
             cosines = self.cosines(rows, [(p.column, p.vector) for p in parts])
             scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
         return self.ranked(rows, scores, request.depth)

@@ -1,10 +1,13 @@
-"""The network that reads wordings: what each word asks for, and what it rules out.
+"""The networks that read wordings: what each word asks for or rules out, and which are terms.
 
 The embedded model, its linear layers changed a little (low-rank, LoRA: Hu et al. 2022), reads the
 wording and, apart, what each aspect of the lens is: name, phrases, definition. Every token of the
 wording is then compared with every aspect twice, as asking for it and as ruling it out. Weights:
 ``assets/wordings/reader.npz``, fitted by ``benchmarks/fit_reader.py``; they are the same for all
 aspects, so that they serve any lens.
+
+:class:`TermTagger` finds the content words in them, on the states of the same network; weights:
+``assets/wordings/tagger.npz``, fitted by ``benchmarks/fit_tagger.py``.
 """
 
 from __future__ import annotations
@@ -53,20 +56,54 @@ class Comparison(torch.nn.Module):
         return torch.as_tensor(weighed + self.bias)
 
 
+LABELS = ("other", "carrier", "wanted", "still wanted", "unwanted", "still unwanted")
+"""What a word of a wording is: neither, a word that leads to a term ("solved with"), or the first
+or a later word of a term that documents should have, or should not."""
+LAYERS = (1, 3, 6)
+"""Of the network, whose states the tagger reads."""
+
+
+class TermTagger(torch.nn.Module):
+    """Tells what each word of a wording is, see :data:`LABELS`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.narrow = torch.nn.Linear(width * len(LAYERS), 128)
+        self.recurrent = torch.nn.GRU(128, 96, batch_first=True, bidirectional=True)
+        self.label = torch.nn.Linear(192, len(LABELS))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """(n, w, labels) scores of words (n, w, width * layers)."""
+        narrow = torch.nn.functional.gelu(self.narrow(words))
+        return torch.as_tensor(self.label(self.recurrent(narrow)[0]))
+
+
 def mean_state(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """(n, width) means over the tokens (n, t, width) that ``mask`` (n, t) has."""
     return torch.as_tensor((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))
 
 
-class WordingNetwork:
-    """The fitted network, as it reads wordings of one lens after the other."""
+def read_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The float32 weights of a file, by name."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: torch.from_numpy(file[name].astype(np.float32)) for name in file}
 
-    def __init__(self, weights: Path) -> None:
+
+class WordingNetwork:
+    """The fitted networks, as they read wordings of one lens after the other.
+
+    Args:
+        weights, tagger: files; without a ``tagger``, :meth:`tags` is of no use.
+    """
+
+    def __init__(self, weights: Path, tagger: Path | None = None) -> None:
         model = load_embedded()
         self._tokenizer, self._network = model.tokenizer, model.network.float().eval()
         self._comparison = Comparison(model.width).eval()
-        with np.load(weights, allow_pickle=False) as file:
-            fitted = {name: torch.from_numpy(file[name].astype(np.float32)) for name in file}
+        self.tagger = TermTagger(model.width).eval()
+        if tagger is not None:
+            self.tagger.load_state_dict(read_weights(tagger))
+        fitted = read_weights(weights)
         self._comparison.load_state_dict(
             {name: weight for name, weight in fitted.items() if not name.startswith(CHANGES)}
         )
@@ -104,6 +141,38 @@ class WordingNetwork:
         np.logaddexp.at(scores, of_part, of_tokens)
         return np.maximum(scores, np.finfo(np.float32).min)
 
+    def tags(self, words: Sequence[str]) -> FloatArray:
+        """Scores (words, labels) of the words of one wording; those beyond the window are 0."""
+        found = np.zeros((len(words), len(LABELS)), dtype=np.float32)
+        with torch.inference_mode():
+            scores = self.tagger(self.word_states([words])[0])[0].numpy()[: len(words)]
+        found[: len(scores)] = scores
+        return found
+
+    def word_states(self, wordings: Sequence[Sequence[str]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """The states (n, w, width * layers) of words, and which (n, w) of them are there."""
+        batch = self._tokenizer(
+            list(map(list, wordings)), is_split_into_words=True, padding=True, truncation=True,
+            max_length=WINDOW, return_tensors="pt",
+        )  # fmt: skip
+        with torch.inference_mode():
+            layers = self._network(
+                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
+                output_hidden_states=True,
+            ).hidden_states  # fmt: skip
+        states = torch.cat([layers[layer] for layer in LAYERS], dim=-1)
+        of_word = [batch.word_ids(i) for i in range(len(wordings))]
+        count = 1 + max(
+            (word for words in of_word for word in words if word is not None), default=0
+        )
+        places = torch.tensor([[count if w is None else w for w in words] for words in of_word])
+        sums = torch.zeros(len(wordings), count + 1, states.shape[-1])
+        sums.scatter_add_(1, places[..., None].expand_as(states), states)
+        tokens = torch.zeros(len(wordings), count + 1)
+        tokens.scatter_add_(1, places, torch.ones_like(places, dtype=torch.float32))
+        means = sums / tokens.clamp(min=1)[..., None]
+        return means[:, :count], tokens[:, :count] > 0
+
     def _read(self, texts: Sequence[str], **settings: Any) -> tuple[Any, torch.Tensor]:
         batch = self._tokenizer(
             list(texts), padding=True, truncation=True, max_length=WINDOW, return_tensors="pt",
@@ -117,6 +186,6 @@ class WordingNetwork:
 
 
 @functools.lru_cache(maxsize=1)
-def wording_network(weights: Path) -> WordingNetwork:
-    """The network, loaded once per process."""
-    return WordingNetwork(weights)
+def wording_network(weights: Path, tagger: Path | None = None) -> WordingNetwork:
+    """The networks, loaded once per process."""
+    return WordingNetwork(weights, tagger)

@@ -12,8 +12,10 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from engine.config import ASSETS
+from engine.types.documents import Span
 
 GLOSSARY = ASSETS / "wordings" / "glossary.txt"
 LANGUAGES = ("de", "fr", "es", "zh")
@@ -22,6 +24,10 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _PUNCTUATION = str.maketrans("’，。；：、？！（）", "',.;:,?!()")
 _LEFT_OUT = "-"
 _WORD = re.compile(r"[^\W\d_]+")
+_PART = re.compile(
+    r"""[^\W\u3400-\u9fff]+(?:[-/.'’&+#]+[^\W\u3400-\u9fff]+)*[+#]*|[\u3400-\u9fff]|[^\w\s]"""
+)
+"""A word with its hyphens ("C++", "COVID-19"), a Chinese character, or a sign."""
 _STARTS = re.compile(r"[\u3400-\u9fff]|(?<!\w)[^\W\d_]")
 """Where a word may begin: anywhere in Chinese, which does not separate them."""
 
@@ -96,6 +102,34 @@ def gloss(text: str) -> str:
         end = stop
     english += folded[end:]
     return re.sub(r"\s+([,.;:?!)]|$)", r"\1", " ".join(english.split())).strip()
+
+
+class GlossedWord(NamedTuple):
+    """A word or a sign of a wording, in English where the glossary has it, and where it stands."""
+
+    text: str
+    span: Span
+
+
+def glossed_words(text: str) -> list[GlossedWord]:
+    """The words and signs of what :func:`gloss` makes of a wording.
+
+    >>> [word.text for word in glossed_words("gleiche Methode, aber ohne Tweets")]
+    ['same', 'method', ',', 'but', 'without', 'tweets']
+    """
+    folded = [(fold(character), at) for at, character in enumerate(text)]
+    plain = "".join(part for part, _ in folded)
+    places = [at for part, at in folded for _ in part]
+    language = find_language(plain)
+    if language == "en":
+        return [GlossedWord(part.group(), part.span()) for part in _PART.finditer(text)]
+    found: list[tuple[str, int, int]] = []
+    known = _glossary()[language].find(plain)
+    ends = [0, *(stop for _, stop, _ in known)]
+    for end, (start, stop, meaning) in zip(ends, [*known, (len(plain), 0, "")], strict=True):
+        found += [(part.group(), *part.span()) for part in _PART.finditer(plain, end, start)]
+        found += [(part, start, stop) for part in _PART.findall(meaning)]
+    return [GlossedWord(word, (places[a], places[b - 1] + 1)) for word, a, b in found]
 
 
 def find_language(folded: str) -> str:

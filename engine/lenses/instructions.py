@@ -11,17 +11,20 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from engine.config import ASSETS
-from engine.lenses.glossary import gloss
+from engine.lenses.glossary import GlossedWord, gloss
+from engine.lenses.wording_terms import FoundTerm, Tag, read_terms
 from engine.numeric import FloatArray
+from engine.sentences import stop_words
 from engine.types.lenses import Aspect, Lens
+from engine.types.terms import Term
 
-WEIGHTS = ASSETS / "wordings" / "reader.npz"
+WEIGHTS, TAGGER = ASSETS / "wordings" / "reader.npz", ASSETS / "wordings" / "tagger.npz"
 ASKED, RULED_OUT = 0.7, 0.3
 """How probable a wording has to ask for an aspect, and to rule it out.
 
@@ -38,6 +41,17 @@ MOST_PHRASES = 6
 """Phrases that an aspect is described by."""
 Score = Callable[[Sequence[str]], FloatArray]
 """The parts of a wording to log-odds (parts, 2 a), see ``WordingNetwork.scores``."""
+# fmt: off
+GENERIC = frozenset((
+    "paper", "papers", "article", "articles", "study", "studies", "document", "documents", "work",
+    "works", "text", "texts", "abstract", "abstracts", "post", "posts", "conversation",
+    "conversations", "one", "ones", "thing", "things", "same", "similar", "alike", "like",
+    "related", "near", "close", "find", "show", "give", "get", "want", "need", "look", "looking",
+    "search", "please", "more", "all", "any", "use", "used", "using", "based", "different",
+    "another", "kind", "sort", "type",
+))
+# fmt: on
+"""Words that ask for documents and name nothing that could be in them."""
 _TURN = re.compile(
     r"""(?<=[,;:.!?()\n–—])\s+|(?<=[;()\n–—，。；])
     |\s+(?=(?:and|but|yet|though|although|while|whereas|however|not|no|never|nor|without|rather
@@ -56,13 +70,20 @@ class Reading:
         wants: (a,) weights over the lens, sum to 1, or all 0 when no aspect was asked for.
         avoids: (a,) 1 for aspects that were ruled out, else 0.
         strength: 1 when it asks for an aspect, else 0.
-        subject: what it says but for the parts that rule out; "" when nothing is left.
+        subject: what it says but for the terms and the parts that rule out; "" when nothing is
+            left.
+        terms: content words that documents should have, or should not.
+        contradicted: words that are asked for and ruled out, so that they do not count.
+        unused: words that are neither, where it asks for no aspect.
     """
 
     wants: FloatArray
     avoids: FloatArray
     strength: float
     subject: str
+    terms: tuple[Term, ...] = ()
+    contradicted: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def description(aspect: Aspect) -> str:
@@ -73,16 +94,41 @@ def description(aspect: Aspect) -> str:
 class LensWords:
     """Reads wordings for a lens, whatever model the corpus has.
 
-    ``read`` says which aspects a wording asks for and rules out (one that only rules aspects out
-    asks for all the others alike), and remembers it: comparisons ask for the same wordings often.
+    ``read`` says which terms a wording has, and which aspects the rest of it asks for and rules
+    out (one that only rules aspects out asks for all the others alike), and remembers it:
+    comparisons ask for the same wordings often.
     """
 
-    def __init__(self, lens: Lens, score: Score) -> None:
-        self._aspects, self._score = len(lens.aspects), score
+    def __init__(self, lens: Lens, score: Score, tag: Tag) -> None:
+        self._lens, self._aspects, self._score, self._tag = lens, len(lens.aspects), score, tag
         self.read = functools.lru_cache(maxsize=512)(self._read)
 
     def _read(self, words: str) -> Reading:
-        glossed = gloss(words)
+        found = read_terms(words, self._lens, self._tag)
+        read = self._read_aspects(found.rest if found.terms else gloss(words))
+        signs: dict[str, set[bool]] = {}
+        for term in found.terms:
+            signs.setdefault(term.text.casefold(), set()).add(term.wanted)
+        terms = [term for term in found.terms if len(signs[term.text.casefold()]) == 1]
+        return replace(
+            read,
+            terms=tuple(Term(t.text, t.wanted, self._aspect_of(t, read.wants)) for t in terms),
+            contradicted=tuple(text for text, both in signs.items() if len(both) > 1),
+            unused=() if read.strength else _content(words, found.words, self._lens),
+        )
+
+    def _aspect_of(self, term: FoundTerm, wants: FloatArray) -> str:
+        """Key of the aspect that what leads to a wanted term asks for; "" for none."""
+        if not term.wanted:
+            return ""
+        if term.leads:
+            wants, _ = np.split(chances(np.logaddexp.reduce(self._score([term.clause]), axis=0)), 2)
+            wants = np.where(wants > ASKED, wants, 0.0)
+        elif np.count_nonzero(wants) != 1:  # "same method: tree kernels" means the method
+            return ""
+        return self._lens.aspects[int(wants.argmax())].key if wants.any() else ""
+
+    def _read_aspects(self, glossed: str) -> Reading:
         if not re.search(r"\w", glossed):  # of "sehr gern", for one, nothing is left
             nothing = np.zeros(self._aspects, dtype=np.float32)
             return Reading(nothing, nothing, 0.0, "")
@@ -103,6 +149,13 @@ class LensWords:
             float(wants.any()),
             subject.strip(" ,;.:"),
         )
+
+
+def _content(text: str, words: Sequence[GlossedWord], lens: Lens) -> tuple[str, ...]:
+    """The words that say something, as they stand in the wording."""
+    common = stop_words() | GENERIC | {*lens.things.split()}
+    spans = [w.span for w in words if w.text.isalnum() and w.text.casefold() not in common]
+    return tuple(dict.fromkeys(text[start:end] for start, end in spans))
 
 
 def split(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from engine.lenses.instructions import LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import WHOLE, Query
+from engine.types.terms import Term
 
 SHARPNESS = 12.0
 """How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.
@@ -147,11 +148,13 @@ class Wish:
         wanted, ruled_out: aspects that were chosen, or that a correction of the reading names;
             without any, the wording decides.
         words: the wording, "" for none.
+        terms: that a correction of the reading names; without one, the wording decides.
     """
 
     wanted: tuple[Aspect, ...]
     ruled_out: tuple[Aspect, ...]
     words: str
+    terms: tuple[Term, ...] = ()
 
 
 def find_wish(query: Query, lens: Lens) -> Wish:
@@ -170,12 +173,13 @@ def find_wish(query: Query, lens: Lens) -> Wish:
         aspect, words = built_in, ""
     if not query.reading:
         return Wish(() if aspect is None else (aspect,), (), words)
-    terms = () if query.reading == WHOLE else query.reading
-    signed = [(term[0], find_aspect(lens, term[1:])) for term in terms]
+    parts = [(part, Term.parse(part)) for part in query.reading if query.reading != WHOLE]
+    signed = [(part[0], find_aspect(lens, part[1:])) for part, term in parts if term is None]
     return Wish(
         tuple(a for sign, a in signed if sign == "+"),
         tuple(a for sign, a in signed if sign == "-"),
         words,
+        tuple(term for _, term in parts if term is not None),
     )
 
 
@@ -189,6 +193,9 @@ def in_words(wish: Wish, query: Query, lens: Lens) -> str:
     if wish.ruled_out:
         names = " and ".join(aspect.name for aspect in wish.ruled_out)
         parts = [*(parts if any(parts) else [lens.generic]), f"Likeness in {names} does not count."]
+    for wanted, say in ((True, "They have to mention"), (False, "They must not be about")):
+        if texts := [f'"{term.text}"' for term in wish.terms if term.wanted == wanted]:
+            parts.append(f"{say} {', '.join(texts)}.")
     return " ".join(filter(None, parts))
 
 
@@ -201,12 +208,16 @@ class Interpretation:
         reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
         sentences: indices of those that were picked, or that the wording quotes.
         notes: what a reader should know about it.
+        terms: content words that documents should have, or should not.
+        unused: words of the wording that say nothing to the ranking.
     """
 
     focus: Focus | None
     reading: tuple[str, ...] = ()
     sentences: tuple[int, ...] = ()
     notes: Notes = ()
+    terms: tuple[Term, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +249,7 @@ class Interpreter:
             nothing = np.zeros_like(said.wants)
             said = replace(said, wants=nothing, avoids=nothing, strength=0.0)
         asked = self._asked(query, wish, said)
+        terms = wish.terms if query.reading else said.terms
         if query.focus:
             focus = focus_on_sentences(seed, self.lens, query.focus)
             focus = focus and _as_asked(focus, asked, bool(query.reading))
@@ -247,11 +259,14 @@ class Interpreter:
             # A correction that asks for no aspect means the whole text, whatever is quoted.
             quoted = subject if asked.strength > 0 or not query.reading else None
             focus = focus_on_reading(seed, self.lens, asked, quoted)
+        sentences = query.focus or _quoted(focus, asked)
         return Interpretation(
             focus,
-            self._terms(query, wish, asked, focus),
-            query.focus or _quoted(focus, asked),
+            (*self._parts(query, wish, asked, focus), *map(str, terms)),
+            sentences,
             self._notes(query, wish, said, asked, focus),
+            terms,
+            () if sentences or wish.wanted or query.reading else said.unused,
         )
 
     def read(self, words: str) -> Reading:
@@ -278,11 +293,13 @@ class Interpreter:
     def _weights(self, aspects: Sequence[Aspect]) -> FloatArray:
         return np.array([float(a in aspects) for a in self.lens.aspects], dtype=np.float32)
 
-    def _terms(
+    def _parts(
         self, query: Query, wish: Wish, asked: Reading, focus: Focus | None
     ) -> tuple[str, ...]:
+        """The aspects asked for and ruled out, as :attr:`Query.reading` has them."""
         if query.reading:
-            return () if query.reading == WHOLE else query.reading
+            signed = (("+", wish.wanted), ("-", wish.ruled_out))
+            return tuple(sign + aspect.key for sign, aspects in signed for aspect in aspects)
         # What a wording only rules out leaves the others: it does not name them.
         named = bool(wish.wanted or asked.subject) and not query.focus
         avoids = focus.avoided if focus is not None else asked.avoids
@@ -293,6 +310,9 @@ class Interpreter:
     def _notes(
         self, query: Query, wish: Wish, said: Reading, asked: Reading, focus: Focus | None
     ) -> Notes:
+        if said.contradicted and not query.reading:
+            words = ", ".join(f"“{word}”" for word in said.contradicted)
+            return (f"{words} is both asked for and ruled out, so it does not count.",)
         if focus is not None:
             chosen = wish.wanted and not query.reading and not query.focus
             return self._contradicts(said, self.lens.index(wish.wanted[0].key)) if chosen else ()
@@ -301,7 +321,7 @@ class Interpreter:
             return (_lacks(" or ".join(names)),)
         if wish.ruled_out:
             return ("Every aspect is ruled out, so the ranking follows the whole text.",)
-        if query.reading or not wish.words:
+        if query.reading or not wish.words or said.terms:
             return ()
         known = ", ".join(aspect.name for aspect in self.lens.aspects)
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -13,7 +14,8 @@ from engine.search.filters import parse_filter
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
-from engine.types.searches import WHOLE, Query
+from engine.types.searches import WHOLE, Query, separated
+from engine.types.terms import Term
 
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("k", "offset"), (int, type(None))),
@@ -48,9 +50,12 @@ def check_query(query: Query, lens: Lens) -> None:
         find_aspect(lens, query.aspect)
     if parse_reading(",".join(query.reading)) != query.reading:
         raise BadInputError(f"The reading {query.reading} has no signs.", "Write ('+method',).")
-    if query.reading != WHOLE:
-        for term in query.reading:
-            find_aspect(lens, term[1:])
+    for part in query.reading:
+        term = Term.parse(part)
+        if term is not None and term.aspect:
+            find_aspect(lens, term.aspect)
+        elif term is None and query.reading != WHOLE:
+            find_aspect(lens, part[1:])
 
 
 def check_text(text: str) -> None:
@@ -65,25 +70,33 @@ def check_text(text: str) -> None:
 
 
 def parse_reading(text: str) -> tuple[str, ...]:
-    """A query's reading from ``+method,-background``; an aspect without a sign is asked for.
+    r"""A query's reading: signed aspects and terms; what has no sign is asked for.
 
     Raises:
-        BadInputError: an aspect is named twice, or beside ``any``.
+        BadInputError: an aspect or a term is named twice, or an aspect beside ``any``.
 
-    >>> parse_reading("method, -background")
-    ('+method', '-background')
+    >>> parse_reading("method, -background, -term:tree kernels")
+    ('+method', '-background', '-term:tree kernels')
     """
-    parts = [part.strip().lower().replace("−", "-") for part in text.split(",") if part.strip()]
-    if tuple(parts) == WHOLE:
+    parts = [re.sub("^−", "-", part) for part in separated(text, ",")]
+    if tuple(map(str.lower, parts)) == WHOLE:
         return WHOLE
-    terms = tuple(part if part[0] in "+-" else f"+{part}" for part in parts)
-    keys = [term[1:].strip() for term in terms]
+    parts = [part if part[0] in "+-" else f"+{part}" for part in parts]
+    terms = [Term.parse(part) for part in parts]
+    keys = [
+        part[1:].strip().lower() if term is None else str(term)[1:].casefold()
+        for part, term in zip(parts, terms, strict=True)
+    ]
     if len(set(keys)) < len(keys) or not {"", *WHOLE}.isdisjoint(keys):
         raise BadInputError(
             f"The reading '{text}' cannot be used.",
-            "Name each aspect once, as in +method,-background; or only 'any' for none of them.",
+            "Name each aspect and each term once, as in +method,-background,+term:tree kernels; "
+            "or only 'any' for no aspect.",
         )
-    return tuple(term[0] + key for term, key in zip(terms, keys, strict=True))
+    return tuple(
+        part[0] + key if term is None else str(term)
+        for part, key, term in zip(parts, keys, terms, strict=True)
+    )
 
 
 def query_id(query: Query) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.glossary import gloss
-from engine.lenses.instructions import WEIGHTS, LensWords, description
+from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, description
 from engine.numeric import FloatArray
 from engine.types.lenses import Lens
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def load_network() -> WordingNetwork:
-    """The network that reads wordings, loaded once per process; torch is imported with it.
+    """The networks that read wordings, loaded once per process; torch is imported with them.
 
     Raises:
         ModelMissingError: the embedded model is not installed.
     """
     from engine.encode.wording_network import wording_network
 
-    return wording_network(WEIGHTS)
+    return wording_network(WEIGHTS, TAGGER)
 
 
 def lens_words(lens: Lens, folder: Path) -> LensWords:
@@ -46,5 +46,12 @@ def lens_words(lens: Lens, folder: Path) -> LensWords:
     def score(parts: Sequence[str]) -> FloatArray:
         return load_network().scores(parts, aspects())
 
-    weights = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
-    return LensWords(lens, EmbeddedTexts(folder, f"{weights} {texts}", score))
+    def tag(words: Sequence[str]) -> FloatArray:
+        return load_network().tags(words)
+
+    reader, tagger = (hashlib.sha256(f.read_bytes()).hexdigest() for f in (WEIGHTS, TAGGER))
+    return LensWords(
+        lens,
+        EmbeddedTexts(folder, f"{reader} {texts}", score),
+        EmbeddedTexts(folder, f"{reader} {tagger}", tag),
+    )

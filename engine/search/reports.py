@@ -17,6 +17,7 @@ from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, SearchResults
+from engine.types.terms import TermPassage, TermUse
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 
@@ -39,6 +40,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "explanation": r.explanation,
                 "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
+                "terms": [_passage(found) for found in r.terms],
             }
             for r in found.results
         ],
@@ -49,8 +51,18 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "avoided": list(found.avoided),
         "reading": list(found.reading),
         "sentences": [index + 1 for index in found.sentences],
+        "terms": [_use(use) for use in found.terms],
         "notes": list(found.notes),
     }
+
+
+def _use(use: TermUse) -> dict[str, Any]:
+    return {"term": str(use.term), **{k: v for k, v in asdict(use).items() if k != "term"}}
+
+
+def _passage(found: TermPassage) -> dict[str, Any]:
+    return {"term": str(found.term), "probability": round(found.probability, 4),
+            "means": found.means, "span": found.span}  # fmt: skip
 
 
 def _scenario(found: ScenarioMatch) -> dict[str, Any]:

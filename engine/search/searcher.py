@@ -35,10 +35,11 @@ from engine.search.interpretation import (
 )
 from engine.search.queries import check_query, check_text
 from engine.search.scenario_index import scenario_index
-from engine.search.systems import GO_BY_FACTS, find_system
+from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.instructed import InstructedSystem
 from engine.search.systems.scenario_system import ScenarioSystem
+from engine.search.terms import Terms
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
@@ -64,7 +65,8 @@ class FirstStage:
     """A ranking, and what it was made from.
 
     Attributes:
-        before: the ranking without the aspect; None where there is no aspect to leave out.
+        before: the ranking without aspect and wording; None where there is none to leave out.
+        terms: what the ranking obeys.
     """
 
     query: Query
@@ -73,6 +75,7 @@ class FirstStage:
     request: Request
     ranking: RankedDocuments
     before: RankedDocuments | None
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +104,22 @@ class Searcher:
         seed = self.seed(query)
         read = self.interpret(query, seed)
         request = self.request(query, seed, read.focus)
-        ranking = find_system(query.system).rank(self.corpus, request)
-        before = self._without_aspect(query, request, ranking)
-        read = replace(read, notes=(*read.notes, *self._fact_notes(query, request)))
-        return FirstStage(query, seed, read, request, ranking, before)
+        terms = self.terms(query, read)
+        ranking = self._ranked(query, request, terms)
+        before = self._unworded(query, request, terms, ranking)
+        notes = (*read.notes, *self._fact_notes(query, request), *_term_notes(query, read))
+        return FirstStage(query, seed, replace(read, notes=notes), request, ranking, before, terms)
+
+    def terms(self, query: Query, read: Interpretation) -> Terms:
+        """The terms of a query, where its system reads them."""
+        reads = query.system in READ_TERMS
+        return Terms.find(self.corpus, read.terms if reads else (), self.embed)
+
+    def _ranked(self, query: Query, request: Request, terms: Terms) -> RankedDocuments:
+        """What the query's system ranks, in an order that obeys the terms."""
+        system, last = find_system(query.system), query.offset + query.k
+        ranking = system.rank(self.corpus, terms.preferred(request))
+        return terms.obeyed(ranking, request.depth, last)
 
     def page(
         self,
@@ -136,17 +151,20 @@ class Searcher:
             avoided=avoided(read.focus, self.corpus.lens),
             reading=read.reading,
             sentences=read.sentences,
+            terms=stage.terms.uses([one.doc_id for one in ranking[:PAGE_SIZE]]),
         )
 
     def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
-        system = find_system(query.system)
-        focus = self.interpret(query, seed).focus if system.reads_aspect else None
-        request = self.request(query, seed, focus)
+        reads_aspect = find_system(query.system).reads_aspect
+        read = Interpretation(None)
+        if reads_aspect or query.system in READ_TERMS:
+            read = self.interpret(query, seed)
+        request = self.request(query, seed, read.focus if reads_aspect else None)
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        return system.rank(self.corpus, request)
+        return self._ranked(query, request, self.terms(query, read))
 
     def filter_effects(self, query: Query) -> tuple[FilterEffect, ...]:
         """What each filter of ``query`` leaves, to tell which one leaves nothing."""
@@ -272,17 +290,17 @@ class Searcher:
             scenarios=functools.cache(lambda: scenario_index(self.corpus)),
         )
 
-    def _without_aspect(
-        self, query: Query, request: Request, ranking: RankedDocuments
+    def _unworded(
+        self, query: Query, request: Request, terms: Terms, ranking: RankedDocuments
     ) -> RankedDocuments | None:
-        """The same search without an aspect; None when there is no aspect to leave out.
+        """The same search without aspect and wording; None when there is none to leave out.
 
         Nothing where ``ranking`` itself does not read it.
         """
-        if request.focus is None and request.instructed is None:
+        if request.focus is None and request.instructed is None and not terms.scores:
             return None
         system = find_system(query.system)
-        if not system.reads_aspect:
+        if not (system.reads_aspect or terms.scores):
             return ranking[:0]
         plain = replace(query, instruction=None)
         facts = self._facts(plain, request.seed, None)
@@ -295,7 +313,7 @@ class Searcher:
         query, seed, focus, before = stage.query, stage.seed, stage.read.focus, stage.before
         asked = stage.request.facts
         page = list(ranking[query.offset : query.offset + query.k])
-        reads_aspect = find_system(query.system).reads_aspect
+        passages = stage.terms.passages([scored.doc_id for scored in page])
         ranks_before = np.zeros(len(self.corpus), dtype=np.intp)  # 0 for what was not ranked
         if before is not None:
             ranks_before[before.rows] = np.arange(1, len(before) + 1)
@@ -313,7 +331,7 @@ class Searcher:
             change = None
             if before is not None:
                 old = int(ranks_before[self.corpus.row_of[scored.doc_id]])
-                change = 0 if not reads_aspect else old - rank if old else None
+                change = 0 if not len(before) else old - rank if old else None
             evidence = finder.find(found)
             answers = matches(asked, facts.get(scored.doc_id, ()))
             results.append(
@@ -326,9 +344,20 @@ class Searcher:
                     explanation=explain(evidence, seed, focus, self.corpus.lens, change, answers),
                     facts=answers,
                     scenario=scenarios.get(scored.doc_id),
+                    terms=passages[scored.doc_id],
                 )
             )
         return tuple(results)
+
+
+def _term_notes(query: Query, read: Interpretation) -> tuple[str, ...]:
+    """Which words of a wording have no part in the ranking."""
+    if read.terms and query.system not in READ_TERMS:
+        names = ", ".join(f"“{term.text}”" for term in read.terms)
+        return (f"{query.system} does not read terms: {names} does not count.",)
+    if read.unused and query.system != InstructedSystem.name:
+        return (f"These words were not used: {', '.join(read.unused)}.",)
+    return ()
 
 
 def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:

@@ -11,6 +11,7 @@ from engine.types.documents import Document, Span
 from engine.types.facets import AMOUNT, SELECTION, is_derived
 from engine.types.facts import FactMatch
 from engine.types.scenarios import ScenarioMatch
+from engine.types.terms import TermPassage, TermUse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,8 +129,8 @@ class Query:
         focus: indices of single seed sentences to ask for "more like exactly this";
             when given they take the place of the aspect's sentences.
         reading: corrects what aspect and wording were read as: the aspects asked for and ruled
-            out by sign and key (``+method``, ``-background``), or :data:`WHOLE`. Empty: they are
-            read as they stand.
+            out by sign and key (``+method``, ``-background``), the terms (:class:`Term`), or
+            :data:`WHOLE`. Empty: they are read as they stand.
         steer: 0 (whole document) to 1 (aspect only).
         symmetric: late interaction scores both directions.
     """
@@ -180,6 +181,7 @@ class Result:
             an aspect; None when it was not within the depth of that search.
         facts: the document's facts that answer the query's, where the search goes by facts.
         scenario: its scenario that is nearest to the query, where the system goes by scenarios.
+        terms: how well it has each term of the query.
     """
 
     rank: int
@@ -190,6 +192,7 @@ class Result:
     explanation: str | None = None
     facts: tuple[FactMatch, ...] = ()
     scenario: ScenarioMatch | None = None
+    terms: tuple[TermPassage, ...] = ()
 
     @property
     def doc_id(self) -> str:
@@ -229,6 +232,7 @@ class SearchResults:
         reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
         sentences: indices of the seed's sentences that were picked, or that the wording quotes.
         notes: plain sentences about anything a reader should know of this ranking.
+        terms: how far the ranking obeys each term of the query.
     """
 
     query: Query
@@ -245,6 +249,7 @@ class SearchResults:
     avoided: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
     sentences: tuple[int, ...] = ()
+    terms: tuple[TermUse, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per result, best first.

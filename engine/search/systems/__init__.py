@@ -33,6 +33,8 @@ PREPARED: dict[str, System] = {ScenarioSystem.name: ScenarioSystem()}
 """Systems that a corpus has only when something was made for it beforehand."""
 READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
 """Names of the systems whose ranking steer changes."""
+READ_TERMS = frozenset(SYSTEMS) - {Bm25System.name, DenseSystem.name}
+"""Names of the systems whose ranking obeys the terms of a wording."""
 GO_BY_FACTS = frozenset(
     name for name, system in SYSTEMS.items() if isinstance(system, FactsSystem | WithFacts)
 )

@@ -24,7 +24,7 @@ from engine.corpora.contracts import (
     VectorPart,
 )
 from engine.corpora.schema import aspect_column
-from engine.numeric import FloatArray, standardised, unit
+from engine.numeric import FloatArray, distinct, standardised, unit
 from engine.search.systems.bm25 import query_words
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
@@ -32,6 +32,7 @@ from engine.search.systems.late_interaction import (
     idf_similarity,
     token_cosines,
 )
+from engine.types.searches import PAGE_SIZE
 
 WEIGHTS = ASSETS / "aspect" / "weights.json"
 CANDIDATES = 60
@@ -182,7 +183,7 @@ class AspectSystem:
             return ranking
         # The candidates are the same whatever the steer; a judged pool is scored whole.
         pooled = request.scope.pool is not None
-        rows = ranking.rows if pooled else corpus.candidates(parts, request, CANDIDATES)
+        rows = ranking.rows if pooled else _candidates(corpus, parts, request)
         signals = find_signals(corpus, request, rows)
         weights = fitted_weights()
         scores = combined(signals.whole, weights["whole"])
@@ -200,6 +201,18 @@ class AspectSystem:
             np.concatenate([best.rows, ranking.rows[rest]]),
             np.concatenate([best.scores, ranking.scores[rest]]),
         )[: request.depth]
+
+
+def _candidates(corpus: Corpus, parts: Sequence[VectorPart], request: Request) -> Rows:
+    """Those that each vector retrieves, among the preferred documents where these fill a page."""
+    preferred = request.preferred
+    if preferred is None or not len(preferred):
+        return corpus.candidates(parts, request, CANDIDATES)
+    among = replace(request, scope=request.scope.among(preferred))
+    rows = corpus.candidates(parts, among, CANDIDATES)
+    if len(rows) >= PAGE_SIZE:
+        return rows
+    return distinct([rows, corpus.candidates(parts, request, CANDIDATES)])
 
 
 def _vector_parts(corpus: Corpus, request: Request) -> list[VectorPart]:

@@ -171,7 +171,8 @@ class LateInteractionSystem:
 
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         nearest = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
-        rows, seed = nearest.rows[:CANDIDATES], spread(request.seed.tokens, MOST_TOKENS)
+        rows = request.preferring(nearest.rows)[:CANDIDATES]
+        seed = spread(request.seed.tokens, MOST_TOKENS)
         if len(rows) <= EXACT or len(seed) <= SAMPLE:
             return corpus.ranked(rows, _scores(corpus, rows, seed, request), request.depth)
         scores = _scores(corpus, rows, spread(seed, SAMPLE), request)

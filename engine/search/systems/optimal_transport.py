@@ -156,9 +156,8 @@ class TransportSystem:
         if focus is not None:
             steer = request.steer * focus.strength
             weights = (1.0 - steer) * weights + steer * focus.sentence_weights
-        rows = corpus.by_vectors([VectorPart("vector", seed.vector, 1.0)], request).rows[
-            :CANDIDATES
-        ]
+        nearest = corpus.by_vectors([VectorPart("vector", seed.vector, 1.0)], request)
+        rows = request.preferring(nearest.rows)[:CANDIDATES]
         costs = np.zeros(len(rows), dtype=np.float32)
         for start in range(0, len(rows), CHUNK):
             chunk = slice(start, start + CHUNK)

@@ -1,0 +1,132 @@
+"""The terms of a wording: content words that documents should have, or should not.
+
+Words after a ``+`` or a ``-`` and words in quotes always count. Others count as the tagger
+(:class:`engine.encode.wording_network.TermTagger`) reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from engine.lenses.glossary import GlossedWord, fold, glossed_words
+from engine.numeric import FloatArray
+from engine.types.documents import Span
+from engine.types.lenses import Lens
+
+Tag = Callable[[Sequence[str]], FloatArray]
+"""The words of a wording to scores (words, labels), see ``WordingNetwork.tags``."""
+OTHER, CARRIER, WANTED, UNWANTED = 0, 1, 2, 4
+"""Labels; after the first word of a term, the next ones have one more."""
+_QUOTE = r"[\"“„«「]([^\"“”„«»「」]+)[\"“”»」]"
+_QUOTED = re.compile(_QUOTE)
+_SIGNED = re.compile(rf"(?<!\S)([+\-−])(?:{_QUOTE}|(\w[^\s,;]*))")
+_FORBIDDEN = -1e4
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTerm:
+    """A term as it stands in a wording.
+
+    Attributes:
+        text: the person's words.
+        clause: what leads to it, and itself, in English as far as the glossary goes.
+        leads: there are words that lead to it.
+    """
+
+    text: str
+    wanted: bool
+    clause: str
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TermReading:
+    """The terms of a wording, and the rest of it.
+
+    Attributes:
+        rest: what is left without terms and what leads to them, in English.
+        words: of the rest, as they stand in the wording.
+    """
+
+    terms: tuple[FoundTerm, ...]
+    rest: str
+    words: tuple[GlossedWord, ...]
+
+
+def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
+    """Find the terms of a wording. Names of the lens's aspects are none, unless marked."""
+    signed = list(_SIGNED.finditer(text))
+    found = [FoundTerm(m[2] or m[3], m[1] == "+", m[2] or m[3], False) for m in signed]
+    plain = _SIGNED.sub(lambda match: " " * len(match.group()), text)
+    words = glossed_words(plain)
+    if not any(re.search(r"\w", word.text) for word in words):
+        return TermReading(_distinct(found), "", ())
+    scores = tag([word.text for word in words])
+    labels = decode(scores)
+    for quote in _QUOTED.finditer(plain):
+        inside = [i for i, w in enumerate(words) if quote.start(1) <= w.span[0] < quote.end(1)]
+        if inside:
+            against = scores[inside, UNWANTED:].max(1) > scores[inside, WANTED:UNWANTED].max(1)
+            labels[inside] = 1 + (UNWANTED if against.mean() > 0.5 else WANTED)
+            labels[inside[0]] -= 1
+    names = {fold(n) for a in lens.aspects for n in (a.key, a.name, *a.phrases)}
+    for first, last in _runs(labels):
+        span = words[first].span[0], words[last].span[1]
+        own = plain[slice(*span)].strip(" .,;:!?\"'“”„«»「」()")
+        marked = any(q.start() <= span[0] and span[1] <= q.end() for q in _QUOTED.finditer(plain))
+        if not re.search(r"\w", own) or (fold(own) in names and not marked):
+            labels[first : last + 1] = OTHER
+            continue
+        start = first
+        while start and labels[start - 1] == CARRIER:
+            start -= 1
+        clause = " ".join(word.text for word in words[start : last + 1])
+        leads = any(re.search(r"\w", word.text) for word in words[start:first])
+        found.append(FoundTerm(own, labels[first] < UNWANTED, clause, leads))
+    kept = tuple(w for w, label in zip(words, labels, strict=True) if label == OTHER or not found)
+    return TermReading(_distinct(found), " ".join(word.text for word in kept), kept)
+
+
+def decode(scores: FloatArray) -> np.ndarray:
+    """The most likely labels (words,) in which no term begins with a later word of one."""
+    labels = scores.shape[1]
+    allowed = np.zeros((labels, labels))
+    for later in (WANTED + 1, UNWANTED + 1):
+        allowed[[i for i in range(labels) if i not in (later - 1, later)], later] = _FORBIDDEN
+    best = scores[0] + np.where(np.isin(range(labels), (WANTED + 1, UNWANTED + 1)), _FORBIDDEN, 0)
+    back = []
+    for row in scores[1:]:
+        joint = best[:, None] + allowed
+        back.append(joint.argmax(0))
+        best = joint.max(0) + row
+    path = [int(best.argmax())]
+    for step in reversed(back):
+        path.append(int(step[path[-1]]))
+    return np.array(path[::-1])
+
+
+def _runs(labels: np.ndarray) -> list[Span]:
+    """First and last word of each term."""
+    starts = np.flatnonzero(np.isin(labels, (WANTED, UNWANTED)))
+    ends = []
+    for start in starts:
+        end = start
+        while end + 1 < len(labels) and labels[end + 1] == labels[start] + 1:
+            end += 1
+        ends.append(int(end))
+    return list(zip(starts.tolist(), ends, strict=True))
+
+
+def _distinct(found: Sequence[FoundTerm]) -> tuple[FoundTerm, ...]:
+    """Each term once."""
+    by_text = groupby(sorted(found, key=_identity), key=_identity)
+    return tuple(sorted((next(same) for _, same in by_text), key=found.index))
+
+
+def _identity(term: FoundTerm) -> tuple[str, bool]:
+    return term.text.casefold(), term.wanted

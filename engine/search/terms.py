@@ -1,0 +1,124 @@
+"""Rankings that obey terms: documents with what is wanted first, with what is not wanted last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.term_index import HAS, MOST_NAMING, TermScores, score_term
+from engine.lenses.embedded_texts import Embed
+from engine.numeric import FloatArray, distinct
+from engine.types.searches import PAGE_SIZE
+from engine.types.terms import Term, TermPassage, TermUse
+
+WEIGHT = 12.0
+"""What having a term counts against halvings of the rank: from place 4,000 to the first."""
+AROUND = 300
+"""Documents, those nearest to the seed and the first of a ranking, that are looked at for terms."""
+NOT_READ = 0.5
+"""Probability for a document that has all words of a term, and was not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one query on one corpus; none for a system that does not read them."""
+
+    corpus: OpenCorpus
+    scores: tuple[TermScores, ...] = ()
+
+    @classmethod
+    def find(cls, corpus: OpenCorpus, terms: Sequence[Term], embed: Embed) -> Terms:
+        """Look for the terms in a corpus; what was found for them before is used again."""
+        vectors = {term: embed(term.alternatives) for term in terms}
+        by_key = {str(term): term for term in terms}
+
+        def read(keys: Sequence[str]) -> dict[str, TermScores]:
+            return {key: score_term(corpus, by_key[key], vectors[by_key[key]]) for key in keys}
+
+        return cls(corpus, tuple(corpus.term_scores.get(list(by_key), read)))
+
+    def preferred(self, request: Request) -> Request:
+        """The request, with the documents that have the wanted terms as those to come first."""
+        wanted = [scores for scores in self.scores if scores.term.wanted]
+        if not wanted:
+            return request
+        seed = VectorPart("vector", request.seed.vector, 1.0)
+        around = self.corpus.candidates([seed], request, AROUND)
+        rows = distinct([around, *(scores.near for scores in wanted)])
+        rows = rows[request.scope.allowed[rows]]
+        for scores in wanted:
+            scores.read(self.corpus, rows)
+        rows = distinct([rows, *(scores.naming for scores in wanted)])
+        rows = rows[request.scope.allowed[rows]]
+        gains = self.gains(rows)
+        found = rows[gains >= HAS * len(wanted)]
+        return replace(request, preferred=found, depth=request.depth + len(found))
+
+    def gains(self, rows: Rows) -> FloatArray:
+        """What the terms count for these documents (n,): 1 for each wanted one that they have."""
+        total = np.zeros(len(rows), dtype=np.float32)
+        for scores in self.scores:
+            total += (1 if scores.term.wanted else -1) * _known(scores, rows)
+        return total
+
+    def obeyed(self, ranking: RankedDocuments, depth: int, last: int) -> RankedDocuments:
+        """The ranking with what is wanted first and what is not wanted last.
+
+        Args:
+            depth: documents that it may hold.  last: place of the last one that is shown.
+        """
+        if not self.scores:
+            return ranking
+        looked, kept = 0, 0
+        while looked < len(ranking) and kept < last + PAGE_SIZE:
+            rows = ranking.rows[looked : looked + max(AROUND, last)]
+            for scores in self.scores:
+                scores.read(self.corpus, rows)
+            looked += len(rows)
+            unwanted = np.zeros(len(rows), dtype=np.float32)
+            for scores in self.scores:
+                if not scores.term.wanted:
+                    unwanted = np.maximum(unwanted, _known(scores, rows))
+            kept += int((unwanted < HAS).sum())
+        values = WEIGHT * self.gains(ranking.rows) - np.log2(np.arange(len(ranking)) + 2)
+        order = np.argsort(-values, kind="stable")[:depth]
+        return RankedDocuments(ranking.corpus_ids, ranking.rows[order], values[order])
+
+    def passages(self, doc_ids: Sequence[str]) -> dict[str, tuple[TermPassage, ...]]:
+        """How well these documents have each term, and where."""
+        rows, found = self.corpus.rows(doc_ids), {}
+        for scores in self.scores:
+            scores.read(self.corpus, rows)
+        for row, document in zip(rows.tolist(), self.corpus.documents(doc_ids), strict=True):
+            spans = [sentence.span for sentence in document.sentences]
+            found[document.doc_id] = tuple(s.passage(row, spans) for s in self.scores)
+        return found
+
+    def uses(self, doc_ids: Sequence[str]) -> tuple[TermUse, ...]:
+        """How far the first page of a ranking obeys each term."""
+        rows = self.corpus.rows(doc_ids)
+        for scores in self.scores:
+            scores.read(self.corpus, rows)
+        return tuple(
+            TermUse(
+                scores.term,
+                scores.documents(),
+                int((_known(scores, rows) >= HAS).sum()),
+                len(rows),
+                len(scores.naming) < MOST_NAMING,
+            )
+            for scores in self.scores
+        )
+
+
+def _known(scores: TermScores, rows: Rows) -> FloatArray:
+    """Probabilities (n,) as far as documents were looked at."""
+    named = np.isin(rows, scores.naming)
+    found = (scores.found.get(row) for row in rows.tolist())
+    known = [NOT_READ * by_words if one is None else one.probability
+             for one, by_words in zip(found, named.tolist(), strict=True)]  # fmt: skip
+    return np.array(known, dtype=np.float32)
