@@ -27,14 +27,18 @@ TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
-WITHOUT_TERMS, ENGLISH_TERMS = 0.3, 0.35
+WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.35
 """Share of tagged wordings without a term, and of English terms in other languages."""
-LANGUAGES = {"en": 0.5, "de": 0.125, "fr": 0.125, "es": 0.125, "zh": 0.125}
+LANGUAGES = {"en": 0.44, "de": 0.14, "fr": 0.14, "es": 0.14, "zh": 0.14}
 THINGS = {
     "en": ("papers", "articles", "studies", "work", "abstracts", "posts", "conversations"),
     "de": ("Arbeiten", "Studien", "Artikel"), "fr": ("articles", "travaux", "études"),
     "es": ("artículos", "trabajos", "estudios"), "zh": ("论文", "研究", "文章"),
 }  # fmt: skip
+LIKENESS = frozenset(("same", "similar", "identical", "comparable"))
+"""Words after which a frame has the name of an aspect."""
+JOINED, JOINS = 0.12, ("in", "of", "for", "on", "with", "among")
+"""Share of English terms that two phrases with one of these words between them make."""
 TURNS = frozenset((",", ";", ":", ".", "but", "and", "(", "-", "–", "—"))
 """Words at which a wording goes from the name of an aspect to a term."""
 STATED = ("{}", "{}", "{things} about {}", "{things}: {}")
@@ -179,7 +183,11 @@ class TermComposer:
             "",
         )  # of each character: a digit for its slot, "n" for a name, " " for the rest
         for part in re.split(r"(\{[^}]*\})", frame["text"]):
-            filled, kind = self._filled(part, language) if part[:1] == "{" else (part, " ")
+            filled, kind = part, " "
+            if part[:1] == "{":
+                filled, kind = self._filled(part, language)
+            elif rng.random() < TYPING_ERRORS:
+                filled = as_typed(part, rng)
             text, kinds = text + filled, kinds + kind * len(filled)
         if rng.random() < CHAT_STYLE * 3:
             text = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -195,7 +203,10 @@ class TermComposer:
             return rng.choice(THINGS[language]), " "
         if slot[1] in "+-":
             english = rng.random() < ENGLISH_TERMS
-            phrase = rng.choice(self._phrases["en" if english else language])
+            phrases = self._phrases["en" if english else language]
+            phrase = rng.choice(phrases)
+            if language == "en" and rng.random() < JOINED:
+                phrase = f"{phrase} {rng.choice(JOINS)} {rng.choice(phrases)}"
             if phrase[1:].islower() and rng.random() < 0.15:
                 phrase = phrase.title() if rng.random() < 0.5 else phrase.capitalize()
             number = int(slot[2:-1] or 1)
@@ -211,9 +222,13 @@ def _tagged(text: str, kinds: str, heads: Container[str]) -> TaggedWords:
     """
     found = glossed_words(text)
     of_word = [kinds[word.span[0]] for word in found]
+    before = ["", *(word.text.casefold() for word in found)]
     of_word = [
-        "n" if kind == " " and word.text.casefold() in heads else kind
-        for kind, word in zip(of_word, found, strict=True)
+        "n"
+        if kind == " "
+        and (word.text.casefold() in heads or (last in LIKENESS and word.text.isalpha()))
+        else kind
+        for kind, word, last in zip(of_word, found, before, strict=False)
     ]
     labels, before = [], " "
     for at, kind in enumerate(of_word):

@@ -1,5 +1,6 @@
-// What a search was read as: a chip for each aspect asked for (+) or ruled out (−) and for each
-// sentence. A click on an aspect turns its sign, the cross takes a chip away, the list adds one.
+// What a search was read as: a chip for each aspect asked for (+) or ruled out (−), each term and
+// each sentence. A click turns the sign, the cross takes a chip away, the list of a term moves it to
+// an aspect. The list and the box at the end add.
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
@@ -30,6 +31,27 @@ export default function (component) {
     setLabel(name, `${wanted ? "+" : "−"} ${aspect.name}: ${name.title}`)
     name.dataset.key = `term-${aspect.key}`
     chip.append(name, cross(`Remove ${aspect.name} from what the search is read as`, aspect.key, { old: term }))
+    chips.append(chip)
+  }
+  for (const { part, text, aspect, documents } of data.terms) {
+    const wanted = part[0] === "+"
+    const rest = part.slice(part.indexOf(":"))
+    const chip = make("li", `chip term ${wanted ? "" : "against"}`)
+    const turned = `${wanted ? "-" : "+"}${part.slice(1)}`
+    const name = button("flip", `${wanted ? "+" : "−"} ${text}`, null, () => change({ old: part, term: turned }))
+    const count = documents ? `; ${documents} documents have it` : ""
+    setTip(name, wanted
+      ? `Documents with “${text}” come first${count}: click to rule it out`
+      : `Documents with “${text}” come last${count}: click to ask for it`)
+    setLabel(name, `${wanted ? "+" : "−"} ${text}: ${name.title}`)
+    name.dataset.key = `term-${rest}`
+    const where = make("select", "where")
+    setLabel(where, `Where documents should have ${text}`)
+    where.dataset.key = `where-${rest}`
+    where.append(new Option("anywhere", "term"), ...data.aspects.map((one) => new Option(`in ${withMarks(one.name)}`, one.key)))
+    where.value = aspect || "term"
+    where.onchange = () => change({ old: part, term: `${part[0]}${where.value}${rest}` })
+    chip.append(name, where, cross(`Remove ${text} from what the search is read as`, rest, { old: part }))
     chips.append(chip)
   }
   for (const index of data.sentences) {
@@ -65,6 +87,17 @@ export default function (component) {
     else if (value) change({ term: value })
   }
   row.append(add)
+  const words = make("input", "words")
+  words.placeholder = "+ or − words …"
+  setLabel(words, "Words that documents should mention; with a minus before them, should not")
+  words.dataset.key = "words"
+  words.onkeydown = (event) => {
+    const [, sign, text] = /^\s*([+−-]?)\s*(.*?)\s*$/.exec(words.value)
+    if (event.key !== "Enter" || !text) return
+    words.value = ""
+    change({ term: `${sign && sign !== "+" ? "-" : "+"}term:${text.replace(/([,\\])/g, "\\$1")}` })
+  }
+  row.append(words)
 
   if (data.by_words) {
     const again = button("again", "Let the words decide", null, () => change({ by_words: true }))

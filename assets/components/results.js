@@ -133,6 +133,7 @@ const bodyNode = (result, shown) => {
   const body = make("div", "body")
   const meta = metaLine(result)
   if (meta) body.append(meta)
+  for (const term of result.terms) body.append(termNode(term))
   for (const fact of result.facts) body.append(factNode(fact))
   if (result.scenario) body.append(scenarioNode(result.scenario))
   if (result.evidence.length) body.append(pairNode(result.evidence[0]))

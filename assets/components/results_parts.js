@@ -42,6 +42,17 @@ const pairNode = (pair) => {
   return node
 }
 
+// Whether the document has a term of the wording, and the passage that has it.
+const termNode = (term) => {
+  const node = make("div", "term")
+  const how = term.by_meaning ? `says something close to “${term.name}”` : `mentions “${term.name}”`
+  if (!term.has) node.append(make("span", "text how", `does not mention “${term.name}”`))
+  else if (term.text) node.append(line(term.letter, term.role, term.wanted ? "has" : "has!", marked(term.text, term.marks)))
+  else node.append(make("span", "text how", `mentions “${term.name}” in the title`))
+  setTip(node, `${term.has ? `This ${how}` : "No passage has it"}: ${Math.round(100 * term.sure)} % probable`)
+  return node
+}
+
 // A date, an amount or a place that answers the query, and what it follows from.
 const factNode = (fact) => {
   const node = make("div", `fact ${fact.kind}`)

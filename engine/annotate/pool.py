@@ -31,6 +31,7 @@ from engine.types.callbacks import Ask
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
 from engine.types.searches import WHOLE, Query, Ranking
+from engine.types.terms import Term
 from storage.projects import PoolRow
 
 DEPTH = PoolRequest().depth
@@ -108,7 +109,9 @@ def unaskable(corpus: OpenCorpus, queries: Mapping[str, Query]) -> tuple[str, ..
     seeds, aspects = corpus.row_of, {*corpus.aspects}
 
     def is_lacking(query: Query) -> bool:
-        read = () if query.reading == WHOLE else (term[1:] for term in query.reading)
+        parts = () if query.reading == WHOLE else query.reading
+        terms = [(part, Term.parse(part)) for part in parts]
+        read = (part[1:] if term is None else term.aspect for part, term in terms)
         named = {key.lower() for key in (query.aspect, *read) if key}
         return (query.seed is not None and query.seed not in seeds) or not named <= aspects
 

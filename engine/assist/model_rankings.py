@@ -205,7 +205,8 @@ class KeptRanking:
         seed = searcher.seed(query) if self.pasted is None else self.pasted
         ranking = RankedDocuments(searcher.corpus.doc_ids, self.rows, self.scores)
         request = searcher.request(query, seed, self.read.focus)
-        stage = FirstStage(query, seed, self.read, request, ranking, None)
+        terms = searcher.terms(query, self.read)
+        stage = FirstStage(query, seed, self.read, request, ranking, None, terms)
         return ModelRanking(self.query, self.plan, searcher, stage, self.estimate)
 
 

@@ -10,10 +10,10 @@ from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens
 
-READING = "wording-reading/1"
+READING = "wording-reading/2"
 WORDING_TOKENS = 600
 """The longest wording that a search takes, in Latin script; of other scripts, its beginning."""
-ANSWER_TOKENS = 120
+ANSWER_TOKENS = 160
 """Of an answer besides the words that it copies."""
 
 SYSTEM = """\
@@ -24,8 +24,10 @@ An aspect is wanted where the wording asks for likeness in it: by its name, in o
 or by saying what documents should state in it. It is ruled out only where the wording says that \
 likeness in it does not count or is not asked for. What documents should state is content, with \
 whatever negation stands in it: to do something without something else, or that something does \
-not help, rules no aspect out. An aspect that the wording does not touch is neither. A wording \
-that asks for similar documents and no more wants no aspect."""
+not help, rules no aspect out. Content words that documents have to mention, or must not be \
+about, are listed besides, as short as they can be: "same problem, solved with tree kernels, not \
+on tweets" mentions "tree kernels" and excludes "tweets". An aspect that the wording does not \
+touch is neither. A wording that asks for similar documents and no more wants no aspect."""
 
 
 class WordingAnswer(BaseModel):
@@ -37,6 +39,8 @@ class WordingAnswer(BaseModel):
     )
     wanted: list[str] = Field(description="keys of the aspects in which likeness is asked for")
     ruled_out: list[str] = Field(description="keys of the aspects in which likeness does not count")
+    mention: list[str] = Field([], description="content words to be mentioned, copied")
+    exclude: list[str] = Field([], description="content words that documents must not be about")
 
 
 def reading_of_wording(lens: Lens, wording: str) -> Prompt[WordingAnswer]:
@@ -63,10 +67,19 @@ What does this wording ask for?"""
         wanted, ruled_out = _known(said.wanted, keys), _known(said.ruled_out, keys)
         if wanted is None or ruled_out is None or {*wanted} & {*ruled_out}:
             return None
-        content = harmless_line(said.content)
-        if content.casefold() not in harmless_line(wording).casefold():
-            content = ""  # not the person's words
-        return WordingAnswer(content=content, wanted=wanted, ruled_out=ruled_out)
+        own = harmless_line(wording).casefold()
+
+        def copied(texts: Sequence[str]) -> list[str]:
+            lines = dict.fromkeys(map(harmless_line, texts))
+            return [line for line in lines if line and line.casefold() in own]
+
+        return WordingAnswer(
+            content="".join(copied([said.content])),
+            wanted=wanted,
+            ruled_out=ruled_out,
+            mention=copied(said.mention),
+            exclude=copied(said.exclude),
+        )
 
     most = ANSWER_TOKENS + estimate_tokens(wording)
     return json_prompt(READING, SYSTEM, user, WordingAnswer, most_tokens=most, check=check)

@@ -14,6 +14,7 @@ from engine.llm.run import complete
 from engine.types.lenses import Lens
 from engine.types.models import ModelUsage
 from engine.types.reranking import WordingReading, WordingReadings
+from engine.types.terms import Term
 from storage.answers import Answers
 
 
@@ -35,7 +36,9 @@ def read_wordings(
     except EndpointError as error:
         return WordingReadings({}, str(error), ModelUsage(model=model))
     readings = {
-        wording: WordingReading(tuple(said.wanted), tuple(said.ruled_out), said.content, model)
+        wording: WordingReading(
+            tuple(said.wanted), tuple(said.ruled_out), said.content, model, _terms(said)
+        )
         for wording, said in zip(wordings, done.value, strict=True)
         if said is not None
     }
@@ -45,3 +48,10 @@ def read_wordings(
         if done.usage.stopped == "cancelled":
             problem = f"It has not answered within {patience:.0f} s."
     return WordingReadings(readings, problem, done.usage)
+
+
+def _terms(said: WordingAnswer) -> tuple[str, ...]:
+    """What documents have to mention and must not be about; nothing that is both."""
+    excluded = [text for text in said.exclude if text not in said.mention]
+    wanted = [Term(text) for text in said.mention if text not in said.exclude]
+    return tuple(map(str, [*wanted, *(Term(text, wanted=False) for text in excluded)]))

@@ -175,6 +175,8 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
 
 
 def print_results(results: SearchResults) -> None:
+    for use in results.terms:
+        click.echo(use.sentence(results.corpus_size), err=True)
     if results.query.instruction and (results.reading or results.sentences):
         sentences = [f"sentence {index + 1}" for index in results.sentences]
         click.echo(f"Read as {', '.join([*results.reading, *sentences])}", err=True)

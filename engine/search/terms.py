@@ -9,14 +9,15 @@ import numpy as np
 
 from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.term_index import HAS, MOST_NAMING, TermScores, score_term
+from engine.corpora.term_index import MOST_NAMING, TermScores, score_term
 from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct
 from engine.types.searches import PAGE_SIZE
-from engine.types.terms import Term, TermPassage, TermUse
+from engine.types.terms import HAS, Term, TermPassage, TermUse
 
-WEIGHT = 12.0
-"""What having a term counts against halvings of the rank: from place 4,000 to the first."""
+WEIGHT, AGAINST = 12.0, 16.0
+"""What a wanted and an unwanted term count, in doublings of the rank: 12 are from place 1 to 4,000.
+"""
 AROUND = 300
 """Documents, those nearest to the seed and the first of a ranking, that are looked at for terms."""
 NOT_READ = 0.5
@@ -55,14 +56,14 @@ class Terms:
         rows = distinct([rows, *(scores.naming for scores in wanted)])
         rows = rows[request.scope.allowed[rows]]
         gains = self.gains(rows)
-        found = rows[gains >= HAS * len(wanted)]
+        found = rows[gains >= HAS * WEIGHT * len(wanted)]
         return replace(request, preferred=found, depth=request.depth + len(found))
 
     def gains(self, rows: Rows) -> FloatArray:
-        """What the terms count for these documents (n,): 1 for each wanted one that they have."""
+        """What the terms count for these documents (n,), in doublings of the rank."""
         total = np.zeros(len(rows), dtype=np.float32)
         for scores in self.scores:
-            total += (1 if scores.term.wanted else -1) * _known(scores, rows)
+            total += (WEIGHT if scores.term.wanted else -AGAINST) * _known(scores, rows)
         return total
 
     def obeyed(self, ranking: RankedDocuments, depth: int, last: int) -> RankedDocuments:
@@ -84,7 +85,7 @@ class Terms:
                 if not scores.term.wanted:
                     unwanted = np.maximum(unwanted, _known(scores, rows))
             kept += int((unwanted < HAS).sum())
-        values = WEIGHT * self.gains(ranking.rows) - np.log2(np.arange(len(ranking)) + 2)
+        values = self.gains(ranking.rows) - np.log2(np.arange(len(ranking)) + 2)
         order = np.argsort(-values, kind="stable")[:depth]
         return RankedDocuments(ranking.corpus_ids, ranking.rows[order], values[order])
 

@@ -188,12 +188,14 @@ class WordingReading:
         wanted, ruled_out: keys of the lens's aspects, in its order; no key stands in both.
         content: those words of the wording that say what documents should state, "" for none.
         model: which read it.
+        words: terms, as :attr:`Query.reading` has them.
     """
 
     wanted: tuple[str, ...]
     ruled_out: tuple[str, ...]
     content: str = ""
     model: str = ""
+    words: tuple[str, ...] = ()
 
     def terms(self, query: Query) -> tuple[str, ...]:
         """This reading as :attr:`Query.reading` of a query with the wording.
@@ -206,7 +208,7 @@ class WordingReading:
         if query.focus or query.aspect:
             wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()
         against = [f"-{key}" for key in self.ruled_out if key not in wanted]
-        terms = (*(f"+{key}" for key in wanted), *against)
+        terms = (*(f"+{key}" for key in wanted), *against, *self.words)
         return terms or (() if self.content and not query.focus else WHOLE)
 
 

@@ -8,6 +8,8 @@ from typing import Literal, Self
 
 from engine.types.documents import Span
 
+HAS = 0.5
+"""Probability from which a document has a term."""
 ANYWHERE = "term"
 """Stands where an aspect's key would, for a term that may be anywhere in a document."""
 _OR = re.compile(r"\s+(?:or|oder|ou|o)\s+|或者?", re.IGNORECASE)
@@ -78,6 +80,11 @@ class TermPassage:
     span: Span | None = None
     marks: tuple[Span, ...] = ()
 
+    @property
+    def has(self) -> bool:
+        """Whether the document is said to have the term."""
+        return self.probability >= HAS
+
 
 @dataclass(frozen=True, slots=True)
 class TermUse:
@@ -93,3 +100,12 @@ class TermUse:
     top: int
     shown: int
     exact: bool = True
+
+    def sentence(self, size: int) -> str:
+        """How many of the corpus's ``size`` documents have it, and of the first results."""
+        over = "" if self.exact else "over "
+        verb = "mention" if self.term.wanted else "are about"
+        return (
+            f"{over}{self.documents:,} of {size:,} documents {verb} “{self.term.text}”, "
+            f"{self.top} of the first {self.shown} here"
+        )

@@ -23,6 +23,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LONGEST_NOTE
 from engine.types.searches import Query
+from engine.types.terms import Term
 from pages._annotate.guidelines import nodes
 from pages._common import document_view
 from pages._common.components import component, dark
@@ -170,7 +171,9 @@ def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
     words = [*filter(None, [query.instruction]), *wanted]
     usual = lens.generic if aspect is None else aspect.instruction
     without = [f"Likeness in {' and '.join(ruled_out)} does not count."] if ruled_out else []
-    return " ".join([*(words or [usual]), *without])
+    terms = filter(None, map(Term.parse, query.reading))
+    marks = [f"{'+' if term.wanted else '−'} “{term.text}”." for term in terms]
+    return " ".join([*(words or [usual]), *without, *marks])
 
 
 def seeds_of(

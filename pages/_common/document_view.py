@@ -15,6 +15,7 @@ from engine.types.links import paper_link
 from engine.types.plurals import counted
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence
+from engine.types.terms import TermPassage
 
 NAME_CHARS = 200
 """Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""
@@ -88,6 +89,22 @@ def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
         "seed_letter": letter(evidence.seed_role, lens),
         "letter": letter(evidence.role, lens),
         "score": round(evidence.score, 3),
+    }
+
+
+def term(found: TermPassage, document: Document, lens: Lens) -> dict[str, Any]:
+    """Whether a document has a term, and the passage that has it."""
+    sentence = next((s for s in document.sentences if s.span == found.span), None)
+    return {
+        "name": found.term.text,
+        "wanted": found.term.wanted,
+        "has": found.has,
+        "sure": round(found.probability, 2),
+        "by_meaning": found.means == "meaning",
+        "text": sentence.text if sentence else "",
+        "marks": _within(found.marks, found.span) if found.span else [],
+        "role": sentence.role if sentence else None,
+        "letter": letter(sentence.role, lens) if sentence else "",
     }
 
 

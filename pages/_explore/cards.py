@@ -92,7 +92,8 @@ def result_list(
             "total": page.total,
             "seed": _seed(seed, lens),
             "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
-            "reads_aspect": reads_aspect and page.instruction_following is not None,
+            "reads_aspect": bool(reads_aspect or page.terms)
+            and page.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
             # Pairs: an object of JavaScript has names of its own, such as "constructor".
             "graded": [[r.doc_id, grades[r.doc_id]] for r in page.results if r.doc_id in grades],
@@ -136,6 +137,11 @@ def _result(
         "explanation": result.explanation,
         "seed_marks": document_view.marks(seed, _spans(e.seed_marks for e in result.evidence)),
         "own_marks": document_view.marks(document, _spans(e.doc_marks for e in result.evidence)),
+        "terms": [
+            document_view.term(found, document, lens)
+            for found in result.terms
+            if found.term.wanted or found.has
+        ],
         "facts": [document_view.fact(match) for match in result.facts],
         "fact_marks": document_view.fact_marks(document, result.facts),
         "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
@@ -182,9 +188,9 @@ def _reading(page: SearchResults) -> str:
     return f"read as {wanted}{ruled_out}".replace(" 100%", "")
 
 
-INSTRUCTION_FOLLOWING = (
-    "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
-    "It says how much the ranking moved, not whether it moved rightly."
+CHANGED_BY_WORDING = (
+    "Share of the top 20 that is not among the top 20 of the same search without aspect and "
+    "wording. It says how much the list changed, not whether it is right."
 )
 
 
@@ -196,7 +202,7 @@ CHANGED = (
 
 def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
     if reranking is None:
-        return _instruction_following(page, reads_aspect)
+        return _changed_by_wording(page, reads_aspect)
     return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
 
 
@@ -211,19 +217,22 @@ def _meter(name: str, share: float, words: str, title: str) -> str:
     )
 
 
-def _instruction_following(page: SearchResults, reads_aspect: bool) -> str:
-    share = page.instruction_following
+def _changed_by_wording(page: SearchResults, reads_aspect: bool) -> str:
+    """How much the wording, or the aspect, changed the list, and whether each part is obeyed."""
+    share, query = page.instruction_following, page.query
     if share is None:
         return ""
+    by = "the wording" if query.instruction or query.reading else "the aspect"
     top = min(20, page.total)
     count = round(share * top)
-    if not reads_aspect:
+    if not (reads_aspect or page.terms):
         words = "This system does not read the aspect: the ranking is the same without it."
     elif count == 0 and any(r.rank_change for r in page.results):
-        words = "The same documents lead without the aspect, in another order."
+        words = f"The same documents lead without {by}, in another order."
     elif count == 0:
-        words = "This aspect changes almost nothing: the same documents lead without it."
+        words = f"The same documents lead without {by}."
     else:
-        verb = "is" if count == 1 else "are"
-        words = f"{count} of the top {top} {verb} here because of the aspect."
-    return _meter("Instruction following", share, words, INSTRUCTION_FOLLOWING)
+        words = f"{count} of {top}"
+    parts = [escape(use.sentence(page.corpus_size)) for use in page.terms]
+    obeyed = "".join(f'<div class="sl-head sl-changed">{part}</div>' for part in parts)
+    return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING) + obeyed

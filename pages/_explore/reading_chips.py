@@ -1,4 +1,4 @@
-"""What a search was read as, in chips that correct it: aspects for and against, sentences."""
+"""What a search was read as, in chips that correct it: aspects and terms, sentences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults
+from engine.types.terms import Term
 from pages._common.components import component, dark, listen
 from pages._explore.explore_reading import other_reading
 from pages._explore.explore_url import View
@@ -48,10 +49,16 @@ def reading_chips(view: View, page: SearchResults, lens: Lens, by_model: ModelRe
         st.rerun()
 
     corrected = view.reading and not by_model.in_use
+    counts = {str(u.term): f"{'' if u.exact else 'over '}{u.documents:,}" for u in page.terms}
+    parts = [(part, term) for part in page.reading if (term := Term.parse(part))]
     _CHIPS(
         key=_KEY,
         data={
             "reading": list(page.reading),
+            "terms": [
+                {"part": p, "text": t.text, "aspect": t.aspect, "documents": counts.get(p)}
+                for p, t in parts
+            ],
             "sentences": list(page.sentences),
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "role": role}
@@ -107,7 +114,7 @@ def correct(
 
 def _settled(now: View, reading: tuple[str, ...], focus: tuple[int, ...]) -> View:
     """The simplest view with this reading: where an aspect says the same, it does."""
-    wanted = [term[1:] for term in reading if term[0] == "+"]
+    wanted = [part[1:] for part in reading if part[0] == "+" and Term.parse(part) is None]
     aspect = now.aspect if not reading else wanted[0] if len(wanted) == 1 else ""
     plain = reading == WHOLE or (reading == (f"+{aspect}",) and not focus)
     if plain and not now.instruction:
