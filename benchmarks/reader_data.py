@@ -27,7 +27,7 @@ TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
-WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.35
+WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.45
 """Share of tagged wordings without a term, and of English terms in other languages."""
 LANGUAGES = {"en": 0.44, "de": 0.14, "fr": 0.14, "es": 0.14, "zh": 0.14}
 THINGS = {
@@ -211,7 +211,8 @@ class TermComposer:
                 phrase = phrase.title() if rng.random() < 0.5 else phrase.capitalize()
             number = int(slot[2:-1] or 1)
             return phrase, str(2 * number + (slot[1] == "-"))
-        return rng.choice(self._names)["text"].removeprefix("the "), "n"
+        name = rng.choice(self._names)["text"].removeprefix("the ")
+        return (as_typed(name, rng) if rng.random() < 0.5 else name), "n"
 
 
 def _tagged(text: str, kinds: str, heads: Container[str]) -> TaggedWords:

@@ -25,6 +25,10 @@ OTHER, CARRIER, WANTED, UNWANTED = 0, 1, 2, 4
 _QUOTE = r"[\"“„«「]([^\"“”„«»「」]+)[\"“”»」]"
 _QUOTED = re.compile(_QUOTE)
 _SIGNED = re.compile(rf"(?<!\S)([+\-−])(?:{_QUOTE}|(\w[^\s,;]*))")
+_ARTICLE = re.compile(
+    r"^(?:(?:the|an?|de[rnms]|die|das|eine?[nrms]?|l[ae]s?|une?|du|el|los|una) +|[ld]['’](?=\w{3}))"
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _FORBIDDEN = -1e4
 
 
@@ -74,10 +78,12 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
             against = scores[inside, UNWANTED:].max(1) > scores[inside, WANTED:UNWANTED].max(1)
             labels[inside] = 1 + (UNWANTED if against.mean() > 0.5 else WANTED)
             labels[inside[0]] -= 1
+    _join(plain, words, labels)
     names = {fold(n) for a in lens.aspects for n in (a.key, a.name, *a.phrases)}
     for first, last in _runs(labels):
         span = words[first].span[0], words[last].span[1]
         own = plain[slice(*span)].strip(" .,;:!?\"'“”„«»「」()")
+        own = _ARTICLE.sub("", own)
         marked = any(q.start() <= span[0] and span[1] <= q.end() for q in _QUOTED.finditer(plain))
         if not re.search(r"\w", own) or (fold(own) in names and not marked):
             labels[first : last + 1] = OTHER
@@ -108,6 +114,24 @@ def decode(scores: FloatArray) -> np.ndarray:
     for step in reversed(back):
         path.append(int(step[path[-1]]))
     return np.array(path[::-1])
+
+
+def _join(text: str, words: Sequence[GlossedWord], labels: np.ndarray) -> None:
+    """Make one term of two that follow one another, and of the Chinese signs before one."""
+    for at in range(1, len(labels)):
+        begins = labels[at] in (WANTED, UNWANTED)
+        if begins and labels[at - 1] in (labels[at], labels[at] + 1):
+            labels[at] += 1
+    for at in range(len(labels) - 1, 0, -1):
+        pair = words[at - 1 : at + 1]
+        if (
+            labels[at] in (WANTED, UNWANTED)
+            and labels[at - 1] == OTHER
+            and all(
+                word.span[1] - word.span[0] == 1 and _HAN.match(text, word.span[0]) for word in pair
+            )
+        ):
+            labels[at - 1], labels[at] = labels[at], labels[at] + 1
 
 
 def _runs(labels: np.ndarray) -> list[Span]:

@@ -56,14 +56,15 @@ class Terms:
         rows = distinct([rows, *(scores.naming for scores in wanted)])
         rows = rows[request.scope.allowed[rows]]
         gains = self.gains(rows)
-        found = rows[gains >= HAS * WEIGHT * len(wanted)]
+        found = rows[gains >= np.sqrt(HAS) * WEIGHT * len(wanted)]
         return replace(request, preferred=found, depth=request.depth + len(found))
 
     def gains(self, rows: Rows) -> FloatArray:
         """What the terms count for these documents (n,), in doublings of the rank."""
         total = np.zeros(len(rows), dtype=np.float32)
         for scores in self.scores:
-            total += (WEIGHT if scores.term.wanted else -AGAINST) * _known(scores, rows)
+            known = _known(scores, rows)
+            total += WEIGHT * np.sqrt(known) if scores.term.wanted else -AGAINST * known
         return total
 
     def obeyed(self, ranking: RankedDocuments, depth: int, last: int) -> RankedDocuments:

@@ -1,0 +1,126 @@
+"""What the terms of a wording promise: documents with what is wanted first, the others last."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.search.queries import parse_reading
+from engine.search.systems import READ_TERMS, SYSTEMS
+from engine.types.documents import Document
+from engine.types.searches import Query, SearchResults
+from engine.types.terms import Term
+
+BEES = Query("small", seed="bees-interview", k=40)
+FOUND = re.compile("convolutional|neural", re.IGNORECASE)
+reading = pytest.mark.parametrize("system", sorted(READ_TERMS))
+
+
+def asks(explorer: Explorer, query: Query, *terms: Term) -> SearchResults:
+    return explorer.search(replace(query, reading=tuple(map(str, terms))))
+
+
+def mentions(document: Document) -> bool:
+    return bool(FOUND.search(f"{document.title} {document.text}"))
+
+
+@reading
+def test_every_document_that_mentions_a_wanted_term_stands_before_all_others(
+    small: Explorer, system: str
+) -> None:
+    query = replace(BEES, system=system)
+    found = asks(small, query, Term("convolutional neural networks"))
+    named = [mentions(r.document) for r in found.results]
+    assert sum(named) == 6
+    assert named == sorted(named, reverse=True)
+    assert [r.score for r in found.results] == sorted(
+        (r.score for r in found.results), reverse=True
+    )
+
+
+@reading
+def test_every_document_that_mentions_an_unwanted_term_stands_behind_all_others(
+    small: Explorer, system: str
+) -> None:
+    query = replace(BEES, system=system)
+    found = asks(small, query, Term("convolutional neural networks", wanted=False))
+    named = [mentions(r.document) for r in found.results]
+    assert named == sorted(named)
+
+
+def test_documents_with_a_term_keep_the_order_of_the_seed(small: Explorer) -> None:
+    found = asks(small, BEES, Term("neural network"))
+    assert {r.doc_id for r in found.results[:2]} == {"bees-network", "bees-network-again"}
+
+
+def test_several_wanted_terms_rank_documents_with_all_of_them_first(small: Explorer) -> None:
+    found = asks(small, BEES, Term("neural network"), Term("sourdough"))
+    assert found.results[0].doc_id == "bread-network"
+    either = [r.doc_id.startswith("bread") or mentions(r.document) for r in found.results]
+    assert either == sorted(either, reverse=True)
+
+
+def test_a_page_counts_who_has_a_term_and_marks_where(small: Explorer) -> None:
+    found = asks(small, BEES, Term("neural networks", aspect="method"))
+    (use,) = found.terms
+    assert (use.documents, use.top, use.exact) == (6, 6, True)
+    for result in found.results:
+        (passage,) = result.terms
+        assert passage.has == mentions(result.document)
+        if passage.has and passage.span:
+            text = result.document.text
+            assert "neural network" in text[slice(*passage.span)]
+            assert [text[slice(*mark)] for mark in passage.marks] == ["neural", "network"]
+
+
+@pytest.mark.parametrize("system", sorted(set(SYSTEMS) - READ_TERMS))
+def test_a_system_that_does_not_read_terms_says_so(small: Explorer, system: str) -> None:
+    found = asks(small, replace(BEES, system=system), Term("neural network"))
+    plain = small.search(replace(BEES, system=system))
+    assert [r.doc_id for r in found.results] == [r.doc_id for r in plain.results]
+    assert any("does not read terms" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("text", ["zyxwv", "q", "编码器", "🐝"])
+def test_a_term_that_no_document_has_leaves_the_order_as_it_is(
+    small: Explorer, text: str
+) -> None:
+    found = asks(small, BEES, Term(text))
+    plain = small.search(BEES)
+    assert found.terms[0].documents == 0
+    assert [r.doc_id for r in found.results[:20]] == [r.doc_id for r in plain.results[:20]]
+
+
+def test_a_short_form_finds_the_long_one_and_the_other_way_round(small_copy: Explorer) -> None:
+    texts = [
+        "We train a support vector machine (SVM) on leaves.",
+        "A support vector machine (SVM) tells weeds from crops.",
+        "Our SVM sorts apples by colour.",
+        "The support vector machine of last year was slow.",
+        *(f"Report {n} about tractors and their engines." for n in range(8)),
+    ]
+    rows = [{"doc_id": f"d{n}", "title": "", "text": text} for n, text in enumerate(texts)]
+    small_copy.library.add("svm", rows)
+    for text in ("SVM", "support vector machines"):
+        found = asks(small_copy, Query("svm", text="Engines of tractors.", k=12), Term(text))
+        assert {r.doc_id for r in found.results[:4]} == {"d0", "d1", "d2", "d3"}
+
+
+def test_terms_are_named_once_and_of_aspects_that_exist(small: Explorer) -> None:
+    with pytest.raises(BadInputError, match="once"):
+        parse_reading("+term:bees,-term:Bees")
+    with pytest.raises(UnknownNameError, match="colour"):
+        asks(small, BEES, Term("bees", aspect="colour"))
+    assert parse_reading(r"+method:x\, y,-term:a\\b") == (r"+method:x\, y", r"-term:a\\b")
+    assert Term.parse(r"+method:x\, y") == Term("x, y", aspect="method")
+
+
+def test_a_hundred_terms_are_ranked_by(small: Explorer) -> None:
+    terms = [Term(f"word{n}") for n in range(99)]
+    found = asks(small, BEES, Term("neural network"), *terms)
+    assert mentions(found.results[0].document)
+    assert len(found.terms) == 100
