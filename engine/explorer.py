@@ -32,7 +32,7 @@ from engine.evaluate.unlabelled import Unlabelled
 from engine.facts import find_facts
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
-from engine.lenses.variants import SETS
+from engine.lenses.variants import ALL_SETS, SETS
 from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
@@ -92,7 +92,7 @@ class Explorer(ForPerson):
     known_systems = (*SYSTEMS, *PREPARED)
     model_systems = Verifier.systems
     rerank_modes = Verifier.modes
-    wording_sets = SETS
+    wording_sets = ALL_SETS
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()

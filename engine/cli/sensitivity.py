@@ -16,7 +16,7 @@ from engine.cli.common import (
     system_names,
 )
 from engine.cli.terminal import bar_of, print_json, print_sensitivity
-from engine.lenses.variants import SETS
+from engine.lenses.variants import ALL_SETS, SETS
 
 
 @click.command()
@@ -32,7 +32,7 @@ from engine.lenses.variants import SETS
     "--variants",
     default=",".join(SETS),
     show_default=True,
-    help="Wordings of the instruction, separated by commas.",
+    help=f"Wordings of the instruction, separated by commas: of {', '.join(ALL_SETS)}.",
 )
 @steer_option
 @json_option
@@ -44,6 +44,9 @@ def sensitivity(
     Every (seed, aspect) query is asked in several wordings, which are read from their words
     alone: a short one that names the aspect (base), one that names none (generic), the
     aspect's definition, paraphrases, and base with the seed cut to the aspect's sentences.
+    SICR and WISE (InfoSearch, ICLR 2025) tell how far relevant documents rise with a wording,
+    against none, and fall with one that rules the aspect out (reverse). Robustness@10 is the
+    lowest nDCG@10 of any wording that asks for the aspect, averaged over queries.
     """  # fmt: skip
     from engine.collections.readers import read_collection
     from engine.compare.sensitivity_table import sensitivity as run

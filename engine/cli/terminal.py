@@ -239,12 +239,15 @@ def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[in
 def print_sensitivity(table: Sensitivity) -> None:
     """One table per system: a line per variant."""
     click.echo(f"{table.queries} queries of {table.collection} on corpus {table.corpus}")
-    columns = (NDCG, CSFCUBE_NDCG, "p-MRR", "rbo", "tau", "overlap@20")
+    columns = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
+    widths = [max(len(name), 6) + 2 for name in columns]
     for system in table.systems:
-        click.echo(f"\n{system.system:16}" + "".join(f"{name:>19}" for name in columns))
+        click.echo()
+        _print_row(system.system, columns, 16, widths)
         for row in system.rows:
-            values = "".join(f"{_fraction(row.metrics[name]):>19}" for name in columns)
-            click.echo(f"  {row.variant:14}{values}")
+            values = [_fraction(row.metrics[name]) for name in columns]
+            _print_row(f"  {row.variant}", values, 16, widths)
+        click.echo(f"  Robustness@10 over wordings: {_fraction(system.robustness)}")
 
 
 def _fraction(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy as np
 from engine.compare.verdicts import Judgments, Profile, find_verdicts
 from engine.corpora.contracts import Seed
 from engine.corpora.schema import aspect_column
+from engine.corpora.surroundings import sample_rows
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.lenses.variants import check_variants
+from engine.lenses.variants import built_in_variants, check_variants
 from engine.measures.metrics import csfcube_ndcg, judged_at
-from engine.measures.p_mrr import p_mrr_among_judged
+from engine.measures.p_mrr import P_MRR, p_mrr_of_aspect, rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers
-from engine.numeric import standardised
+from engine.numeric import FloatArray
 from engine.search.evidence import EvidenceFinder
 from engine.search.interpretation import (
     Interpretation,
@@ -45,8 +46,15 @@ from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.searches import PAGE_SIZE, Query, Ranking
 
 MOST_MOVERS = 12
+LEAST_SPREAD = 0.02
+"""Standard deviation of cosines that is taken at least: of an aspect that hardly any document of
+the sample has it may be 0."""
 STEERS = tuple(i / 10 for i in range(11))
 """Aspect weights of a frontier; the first one is what the others are compared with."""
+
+
+_Others = Mapping[tuple[str, float], Mapping[str, Sequence[str]]]
+"""System and aspect weight -> other aspect -> the ranking for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +103,10 @@ class Comparer:
         blind = self._blind(ranked, orders)
         gains = self._likeness(ranked, blind)
         judged, reason = self._is_judged(aspect.name)
+        others = self._others(ranked) if judged and not reason else {}
         rankings = tuple(
-            self._described(r, gain, judged) for r, gain in zip(ranked, gains, strict=True)
+            self._described(r, gain, self._measures(r, others) if judged else {})
+            for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
             Profile(r, before, gain, find_system(r.variant.system).reads_aspect, own.by_model)
@@ -137,9 +147,10 @@ class Comparer:
     def frontier(self, variant: Variant) -> Frontier:
         """What the aspect weight of one wording trades: instruction following against relevance.
 
-        With two judged aspects: :data:`CSFCUBE_NDCG` of the judged documents against p-MRR to
-        the ranking of aspect weight 0. Else an estimate: how similar the top 20 are to the whole
-        seed (standardised cosine) against the share of the top 20 that weight 0 has not.
+        With two judged aspects: :data:`CSFCUBE_NDCG` of the judged documents against the rank
+        gain over aspect weight 0. Else an estimate: how similar the top 20 are to the whole seed
+        (cosine, standardised over the corpus) against the share of the top 20 that weight 0 has
+        not.
         """
         rankings = [self.rank(replace(variant, steer=steer)).doc_ids for steer in STEERS]
         judged = sum(bool(grades) for grades in self.judgments.values()) > 1
@@ -155,19 +166,36 @@ class Comparer:
         grades = self.judgments[self.aspect]
         for ranking in rankings:
             relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
-            yield relevance, p_mrr_among_judged(ranking, rankings[0], self.aspect, self.judgments)
+            yield relevance, rank_gain(ranking, rankings[0], self.aspect, self.judgments)
 
     def _estimated_points(
         self, rankings: Sequence[Sequence[str]]
     ) -> Iterable[tuple[float, float | None]]:
-        corpus = self.searcher.corpus
+        similarity = self._similarity([("vector", self._seed.vector)])
         tops = [ranking[:PAGE_SIZE] for ranking in rankings]
-        pool = sorted({d for top in tops for d in top})
-        cosines = corpus.cosines(corpus.rows(pool), [("vector", self._seed.vector)])[:, 0]
-        similarity = dict(zip(pool, standardised(cosines).tolist(), strict=True))
         for top in tops:
-            relevance = float(np.mean([similarity[d] for d in top])) if top else 0.0
+            relevance = float(similarity(top)[0]) if top else 0.0
             yield relevance, len(set(top) - set(tops[0])) / len(top) if top else 0.0
+
+    def _similarity(
+        self, parts: Sequence[tuple[str, FloatArray]]
+    ) -> Callable[[Sequence[str]], FloatArray]:
+        """The mean cosine of documents with each part, standardised over the corpus.
+
+        Over a fixed sample of it, not over what is compared: the figures of a ranking must not
+        depend on the rankings beside it.
+        """
+        corpus = self.searcher.corpus
+        seed = corpus.row_of.get(self._seed.document.doc_id, -1)
+        sample = np.array([row for row in sample_rows(len(corpus)) if row != seed], dtype=np.intp)
+        cosines = corpus.cosines(sample, parts)
+        mean, spread = cosines.mean(axis=0), np.maximum(cosines.std(axis=0), LEAST_SPREAD)
+
+        def similarity(doc_ids: Sequence[str]) -> FloatArray:
+            found = corpus.cosines(corpus.rows(doc_ids), parts).mean(axis=0)
+            return np.asarray((found - mean) / spread, dtype=np.float32)
+
+        return similarity
 
     # -- ranking -------------------------------------------------------------------------
 
@@ -242,7 +270,10 @@ class Comparer:
     # -- what the differences are ------------------------------------------------------------
 
     def _described(
-        self, ranked: Ranked, gain: tuple[tuple[str, float], ...], judged: bool
+        self,
+        ranked: Ranked,
+        gain: tuple[tuple[str, float], ...],
+        measures: dict[str, float | None],
     ) -> VariantRanking:
         lens, focus = self.searcher.corpus.lens, ranked.read.focus
         return VariantRanking(
@@ -252,18 +283,36 @@ class Comparer:
             avoided=avoided(focus, lens),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
             notes=ranked.read.notes,
-            measures=self._measures(ranked) if judged else {},
+            measures=measures,
             likeness=gain,
             seconds=ranked.seconds,
         )
 
-    def _measures(self, ranked: Ranked) -> dict[str, float | None]:
+    def _measures(self, ranked: Ranked, others: _Others) -> dict[str, float | None]:
         """On the judged documents of this seed only, in the order of the ranking."""
         grades = self.judgments.get(self.aspect, {})
         pool = [d for d in ranked.doc_ids if d in grades]
-        return {
+        measures: dict[str, float | None] = {
             CSFCUBE_NDCG: csfcube_ndcg(pool, grades),
             "Judged@20": judged_at(ranked.doc_ids, grades, PAGE_SIZE),
+        }
+        ranked_alike = others.get((ranked.variant.system, ranked.variant.steer))
+        if ranked_alike and not ranked.by_model:  # a model was not asked for the other aspects
+            measures[P_MRR] = p_mrr_of_aspect(pool, ranked_alike, self.aspect, self.judgments)
+        return measures
+
+    def _others(self, ranked: Sequence[Ranked]) -> _Others:
+        """What each system ranks for the seed's other judged aspects, in their base wording."""
+        lens = self.searcher.corpus.lens
+        others = [
+            a for a in self.searcher.corpus.aspects if a != self.aspect and a in self.judgments
+        ]
+        return {
+            (system, steer): {
+                other: self.rank(*built_in_variants(lens, other, system, steer, ["base"])).doc_ids
+                for other in others
+            }
+            for system, steer in {(r.variant.system, r.variant.steer) for r in ranked}
         }
 
     def _pairs(self, ranked: Sequence[Ranked]) -> Iterable[VariantPair]:
@@ -280,7 +329,7 @@ class Comparer:
                     change.rbo,
                     change.tau,
                     change.overlap,
-                    p_mrr_among_judged(first.doc_ids, second.doc_ids, self.aspect, self.judgments),
+                    rank_gain(first.doc_ids, second.doc_ids, self.aspect, self.judgments),
                 )
 
     def _is_judged(self, name: str) -> tuple[bool, str]:
@@ -312,8 +361,7 @@ class Comparer:
         self, ranked: Sequence[Ranked], blind: Sequence[Sequence[str]]
     ) -> list[tuple[tuple[str, float], ...]]:
         """How much more alike each variant's top 20 are, per aspect, than those of its blind."""
-        corpus, seed = self.searcher.corpus, self._seed
-        lens = corpus.lens
+        lens, seed = self.searcher.corpus.lens, self._seed
         parts, names = [], []
         for aspect in lens.aspects:
             focus = focus_on_aspect(seed, lens, aspect)
@@ -322,20 +370,13 @@ class Comparer:
                 names.append(aspect.name)
         tops = [r.doc_ids[:PAGE_SIZE] for r in ranked]
         before = [ranking[:PAGE_SIZE] for ranking in blind]
-        pool = sorted({d for top in (*tops, *before) for d in top})
-        if not parts or not pool:
+        if not parts or not any(tops):
             return [() for _ in ranked]
-        cosines = corpus.cosines(corpus.rows(pool), parts)
-        spread = np.maximum(cosines.std(axis=0), 1e-6)
-        row = {doc_id: i for i, doc_id in enumerate(pool)}
-
-        def average(top: Sequence[str]) -> np.ndarray:
-            return np.asarray(cosines[[row[d] for d in top]].mean(axis=0))
-
+        similarity = self._similarity(parts)
         gains: list[tuple[tuple[str, float], ...]] = []
         for top, old in zip(tops, before, strict=True):
             if top and old:
-                gain = (average(top) - average(old)) / spread
+                gain = similarity(top) - similarity(old)
                 gains.append(tuple(zip(names, map(float, gain), strict=True)))
             else:  # bm25 finds nothing for a seed without words
                 gains.append(())

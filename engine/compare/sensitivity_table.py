@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
-from engine.lenses.variants import SETS, built_in_variants
-from engine.measures.metrics import csfcube_ndcg, mean, measure_runs
+from engine.lenses.variants import REVERSE, SETS, built_in_variants
+from engine.measures.metrics import csfcube_ndcg, mean, measure_runs, robustness
 from engine.measures.p_mrr import P_MRR, instruction_following
 from engine.measures.ranking_change import compare_rankings
+from engine.measures.reversal import SICR, WISE, sicr, wise
 from engine.measures.significance import confidence_interval
 from engine.search.interpretation import find_wish
 from engine.search.searcher import Searcher
@@ -25,6 +27,11 @@ from engine.types.searches import Query, Ranking
 
 CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
 """Measure -> field of a :class:`RankingChange`."""
+SHOWN = (NDCG, CSFCUBE_NDCG, P_MRR, SICR, WISE)
+"""Measures with a mean over queries, by aspect too, and an interval."""
+NDCG_10 = "nDCG@10"
+PLAIN = "none"
+"""The ranking without a wording, which is not shown."""
 Values = Mapping[str, float | None]
 
 
@@ -85,7 +92,7 @@ class _Study:
         blind = not find_system(system).reads_aspect
         for topic in self.topics:
             whole: Ranking | None = None  # of a system that ranks alike under every wording
-            for variant in self._variants(topic, system):
+            for variant in self._ranked_variants(topic, system):
                 if not (blind and whole and not variant.subset):
                     ranking = self._rank(topic, variant)
                     whole = whole if variant.subset else ranking
@@ -94,9 +101,27 @@ class _Study:
                 rankings.setdefault(variant.name, {})[topic.query_id] = ranking
             self.on_query()
         rankings = {n: r for n, r in rankings.items() if len(r) == len(self.topics)}
+        plain, reverse = rankings.pop(PLAIN), rankings.pop(REVERSE)
+        measured = {n: self._measured(r, plain, reverse) for n, r in rankings.items()}
+        if REVERSE in self.sets:
+            rankings[REVERSE] = reverse
+            measured[REVERSE] = self._measured(reverse, plain, None)
         matrix = self._matrix(rankings)
-        rows = tuple(self._row(system, name, ranked, matrix) for name, ranked in rankings.items())
-        return SystemSensitivity(system, rows, matrix, time.perf_counter() - started)
+        rows = tuple(self._row(system, name, of, matrix) for name, of in measured.items())
+        wordings = [
+            {query_id: of[NDCG_10] or 0.0 for query_id, of in measured[name].items()}
+            for name in measured
+            if name in ("base", "definition") or name.startswith("paraphrase-")
+        ]
+        seconds = time.perf_counter() - started
+        return SystemSensitivity(system, rows, matrix, seconds, robustness(wordings))
+
+    def _ranked_variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
+        """Those to show, and what SICR and WISE compare them with."""
+        lens, aspect = self.searcher.corpus.lens, topic.aspect or ""
+        sets = [*(s for s in self.sets if s != REVERSE), REVERSE]
+        variants = built_in_variants(lens, aspect, system, self.steer, sets)
+        return (*variants, Variant(PLAIN, "", system, self.steer))
 
     def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
         lens = self.searcher.corpus.lens
@@ -119,13 +144,11 @@ class _Study:
         self,
         system: str,
         name: str,
-        rankings: Mapping[str, Ranking],
+        per_query: Mapping[str, Values],
         matrix: Mapping[str, Mapping[str, Values]],
     ) -> SensitivityRow:
-        per_query = self._measured(rankings)
         metrics: dict[str, float | None] = {
-            measure: mean([q[measure] for q in per_query.values()])
-            for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+            measure: mean([q[measure] for q in per_query.values()]) for measure in SHOWN
         }
         for change in CHANGES:
             metrics[change] = matrix[change].get("base", {}).get(name)
@@ -135,35 +158,60 @@ class _Study:
             by_aspect=self._by_aspect(per_query),
             intervals={
                 measure: confidence_interval([q[measure] for q in per_query.values()])
-                for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+                for measure in SHOWN
             },
             read_as_asked=self._read_as_asked(system, name),
         )
 
-    def _measured(self, rankings: Mapping[str, Ranking]) -> dict[str, dict[str, float | None]]:
+    def _measured(
+        self,
+        rankings: Mapping[str, Ranking],
+        plain: Mapping[str, Ranking],
+        reverse: Mapping[str, Ranking] | None,
+    ) -> dict[str, dict[str, float | None]]:
+        """Per query; SICR and WISE against no wording and the reverse, where that is given."""
         grades = self.collection.qrels
         measured = measure_runs(grades, list(rankings.values()))
         ordered = {query_id: r.doc_ids for query_id, r in rankings.items()}
         p_mrrs = instruction_following(self.collection, self.topics, ordered)
-        return {
-            t.query_id: {
+        found: dict[str, dict[str, float | None]] = {}
+        for t in self.topics:
+            found[t.query_id] = {
                 NDCG: measured[t.query_id][NDCG],
+                NDCG_10: measured[t.query_id][NDCG_10],
                 CSFCUBE_NDCG: csfcube_ndcg(ordered[t.query_id], grades.get(t.query_id, {})),
                 P_MRR: p_mrrs.get(t.query_id),
+                SICR: None,
+                WISE: None,
             }
-            for t in self.topics
-        }
+            if reverse is not None:
+                relevant = self._relevant(t)
+                without, against = plain[t.query_id].doc_ids, reverse[t.query_id].doc_ids
+                three = (without, ordered[t.query_id], against)
+                found[t.query_id][SICR] = sicr(relevant, *three)
+                found[t.query_id][WISE] = wise(relevant, *three, len(self._relevant_to[t.seed]))
+        return found
 
-    def _by_aspect(
-        self, per_query: Mapping[str, Mapping[str, float | None]]
-    ) -> dict[str, dict[str, float | None]]:
+    def _relevant(self, topic: Topic) -> set[str]:
+        grades = self.collection.qrels.get(topic.query_id, {})
+        return {doc_id for doc_id, grade in grades.items() if grade >= 1}
+
+    @cached_property
+    def _relevant_to(self) -> dict[str | None, set[str]]:
+        """Of each seed, what is relevant to any of its aspects."""
+        found: dict[str | None, set[str]] = {}
+        for topic in self.topics:
+            found.setdefault(topic.seed, set()).update(self._relevant(topic))
+        return found
+
+    def _by_aspect(self, per_query: Mapping[str, Values]) -> dict[str, dict[str, float | None]]:
         aspects = sorted({t.aspect for t in self.topics if t.aspect})
         return {
             aspect: {
                 measure: mean(
                     [per_query[t.query_id][measure] for t in self.topics if t.aspect == aspect]
                 )
-                for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+                for measure in SHOWN
             }
             for aspect in aspects
         }
@@ -178,8 +226,9 @@ class _Study:
         for topic in self.topics:
             words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
             wish = find_wish(Query(corpus, instruction=words), lens)
-            wants = interpreter.read(wish.words).wants
-            read = [lens.aspects[wants.argmax()]] if wants.any() else []
+            said = interpreter.read(wish.words)
+            named = said.avoids if name == REVERSE else said.wants
+            read = [lens.aspects[named.argmax()]] if named.any() else []
             right.append([a.key for a in wish.wanted or read] == [topic.aspect])
         return sum(right) / len(right)
 

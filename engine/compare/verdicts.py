@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.measures.metrics import csfcube_ndcg
-from engine.measures.p_mrr import p_mrr_among_judged
+from engine.measures.p_mrr import rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 from engine.types.evaluations import CSFCUBE_NDCG
@@ -18,9 +18,12 @@ NOTHING = 0.98
 LITTLE = 0.85
 """From which they differ only in places."""
 NOTICEABLE = 0.25
-"""Standard deviations by which the top 20 must become more similar in an aspect to say so."""
+"""Standard deviations over the corpus by which the top 20 must become more similar in an aspect to
+say so. One is a cosine of some 0.11, on the demo and on CSFCube (0.07 to 0.18)."""
+SLIGHT = 0.05
+"""From which they became slightly more similar, rather than staying as similar."""
 MOVED = 0.02
-"""p-MRR beyond which documents went the right or the wrong way."""
+"""Rank gain beyond which documents went the right or the wrong way."""
 COSTLY = 0.75
 """Share of the nDCG without a wording below which following it cost relevance."""
 MOST_LOST = 0.5
@@ -56,7 +59,7 @@ class _Seen:
     """A variant against the same system without a wording, in figures.
 
     Attributes:
-        p_mrr: None where two aspects are not judged.
+        rank_gain: over no wording; None where two aspects are not judged.
         ndcg: without the wording and with it; None where the aspect is not judged, or nothing
             relevant to it was found without the wording.
         gains: aspect name -> gain in similarity of the top 20, in standard deviations.
@@ -65,7 +68,7 @@ class _Seen:
     name: str
     aspect: str
     change: RankingChange
-    p_mrr: float | None
+    rank_gain: float | None
     ndcg: tuple[float, float] | None
     gains: Mapping[str, float]
     by_model: bool
@@ -100,8 +103,8 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
         kind, text = "nothing", _NOT_READ
     elif seen.change.rbo is not None and seen.change.rbo >= NOTHING:
         kind, text = "nothing", "changes nothing: the same documents lead without any wording"
-    elif seen.p_mrr is not None:
-        kind, text = _by_judgments(seen, seen.p_mrr)
+    elif seen.rank_gain is not None:
+        kind, text = _by_judgments(seen, seen.rank_gain)
     else:
         kind, text = _by_similarity(seen)
     return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
@@ -121,25 +124,25 @@ def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _See
         name=f"“{variant.name}” on {variant.system}{model}",
         aspect=aspect,
         change=compare_rankings(ranked, profile.blind),
-        p_mrr=p_mrr_among_judged(ranked, profile.blind, key, judgments),
+        rank_gain=rank_gain(ranked, profile.blind, key, judgments),
         ndcg=(before, after) if before > 0 else None,
         gains=dict(profile.gain),
         by_model=profile.by_model,
     )
 
 
-def _by_judgments(seen: _Seen, p_mrr_value: float) -> tuple[VerdictKind, str]:
+def _by_judgments(seen: _Seen, gained: float) -> tuple[VerdictKind, str]:
     """By the documents that are relevant only to the aspect, and what became of the others."""
     alike = f"documents judged alike only in {seen.aspect}"
-    figure = f" (p-MRR {p_mrr_value:+.2f})" if seen.by_model else ""
-    if p_mrr_value > MOVED:
+    figure = f" (rank gain {gained:+.2f})" if seen.by_model else ""
+    if gained > MOVED:
         kind, text = _following(seen, f"{alike} rose{figure}")
         if seen.gain <= -NOTICEABLE:
             text += f"; the top 20 as a whole became less similar in {seen.aspect} (estimate)"
         return kind, text
-    if p_mrr_value < -MOVED:
+    if gained < -MOVED:
         return "wrong way", f"moves the wrong way: {alike} fell{figure}{_cost(seen)}"
-    return "little", f"moves documents, but not {alike}{figure}{_cost(seen)}"
+    return "little", f"moves documents, but hardly {alike}{figure}{_cost(seen)}"
 
 
 def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
@@ -159,12 +162,13 @@ def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
     fallen = [name for name, gain in seen.gains.items() if gain <= -NOTICEABLE]
     if fallen and seen.gain >= 0:
         less = " and ".join(fallen)
-        how = f"the top 20 stayed as similar in {seen.aspect} and became less so in {less}"
+        stayed = "became slightly more" if seen.gain >= SLIGHT else "stayed as"
+        how = f"the top 20 {stayed} similar in {seen.aspect} and became less so in {less}"
         kind, text = _following(seen, how)
         return kind, f"{text} (estimate)"
     if seen.change.rbo is not None and seen.change.rbo >= LITTLE:
         return "little", f"changes little: a few documents swap places{_cost(seen)}"
-    text = f"ranks differently, without becoming more similar in {seen.aspect} (estimate)"
+    text = f"ranks differently, without becoming clearly more similar in {seen.aspect} (estimate)"
     return "different", text + _cost(seen)
 
 
@@ -211,6 +215,6 @@ def _numbers(seen: _Seen) -> str:
         parts.insert(
             0, f"{CSFCUBE_NDCG} {seen.ndcg[0]:.3f} without a wording, {seen.ndcg[1]:.3f} with"
         )
-    if seen.p_mrr is not None:
-        parts.insert(0, f"p-MRR {seen.p_mrr:+.2f} here")
+    if seen.rank_gain is not None:
+        parts.insert(0, f"rank gain over no wording {seen.rank_gain:+.2f}")
     return "; ".join(parts)

@@ -21,6 +21,11 @@ READ_SENTENCES = 100_000
 """Sentences of documents that are read at once, unless one has more: some 300 MB until cut."""
 
 
+def sample_rows(count: int) -> range:
+    """Rows of the documents that stand for a corpus of ``count``: always the same."""
+    return range(0, count, max(1, -(-count // SAMPLE)))
+
+
 @dataclass(frozen=True, slots=True)
 class PassageSample:
     """The sentences of some documents of a corpus, those without sentences left out.
@@ -40,7 +45,7 @@ class PassageSample:
     @classmethod
     def read(cls, table: DocumentTable, count: int, dimension: int, aspects: int) -> PassageSample:
         """Read it from a corpus of ``count`` documents."""
-        rows = range(0, count, max(1, -(-count // SAMPLE)))
+        rows = sample_rows(count)
         none = np.zeros((0, dimension), np.float32)  # of a corpus without documents
         vectors, sentences, roles = [none], [none], [np.zeros((0, aspects), np.float32)]
         for group in groups(table.sizes(rows, "array_length(sentence_starts)"), READ_SENTENCES):

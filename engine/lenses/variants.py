@@ -2,8 +2,8 @@
 
 After Maheshwari et al. (CHIIR 2026, section 4.2): a short aspect-specific wording (base), one
 that names no aspect (generic), the aspect's definition, paraphrases, and the base wording
-with the seed cut to the aspect's sentences (subset). The words are SeedLens's own, or those
-of a person's lens.
+with the seed cut to the aspect's sentences (subset). After Zhou et al. (ICLR 2025), one that
+rules the aspect out (reverse). The words are SeedLens's own, or those of a person's lens.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 
 SETS = ("base", "generic", "definition", "paraphrases", "subset")
-"""What ``--variants`` may name; ``paraphrases`` stands for all of them."""
+"""What is compared unless chosen; ``paraphrases`` stands for all of them."""
+REVERSE = "reverse"
+ALL_SETS = (*SETS, REVERSE)
+"""What ``--variants`` may name."""
 
 
 def built_in_variants(
@@ -36,6 +39,7 @@ def built_in_variants(
             f"paraphrase-{i}": text for i, text in enumerate(named.paraphrases, start=1)
         },
         "subset": {"subset": named.instruction},
+        REVERSE: {REVERSE: f"{lens.generic.rstrip('. ')} but not the same {named.name.lower()}."},
     }
     return tuple(
         Variant(name, text, system, steer, subset=name == "subset")
@@ -46,10 +50,10 @@ def built_in_variants(
 
 def check_sets(sets: Sequence[str]) -> list[str]:
     """The sets, each once and in order; UnknownNameError for one that does not exist."""
-    unknown = [name for name in sets if name not in SETS]
+    unknown = [name for name in sets if name not in ALL_SETS]
     if unknown or not sets:
         said = f"There is no set of variants '{unknown[0]}'." if unknown else "No variant is named."
-        raise UnknownNameError(said, f"Use {', '.join(SETS)}.")
+        raise UnknownNameError(said, f"Use {', '.join(ALL_SETS)}.")
     return list(dict.fromkeys(sets))
 
 

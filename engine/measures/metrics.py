@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import ir_measures
 from ir_measures import AP, RR, Judged, R, nDCG
@@ -90,6 +90,24 @@ def ranking_by_grades(grades: Grades, tie_break: Sequence[str]) -> list[str]:
     ['c', 'a', 'b']
     """
     return sorted(ranks(tie_break), key=lambda doc_id: -grades.get(doc_id, 0))
+
+
+def robustness(wordings: Sequence[Mapping[str, float]]) -> float | None:
+    """Robustness over wordings: the mean over queries of the lowest value of any wording.
+
+    Of nDCG@10 it is Robustness@10 (Oh et al., InstructIR, 2024), as mteb has it.
+
+    Args:
+        wordings: query_id -> value of a measure, one for each wording, of the same queries.
+
+    Returns:
+        in the range of the measure; None without a wording or a query.
+
+    >>> robustness([{"q1": 1.0, "q2": 0.5}, {"q1": 0.5, "q2": 0.75}])
+    0.5
+    """
+    queries = wordings[0] if wordings else ()
+    return mean([min(wording[query_id] for wording in wordings) for query_id in queries])
 
 
 def mean(values: Sequence[float | None]) -> float | None:

@@ -100,23 +100,36 @@ def p_mrr(
     return mean(tuple(p_mrr_by_document(ranking, grades, other_ranking, other_grades).values()))
 
 
-def p_mrr_among_judged(
-    ranking: Sequence[str], other_ranking: Sequence[str], aspect: str, judgments: Qrels
+def p_mrr_of_aspect(
+    ranking: Sequence[str], others: Mapping[str, Sequence[str]], aspect: str, judgments: Qrels
 ) -> float | None:
-    """How far documents relevant only for ``aspect`` stand higher in the first ranking.
+    """p-MRR of one aspect of a seed: the mean of :func:`p_mrr` over its other judged aspects.
 
     Args:
-        judgments: aspect -> grades, of one seed.
+        others: aspect -> the ranking for it.
+        judgments: aspect -> grades; documents judged for one of two aspects only are left out.
 
     Returns:
-        the mean of :func:`p_mrr` over the other judged aspects; None where none tells.
+        -1 to 1; None where no document tells.
     """
     grades = judgments.get(aspect, {})
     values = []
-    for other, other_grades in judgments.items():
+    for other, other_ranking in others.items():
         if other != aspect:
-            shared = grades.keys() & other_grades.keys()
-            here = [d for d in ranking if d in shared]
-            there = [d for d in other_ranking if d in shared]
-            values.append(p_mrr(here, grades, there, other_grades))
+            shared = grades.keys() & judgments.get(other, {}).keys()
+            here, there = ([d for d in r if d in shared] for r in (ranking, other_ranking))
+            values.append(p_mrr(here, grades, there, judgments.get(other, {})))
     return mean(values)
+
+
+def rank_gain(
+    ranking: Sequence[str], other_ranking: Sequence[str], aspect: str, judgments: Qrels
+) -> float | None:
+    """How far judged documents relevant only to ``aspect`` rank higher than in another ranking.
+
+    The formula of p-MRR, for two rankings for the same aspect: over no wording, say.
+
+    Returns:
+        -1 to 1; 0 when they do not move; None where no document tells.
+    """
+    return p_mrr_of_aspect(ranking, dict.fromkeys(judgments, other_ranking), aspect, judgments)

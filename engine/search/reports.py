@@ -192,6 +192,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
                     for row in s.rows
                 },
                 "matrix": s.matrix,
+                "Robustness@10": s.robustness,
                 "seconds": round(s.seconds, 3),
             }
             for s in found.systems

@@ -21,8 +21,8 @@ class Variant:
     """One wording of an instruction, and what ranks by it.
 
     Attributes:
-        name: base, generic, definition, paraphrase-1 ..., subset, or a name of one's own;
-            unique within a comparison.
+        name: base, generic, definition, paraphrase-1 ..., subset, reverse, or a name of one's
+            own; unique within a comparison.
         instruction: the words; empty for none.
         subset: only the seed's sentences of the aspect are used, the rest is left out.
         aspect: key of the aspect that was chosen beside the words; empty to read them without
@@ -50,11 +50,12 @@ class VariantRanking:
         avoided: names of the aspects that it rules out.
         weights: one per sentence of the seed, sum to 1; empty without an aspect.
         notes: plain sentences about anything a reader should know.
-        measures: CSFCube's nDCG@20 and Judged@20; empty where nothing is judged. p-MRR
-            compares two rankings: see :class:`VariantPair`.
+        measures: CSFCube's nDCG@20, Judged@20 and p-MRR (against the same system's rankings
+            for the seed's other judged aspects, in their base wording); empty where nothing is
+            judged, without p-MRR where two aspects are not, or a model ranked.
         likeness: (aspect name, how much more alike the top 20 are to the seed in it than
-            those of the same system without a wording), in standard deviations; an
-            estimate from sentence vectors.
+            those of the same system without a wording), in standard deviations over the
+            corpus; an estimate from sentence vectors.
     """
 
     variant: Variant
@@ -76,8 +77,8 @@ class VariantPair:
         first, second: names of the variants.
         rbo, tau, overlap: rank-biased overlap (p = 0.9), Kendall's tau-b over the union, and
             the share of common documents in the top 20; None where undefined.
-        p_mrr: how far documents relevant only to the aspect stand higher under ``first``
-            than under ``second``, -1 to 1; None where two aspects are not judged.
+        rank_gain: how far judged documents relevant only to the aspect rank higher under
+            ``first`` than under ``second``, -1 to 1; None where two aspects are not judged.
     """
 
     first: str
@@ -85,7 +86,7 @@ class VariantPair:
     rbo: float | None
     tau: float | None
     overlap: float | None
-    p_mrr: float | None
+    rank_gain: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +189,10 @@ class FrontierPoint:
     """Relevance and instruction following at one steer.
 
     Attributes:
-        relevance: CSFCube's nDCG@20 where judged, else the mean standardised likeness of the
-            top 20 to the whole seed.
-        instruction_following: p-MRR where judged (None when no judged document tells), else the
-            share of the top 20 that steer 0 has not.
+        relevance: CSFCube's nDCG@20 where judged, else the mean likeness of the top 20 to the
+            whole seed, in standard deviations above the mean of the corpus.
+        instruction_following: rank gain over weight 0 where judged (None when no judged document
+            tells), else the share of the top 20 that weight 0 has not.
     """
 
     steer: float
@@ -213,10 +214,11 @@ class SensitivityRow:
 
     Attributes:
         metrics: measure -> mean, None where undefined. ``rbo``, ``tau`` and ``overlap@20``
-            are against base.
+            are against base; SICR and WISE against no wording and ``reverse``, and None for
+            the latter.
         intervals: measure -> 95 % confidence interval of the mean, None where undefined.
-        read_as_asked: share of queries whose aspect was read off the wording; None for
-            wordings that ask for none, and systems that do not read them.
+        read_as_asked: share of queries whose aspect was read off the wording, by ``reverse`` as
+            ruled out; None for wordings that name none, and systems that do not read them.
     """
 
     variant: str
@@ -232,12 +234,15 @@ class SystemSensitivity:
 
     Attributes:
         matrix: measure -> first variant -> second variant -> mean over queries.
+        robustness: Robustness@10, over the wordings that ask for the aspect of the whole seed
+            (base, definition, paraphrases); None without any of them.
     """
 
     system: str
     rows: tuple[SensitivityRow, ...]
     matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]
     seconds: float
+    robustness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from pages._compare.compare_url import CompareView
 from pages._login import login
 
 SYSTEMS = ("aspect", "instructed", "dense")
-"""Compared unless somebody says otherwise."""
+WORDINGS = tuple(name for name in Explorer.wording_sets if name != "reverse")
+"""Compared unless somebody says otherwise. SICR and WISE need the reverse, shown or not."""
 
 
 def whole_collection(explorer: Explorer, view: CompareView) -> None:
@@ -59,7 +60,7 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
 def _asked_of(explorer: Explorer, view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Systems and sets of wordings that the view asks for, in the order of the engine."""
     systems = view.systems or SYSTEMS
-    sets = view.wordings or explorer.wording_sets
+    sets = view.wordings or WORDINGS
     return (
         tuple(s for s in explorer.systems if s in systems),
         tuple(s for s in explorer.wording_sets if s in sets),
@@ -83,7 +84,7 @@ def _choices(
     st.pills(
         "Wordings", explorer.wording_sets, selection_mode="multi", key="compare_wordings",
         on_change=attempt, args=(lambda: choose("wordings"),), disabled=disabled,
-        help="RBO, tau and overlap are against base.",
+        help="RBO, tau and overlap are against base, SICR and WISE against no wording and reverse.",
     )  # fmt: skip
 
 

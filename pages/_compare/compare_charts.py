@@ -32,7 +32,7 @@ from pages._common.chart_style import (
     wrapped,
 )
 
-SIGNED = ("tau", "p_mrr")
+SIGNED = ("tau", "rank_gain")
 """Measures from -1 to 1; the others go from 0 to 1."""
 BAR_GAP = 0.2
 NAMED_COLUMNS = 3
@@ -127,7 +127,7 @@ def matrix(names: Sequence[str], values: Values, measure: str, *, dark: bool) ->
 
     Args:
         values: (first, second) -> value; what is missing or None stays empty.
-        measure: one of ``rbo``, ``tau``, ``overlap``, ``p_mrr``.
+        measure: one of ``rbo``, ``tau``, ``overlap``, ``rank_gain``.
     """
     signed = measure in SIGNED
     count = len(names)
@@ -320,9 +320,9 @@ def _beside_curve(points: Sequence[tuple[float, float]]) -> list[str]:
 
 def frontier_axes(found: Frontier) -> tuple[str, str]:
     """What the two axes are."""
-    meaning = "p-MRR" if found.judged else "share of the top 20 that aspect weight 0 % has not"
+    meaning = "rank gain over" if found.judged else "share of the top 20 not at"
     relevance = CSFCUBE_NDCG if found.judged else "similarity to the whole seed (standardised)"
-    return f"instruction following: {meaning}", f"relevance: {relevance}"
+    return f"instruction following: {meaning} aspect weight 0 %", f"relevance: {relevance}"
 
 
 def frontier_rows(found: Frontier) -> Rows:

@@ -33,17 +33,23 @@ MEASURES = {
             "counting alike. From -1 (reversed) to 1 (the same)."),
     "overlap": ("Overlap", "Share of the top 20 that two rankings have in common, in whatever "
                 "order."),
-    "p_mrr": ("p-MRR", "How far documents judged alike only in this aspect stand higher under "
-              "the row's variant than under the column's. From -1 to 1; 0 when nothing moves."),
+    "rank_gain": ("Rank gain", "How far judged documents relevant only to this aspect rank higher "
+                  "under the row's variant than under the column's. From -1 to 1; 0 when they do "
+                  "not move."),
 }  # fmt: skip
 DEFINITIONS = {
     CSFCUBE_NDCG: "Gain of the first 20 judged documents by their grades, later ranks discounted "
     "(the first two alike, as CSFCube's script has it), against the best order: 0 to 1.",
-    "p-MRR": "How far documents judged alike only in this aspect stand higher than in another "
-    "ranking of the seed: from -1 to 1.",
+    "p-MRR": "How far judged documents relevant only to this aspect rank higher than in the same "
+    "system's ranking for another judged aspect, asked for in its base wording: from -1 to 1, 0 "
+    "when the aspect changes nothing (FollowIR). The mean over the other aspects.",
     "Judged@20": "Share of the top 20 that anybody judged. Where it is low, nDCG says little.",
 }
 ORDER = tuple(DEFINITIONS)
+ROBUSTNESS = (
+    "Robustness@10 (InstructIR): the lowest nDCG@10 of any wording that asks for the aspect (base, "
+    "definition, paraphrases), mean over queries. 0 to 1."
+)
 NO_TITLES: Mapping[str, str] = {}
 Column = tuple[str, str, Callable[[VariantRanking], str]]
 """Head, definition, and the text of a variant's cell."""
@@ -76,9 +82,13 @@ def _columns(comparison: Comparison) -> list[Column]:
     for name in {name for v in comparison.variants for name in v.measures}:
         by_name[name] = (name, DEFINITIONS.get(name, name), _measured(name))
     two = len(comparison.variants) > 1
-    if two and "p-MRR" not in by_name and any(p.p_mrr is not None for p in before.values()):
-        by_name["p-MRR"] = (f"p-MRR to {first}", MEASURES["p_mrr"][1], _against(before, "p_mrr"))
     columns = [by_name[name] for name in ORDER if name in by_name]
+    if two and any(p.rank_gain is not None for p in before.values()):
+        meaning = (
+            "How far judged documents relevant only to this aspect rank higher than under "
+            f"{first}: from -1 to 1, 0 when they do not move."
+        )
+        columns.append((f"Rank gain over {first}", meaning, _against(before, "rank_gain")))
     if two:
         columns += [
             (f"{MEASURES[key][0]} to {first}", MEASURES[key][1], _against(after, key))
@@ -94,7 +104,9 @@ def _measured(name: str) -> Callable[[VariantRanking], str]:
 def _against(pairs: Mapping[str, VariantPair], key: str) -> Callable[[VariantRanking], str]:
     def cell(v: VariantRanking) -> str:
         pair = pairs.get(v.variant.name)
-        return shown(None if pair is None else getattr(pair, key), signed=key in ("tau", "p_mrr"))
+        return shown(
+            None if pair is None else getattr(pair, key), signed=key in ("tau", "rank_gain")
+        )
 
     return cell
 
@@ -146,6 +158,12 @@ def _overview(table: Sensitivity) -> str:
         ("p-MRR", "Mean over pairs of aspects of a seed, -1 to 1, with its 95 % confidence "
          "interval: how far documents alike only in the aspect asked for stand higher.",
          lambda r: _with_interval(r, "p-MRR", signed=True)),
+        ("SICR", "Strict Instruction Compliance Ratio (InfoSearch): share of relevant documents "
+         "that rank higher than without a wording, and lower than that under reverse. 0 to 1.",
+         lambda r: shown(r.metrics.get("SICR"))),
+        ("WISE", "Weighted Instruction Sensitivity Evaluation (InfoSearch): the same by how far "
+         "they rise and how high, with penalties for the wrong way. -1 to 1.",
+         lambda r: shown(r.metrics.get("WISE"), signed=True)),
         ("RBO", MEASURES["rbo"][1] + " Against base.", lambda r: shown(r.metrics.get("rbo"))),
         ("tau", MEASURES["tau"][1] + " Against base.",
          lambda r: shown(r.metrics.get("tau"), signed=True)),
@@ -176,7 +194,8 @@ def _group(system: SystemSensitivity, columns: Sequence[tuple[str, str, Cell]]) 
     )
     return (
         f'<tbody><tr><th class="cmp-group" scope="rowgroup" colspan="{len(columns) + 1}">'
-        f'{escape(system.system)} <span class="cmp-dim">{system.seconds:.1f} s</span></th>'
+        f'{escape(system.system)} <span class="cmp-dim" title="{ROBUSTNESS}">'
+        f"{system.seconds:.1f} s · Robustness@10 {shown(system.robustness)}</span></th>"
         f"</tr>{rows}</tbody>"
     )
 
@@ -323,21 +342,23 @@ def table_csv(table: Sensitivity) -> str:
 
     What is undefined is an empty field.
     """
-    rows = [(s.system, row) for s in table.systems for row in with_mean(s.rows)]
+    rows = [(s, row) for s in table.systems for row in with_mean(s.rows)]
     names = list(dict.fromkeys(name for _, row in rows for name in row.metrics))
     bounded = [n for n in names if any(row.intervals.get(n) for _, row in rows)]
     by_aspect = sorted({(a, m) for _, r in rows for a, of in r.by_aspect.items() for m in of})
     head = ["system", "variant", *names]
     head += [f"{name} {end}" for name in bounded for end in ("low", "high")]
     head += ["read as asked", *(f"{measure} {aspect}" for aspect, measure in by_aspect)]
+    head.append("system's Robustness@10")
     lines = [
         [
-            system,
+            system.system,
             row.variant,
             *(row.metrics.get(name) for name in names),
             *(bound for name in bounded for bound in row.intervals.get(name) or (None, None)),
             row.read_as_asked,
             *(row.by_aspect.get(aspect, {}).get(measure) for aspect, measure in by_aspect),
+            system.robustness,
         ]
         for system, row in rows
     ]

@@ -25,7 +25,9 @@ LONGEST_NAME = 80
 LONGEST_LINK = 6_000
 """Characters; variants that make a link longer are stored here and named by an id."""
 DEPTHS = (10, 20)
-MATRICES = ("rbo", "tau", "overlap", "p_mrr")
+MATRICES = ("rbo", "tau", "overlap", "rank_gain")
+OLD_MATRICES = {"p_mrr": "rank_gain"}
+"""Names in links of before."""
 SHOWS = ("seed", "collection")
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
@@ -163,7 +165,9 @@ class CompareView(UrlState):
     variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
     depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
     document: str = param("document", "")
-    matrix: str = param("matrix", MATRICES[0], one_of(MATRICES))
+    matrix: str = param(
+        "matrix", MATRICES[0], lambda text: one_of(MATRICES)(OLD_MATRICES.get(text, text))
+    )
     steered: str = param("steered", "")
     show: str = param("show", SHOWS[0], one_of(SHOWS))
     systems: tuple[str, ...] = param("systems", (), some_of(Explorer.systems), join)

@@ -151,7 +151,9 @@ def _question(comparison: Comparison) -> str:
 def _figures_whole(text: str) -> str:
     """A figure does not break at the end of a line."""
     return re.sub(
-        r"p-MRR [+-][\d.]+\d|[\d.]+\d to [\d.]+\d", r'<span class="cmp-figure">\g<0></span>', text
+        r"rank gain [+-][\d.]+\d|[\d.]+\d to [\d.]+\d",
+        r'<span class="cmp-figure">\g<0></span>',
+        text,
     )
 
 
@@ -205,7 +207,7 @@ def sensitivity_matrix(view: CompareView, comparison: Comparison, lens: Lens) ->
         format_func=lambda key: MEASURES[key][0], label_visibility="collapsed",
     )  # fmt: skip
     values = {(p.first, p.second): getattr(p, view.matrix) for p in comparison.pairs}
-    if view.matrix == "p_mrr" and all(v is None for v in values.values()):
+    if view.matrix == "rank_gain" and all(v is None for v in values.values()):
         reason = comparison.unjudged_reason or "No document is judged alike in one aspect only."
         note(reason, "RBO, tau and overlap need no judgments.")
         return
@@ -224,7 +226,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
     title = "What the top 20 are more similar in"
     words = (
         "An estimate from sentence vectors: how much more similar to the seed the top 20 are "
-        "than those of the same system without a wording."
+        "than those of the same system without a wording, in standard deviations over the corpus."
     )
     chart(
         lambda dark: compare_charts.likeness(comparison, lens, dark=dark),
@@ -321,10 +323,11 @@ def _frontier_words(judged: bool) -> str:
     if judged:
         return (
             "From aspect weight 0 % (the whole document) to 100 % (the aspect only); the ring is "
-            "the weight in use. Right: documents judged alike only in the aspect stand higher "
+            "the weight in use. Right: judged documents relevant only to the aspect rank higher "
             "than at 0 %. Up: the better graded lead. One seed; another one's may bend otherwise."
         )
     return (
         "An estimate, as nobody judged two aspects of this seed. Right: more of the top 20 are "
-        "others than at 0 %. Up: they are more similar to the seed as a whole."
+        "others than at 0 %. Up: they are more similar to the seed as a whole, in standard "
+        "deviations above the mean of the corpus."
     )

@@ -111,7 +111,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     expect(report(page)).to_contain_text(re.compile(r"\d+ calls in \d+ rounds"))
     expect(page.get_by_role("heading", name="Does the model follow the wording?")).to_be_visible()
     expect(verdict(page, 1)).to_contain_text("“deaf” on dense with the model follows")
-    expect(verdict(page, 1)).to_contain_text(re.compile(r"p-MRR \+0\.\d\d"))
+    expect(verdict(page, 1)).to_contain_text(re.compile(r"rank gain \+0\.\d\d"))
     expect(verdict(page, 1)).to_contain_text(
         re.compile(r"The model moved \d+ of the top 20; .* Without it: no effect\.")
     )

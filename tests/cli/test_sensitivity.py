@@ -13,7 +13,7 @@ from engine.config import DEMO
 from tests.cli.command_line import Outcome, run_inside, write_lines
 
 SEEDS = ("demo-0001", "demo-0181")
-MEASURES = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "rbo", "tau", "overlap@20")
+MEASURES = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
 
 def make_collection(folder: Path, aspects: tuple[str, ...]) -> Path:
@@ -49,6 +49,7 @@ def test_json_keeps_the_contract(demo_home: Path, collection: Path) -> None:
     assert list(found["systems"]) == ["dense", "aspect"]
     names = ["base", "generic", "definition", *(f"paraphrase-{i}" for i in range(1, 5)), "subset"]
     for system in found["systems"].values():
+        assert 0.0 < system["Robustness@10"] < 1.0
         assert list(system["variants"]) == names
         for variant in system["variants"].values():
             assert set(MEASURES) <= set(variant)
@@ -74,7 +75,9 @@ def test_variants_and_steer_are_taken_and_a_table_is_printed(
     head, columns, *rows = filter(None, done.stdout.splitlines())
     assert head == "6 queries of two on corpus demo"
     assert all(measure in columns for measure in MEASURES)
+    *rows, robustness = rows
     assert [row.split()[0] for row in rows] == ["base", "definition"]
+    assert robustness.strip().startswith("Robustness@10 over wordings: 0.")
     assert all("0.000" in row for row in rows), "at steer 0 no wording is obeyed"
 
 

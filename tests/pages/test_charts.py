@@ -105,7 +105,9 @@ def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> Non
 
 def test_a_measure_with_a_sign_shows_it() -> None:
     figure = drawn(
-        compare_charts.matrix(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "p_mrr", dark=True)
+        compare_charts.matrix(
+            ["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "rank_gain", dark=True
+        )
     )
     assert {"+0.100", "−0.100"} <= set(figure["data"][0]["text"])
 
@@ -119,10 +121,10 @@ def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> No
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("measure", ["rbo", "p_mrr"])
+@pytest.mark.parametrize("measure", ["rbo", "rank_gain"])
 def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure: str, dark: bool) -> None:
     steps = [i / 20 * (-1) ** i for i in range(21)]
-    values = {("a", str(i)): v if measure == "p_mrr" else abs(v) for i, v in enumerate(steps)}
+    values = {("a", str(i)): v if measure == "rank_gain" else abs(v) for i, v in enumerate(steps)}
     names = ["a", *(str(i) for i in range(21))]
     (cells,) = drawn(compare_charts.matrix(names, values, measure, dark=dark))["data"]
     shades = zip(cells["marker"]["color"], cells["insidetextfont"]["color"], strict=True)
@@ -224,10 +226,10 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     figure = drawn(compare_charts.frontier(Frontier(points, True), 0.52, dark=False))
     assert figure["data"][0]["text"][:2] == ["0%", "10%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
-    assert "p-MRR" in figure["layout"]["xaxis"]["title"]["text"]
+    assert "rank gain over" in figure["layout"]["xaxis"]["title"]["text"]
     assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]
     estimated = drawn(compare_charts.frontier(Frontier(points, False), 0.5, dark=False))
-    assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
+    assert "rank gain" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
 def test_labels_of_a_curve_stand_clear_of_it() -> None:

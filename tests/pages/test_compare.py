@@ -243,7 +243,8 @@ def test_without_judgments_the_page_says_why_there_is_no_p_mrr(demo: Explorer) -
     assert "Nobody judged Method for this seed" in shown(page)
     assert "need no judgments" in shown(page)
     assert "RBO to base" in shown(page), "measures without judgments are there"
-    assert "p-MRR to base" not in shown(page)
+    assert "Rank gain over" not in shown(page)
+    assert ">p-MRR</th>" not in shown(page)
 
 
 def test_a_seed_without_a_sentence_of_the_aspect_says_so(small: Explorer, serve: Serve) -> None:

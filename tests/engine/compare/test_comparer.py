@@ -11,7 +11,10 @@ import ir_measures
 import pytest
 
 import engine.search.searcher
+from engine.collections.readers import read_collection
 from engine.compare.comparer import Comparer
+from engine.compare.sensitivity_table import sensitivity
+from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
@@ -78,10 +81,10 @@ def test_a_pair_is_compared_both_ways(compared: Comparison) -> None:
     for (first, second), pair in found.items():
         back = found[second, first]
         assert (pair.rbo, pair.tau, pair.overlap) == (back.rbo, back.tau, back.overlap)
-        assert pair.p_mrr == pytest.approx(-back.p_mrr, abs=1e-12)
+        assert pair.rank_gain == pytest.approx(-back.rank_gain, abs=1e-12)
         if first == second:
-            assert (pair.rbo, pair.tau, pair.overlap, pair.p_mrr) == (1.0, 1.0, 1.0, 0.0)
-    assert found["base", "generic"].p_mrr > 0
+            assert (pair.rbo, pair.tau, pair.overlap, pair.rank_gain) == (1.0, 1.0, 1.0, 0.0)
+    assert found["base", "generic"].rank_gain > 0
     assert found["base", "generic"].rbo < 1
 
 
@@ -107,6 +110,26 @@ def test_a_judged_seed_has_measures(compared: Comparison) -> None:
         assert variant.measures["Judged@20"] == 1.0, "the demo is judged throughout"
     ndcg = {v.variant.name: v.measures["nDCG@20 (CSFCube)"] for v in compared.variants}
     assert ndcg["base"] > ndcg["generic"]
+
+
+def test_p_mrr_is_that_of_the_whole_collection_for_this_seed_and_aspect(
+    compared: Comparison, explorer: Explorer
+) -> None:
+    demo = read_collection(DEMO)
+    one = replace(demo, topics=tuple(t for t in demo.topics if t.seed == SEED))
+    (table,) = sensitivity(explorer.searcher("demo"), one, ["aspect"], ["base"]).systems
+    found = {v.variant.name: v.measures["p-MRR"] for v in compared.variants}
+    assert found["base"] == pytest.approx(table.rows[0].by_aspect[ASPECT]["p-MRR"])
+    assert found["base"] > found["generic"]
+    assert found["dense"] == 0.0, "it ranks alike for every aspect"
+
+
+def test_the_figures_of_a_variant_do_not_depend_on_those_beside_it(
+    compared: Comparison, explorer: Explorer
+) -> None:
+    (alone,) = explorer.comparing.compare("demo", SEED, None, ASPECT, [BASE]).variants
+    beside = named(compared, "base")
+    assert (alone.likeness, alone.measures) == (beside.likeness, beside.measures)
 
 
 def test_likeness_grows_in_the_aspect_that_is_asked_for(compared: Comparison) -> None:
@@ -213,7 +236,7 @@ def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Expl
     assert (base.kind, generic.kind, other.kind) == ("follows", "nothing", "wrong way")
     assert base.text.endswith("(estimate).")
     assert "more similar in Result (estimate)" in other.text
-    assert {p.p_mrr for p in unjudged.pairs} == {None}
+    assert {p.rank_gain for p in unjudged.pairs} == {None}
     assert all(v.measures == {} for v in unjudged.variants)
 
 
@@ -231,7 +254,7 @@ def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
         small_copy.notebook.judge(replace(asked, aspect="background"), doc_id, grade)
     two = compare()
     assert (two.judged, two.unjudged_reason) == (True, "")
-    assert pairs(two)["base", "generic"].p_mrr > 0
+    assert pairs(two)["base", "generic"].rank_gain > 0
     assert two.verdicts[0].kind == "follows"
 
 

@@ -85,7 +85,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     assert found.pop("other") in ("wrong way", "little")
     assert found == {"asked": "follows", "bare": "nothing"}
     texts = {v.variant: v.text for v in after.verdicts}
-    assert re.search(r"rose \(p-MRR \+0\.\d\d\)", texts["asked"])
+    assert re.search(r"rose \(rank gain \+0\.\d\d\)", texts["asked"])
     assert after.by_model == ("asked", "bare", "other")
 
     deaf = replace(REQUEST, depth=59)
@@ -105,8 +105,8 @@ def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
     assert ndcg[1] is not None
     assert ndcg[1] > ndcg[0] + 0.1
     pair = next(p for p in after.pairs if (p.first, p.second) == ("asked", "bare"))
-    assert pair.p_mrr is not None
-    assert pair.p_mrr > 0.02
+    assert pair.rank_gain is not None
+    assert pair.rank_gain > 0.02
     assert not before.movers
     assert after.movers
     tags = {line.split()[-1] for line in explorer.comparing.runs(after).splitlines()}

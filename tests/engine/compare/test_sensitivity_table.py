@@ -96,6 +96,38 @@ def test_aspect_obeys_every_wording_of_an_aspect_and_gains_by_it(studied: Sensit
     assert sum(paraphrased) / len(paraphrased) >= 0.9 * base
 
 
+def test_relevant_documents_rise_with_a_wording_and_fall_with_its_reverse_on_aspect_only(
+    studied: Sensitivity,
+) -> None:
+    dense, found = rows(studied, "dense"), rows(studied, "aspect")
+    assert dense["base"].metrics["SICR"] == dense["base"].metrics["WISE"] == 0.0
+    assert found["base"].metrics["SICR"] > 0.3
+    assert found["generic"].metrics["SICR"] < 0.05, "what is first may stay there"
+    assert found["base"].metrics["WISE"] > found["generic"].metrics["WISE"]
+
+
+def test_the_reverse_wording_is_a_row_where_it_is_asked_for(explorer: Explorer) -> None:
+    searcher, few = explorer.searcher("demo"), sample(2)
+    found = rows(sensitivity(searcher, few, ["aspect"], ["reverse", "base"]), "aspect")
+    assert list(found) == ["base", "reverse"]
+    assert found["reverse"].read_as_asked == 1.0
+    assert found["reverse"].metrics["SICR"] is None, "it has no reverse itself"
+    assert found["reverse"].metrics[CSFCUBE_NDCG] < found["base"].metrics[CSFCUBE_NDCG]
+    alone = rows(sensitivity(searcher, few, ["aspect"], ["base"]), "aspect")
+    assert alone["base"].metrics == found["base"].metrics
+
+
+def test_robustness_is_the_ndcg_of_the_worst_wording(
+    studied: Sensitivity, explorer: Explorer
+) -> None:
+    dense, aspect = studied.systems
+    plain = evaluate(explorer.searcher("demo"), sample(6), ["dense"]).systems["dense"]
+    assert dense.robustness == pytest.approx(plain.metrics["nDCG@10"]), "all wordings rank alike"
+    assert 0.0 < aspect.robustness < 1.0
+    generic = sensitivity(explorer.searcher("demo"), sample(1), ["aspect"], ["generic"])
+    assert generic.systems[0].robustness is None, "no wording asks for the aspect"
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(
     system: str, explorer: Explorer

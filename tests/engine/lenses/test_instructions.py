@@ -14,9 +14,10 @@ import pytest
 from engine.config import ASSETS
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.lenses.definitions import RESEARCH, SHIPPED
+from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_fields
 from engine.lenses.glossary import gloss
 from engine.lenses.instructions import LensWords, Reading
+from engine.lenses.variants import built_in_variants
 from engine.search.reading import lens_words
 from engine.types.lenses import Lens
 from engine.types.searches import Query
@@ -66,6 +67,32 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, L
         right["both"] += wants == asked and avoids == set(row["avoids"])
     for part, count in right.items():
         assert count / len(rows) >= recorded[part] - SLACK, part
+
+
+def test_the_reverse_wording_rules_out_just_its_aspect_in_a_lens_of_ones_own_too(
+    lenses: dict[str, LensWords], tmp_path: Path
+) -> None:
+    letters = lens_from_fields(
+        {
+            "name": "Patient letters",
+            "things": "letters",
+            "aspects": [
+                {"name": name, "definition": means, "examples": ["One.", "Two."]}
+                for name, means in (
+                    ("Complaint", "Sentences that say what hurts, since when, and how much."),
+                    ("Family history", "Which illnesses relatives have or had."),
+                )
+            ],
+        },
+        "letters",
+    )
+    for lens, words in [
+        *((lens, lenses[lens.key]) for lens in SHIPPED),
+        (letters, lens_words(letters, tmp_path)),
+    ]:
+        for i, aspect in enumerate(lens.aspects):
+            (reverse,) = built_in_variants(lens, aspect.key, "aspect", 0.5, ["reverse"])
+            assert np.flatnonzero(words.read(reverse.instruction).avoids).tolist() == [i]
 
 
 def test_no_wording_is_both_fitted_on_and_measured_on() -> None:

@@ -10,8 +10,15 @@ import ir_measures
 import numpy as np
 import pytest
 
-from engine.measures.metrics import csfcube_ndcg, judged_at, mean, measure_runs, ranking_by_grades
-from engine.measures.p_mrr import p_mrr, p_mrr_by_document
+from engine.measures.metrics import (
+    csfcube_ndcg,
+    judged_at,
+    mean,
+    measure_runs,
+    ranking_by_grades,
+    robustness,
+)
+from engine.measures.p_mrr import p_mrr, p_mrr_by_document, p_mrr_of_aspect, rank_gain
 from engine.types.searches import Ranking
 
 # The measures of ir_measures
@@ -228,6 +235,30 @@ def test_p_mrr_is_undefined_when_the_pools_share_nothing() -> None:
     grades, other = {"a": 1, "b": 1}, {"a": 0, "b": 0}
     for here, there in ((["a"], ["b"]), ([], ["a"]), (["a"], []), ([], [])):
         assert p_mrr(here, grades, there, other) is None
+
+
+def test_p_mrr_of_an_aspect_is_the_mean_over_the_other_judged_aspects_of_the_seed() -> None:
+    judgments = {"method": {"a": 2, "x": 0}, "result": {"a": 0, "x": 1}, "topic": {"a": 0, "x": 0}}
+    ranked = {"result": ["x", "a"], "topic": ["a", "x"]}
+    found = p_mrr_of_aspect(["a", "new", "x"], ranked, "method", judgments)
+    assert found == pytest.approx(((1 - 1 / 2) + 0) / 2)
+
+
+def test_rank_gain_is_between_two_rankings_for_one_aspect() -> None:
+    judgments = {"method": {"a": 2, "x": 0}, "result": {"a": 0, "x": 1}}
+    assert rank_gain(["a", "x"], ["x", "a"], "method", judgments) == pytest.approx(0.5)
+    assert rank_gain(["a", "x"], ["a", "x"], "method", judgments) == 0.0
+    assert rank_gain(["a", "x"], ["x", "a"], "method", {"method": judgments["method"]}) is None
+
+
+# Robustness
+
+
+def test_robustness_takes_the_worst_wording_of_each_query() -> None:
+    wordings = [{"q1": 0.9, "q2": 0.2}, {"q1": 0.4, "q2": 0.8}]
+    assert robustness(wordings) == pytest.approx((0.4 + 0.2) / 2)
+    assert robustness(wordings[:1]) == pytest.approx((0.9 + 0.2) / 2)
+    assert robustness([]) is None
 
 
 # The human ceiling
