@@ -53,6 +53,9 @@ class Terms:
         rows = rows[request.scope.allowed[rows]]
         for scores in wanted:
             scores.read(self.corpus, rows)
+        wanted = [scores for scores in wanted if scores.documents()]
+        if not wanted:
+            return request
         rows = distinct([rows, *(scores.naming for scores in wanted)])
         rows = rows[request.scope.allowed[rows]]
         gains = self.gains(rows)
@@ -60,9 +63,11 @@ class Terms:
         return replace(request, preferred=found, depth=request.depth + len(found))
 
     def gains(self, rows: Rows) -> FloatArray:
-        """What the terms count for these documents (n,), in doublings of the rank."""
+        """What the terms that any document has count for these (n,), in doublings of the rank."""
         total = np.zeros(len(rows), dtype=np.float32)
         for scores in self.scores:
+            if not scores.documents():
+                continue
             known = _known(scores, rows)
             total += WEIGHT * np.sqrt(known) if scores.term.wanted else -AGAINST * known
         return total
@@ -75,17 +80,14 @@ class Terms:
         """
         if not self.scores:
             return ranking
+        unwanted = [scores for scores in self.scores if not scores.term.wanted]
         looked, kept = 0, 0
-        while looked < len(ranking) and kept < last + PAGE_SIZE:
+        while unwanted and looked < len(ranking) and kept < last + PAGE_SIZE:
             rows = ranking.rows[looked : looked + max(AROUND, last)]
-            for scores in self.scores:
+            for scores in unwanted:
                 scores.read(self.corpus, rows)
+            kept += int((np.max([_known(s, rows) for s in unwanted], axis=0) < HAS).sum())
             looked += len(rows)
-            unwanted = np.zeros(len(rows), dtype=np.float32)
-            for scores in self.scores:
-                if not scores.term.wanted:
-                    unwanted = np.maximum(unwanted, _known(scores, rows))
-            kept += int((unwanted < HAS).sum())
         values = self.gains(ranking.rows) - np.log2(np.arange(len(ranking)) + 2)
         order = np.argsort(-values, kind="stable")[:depth]
         return RankedDocuments(ranking.corpus_ids, ranking.rows[order], values[order])
