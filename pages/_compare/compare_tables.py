@@ -162,7 +162,8 @@ def _overview(table: Sensitivity) -> str:
          "that rank higher than without a wording, and lower than that under reverse. 0 to 1.",
          lambda r: shown(r.metrics.get("SICR"))),
         ("WISE", "Weighted Instruction Sensitivity Evaluation (InfoSearch): the same by how far "
-         "they rise and how high, with penalties for the wrong way. -1 to 1.",
+         "they rise and how high, with penalties for the wrong way. -1 to 1; below 0 where many "
+         "documents are relevant, as those beyond rank 20 can lose 1 and earn 0.01.",
          lambda r: shown(r.metrics.get("WISE"), signed=True)),
         ("RBO", MEASURES["rbo"][1] + " Against base.", lambda r: shown(r.metrics.get("rbo"))),
         ("tau", MEASURES["tau"][1] + " Against base.",
