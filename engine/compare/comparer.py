@@ -51,8 +51,6 @@ LEAST_SPREAD = 0.02
 the sample has it may be 0."""
 STEERS = tuple(i / 10 for i in range(11))
 """Aspect weights of a frontier; the first one is what the others are compared with."""
-
-
 _Others = Mapping[tuple[str, float], Mapping[str, Sequence[str]]]
 """System and aspect weight -> other aspect -> the ranking for it."""
 
@@ -103,10 +101,9 @@ class Comparer:
         blind = self._blind(ranked, orders)
         gains = self._likeness(ranked, blind)
         judged, reason = self._is_judged(aspect.name)
-        others = self._others(ranked) if judged and not reason else {}
+        others = self._others(ranked) if judged else None
         rankings = tuple(
-            self._described(r, gain, self._measures(r, others) if judged else {})
-            for r, gain in zip(ranked, gains, strict=True)
+            self._described(r, gain, others) for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
             Profile(r, before, gain, find_system(r.variant.system).reads_aspect, own.by_model)
@@ -270,10 +267,7 @@ class Comparer:
     # -- what the differences are ------------------------------------------------------------
 
     def _described(
-        self,
-        ranked: Ranked,
-        gain: tuple[tuple[str, float], ...],
-        measures: dict[str, float | None],
+        self, ranked: Ranked, gain: tuple[tuple[str, float], ...], others: _Others | None
     ) -> VariantRanking:
         lens, focus = self.searcher.corpus.lens, ranked.read.focus
         return VariantRanking(
@@ -283,7 +277,7 @@ class Comparer:
             avoided=avoided(focus, lens),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
             notes=ranked.read.notes,
-            measures=measures,
+            measures={} if others is None else self._measures(ranked, others),
             likeness=gain,
             seconds=ranked.seconds,
         )
@@ -304,13 +298,11 @@ class Comparer:
     def _others(self, ranked: Sequence[Ranked]) -> _Others:
         """What each system ranks for the seed's other judged aspects, in their base wording."""
         lens = self.searcher.corpus.lens
-        others = [
-            a for a in self.searcher.corpus.aspects if a != self.aspect and a in self.judgments
-        ]
+        keys = [a.key for a in lens.aspects if a.key != self.aspect and a.key in self.judgments]
         return {
             (system, steer): {
-                other: self.rank(*built_in_variants(lens, other, system, steer, ["base"])).doc_ids
-                for other in others
+                key: self.rank(*built_in_variants(lens, key, system, steer, ["base"])).doc_ids
+                for key in keys
             }
             for system, steer in {(r.variant.system, r.variant.steer) for r in ranked}
         }

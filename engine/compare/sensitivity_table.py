@@ -9,7 +9,7 @@ from functools import cached_property
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
-from engine.lenses.variants import REVERSE, SETS, built_in_variants
+from engine.lenses.variants import REVERSE, SETS, built_in_variants, check_sets
 from engine.measures.metrics import csfcube_ndcg, mean, measure_runs, robustness
 from engine.measures.p_mrr import P_MRR, instruction_following
 from engine.measures.ranking_change import compare_rankings
@@ -29,9 +29,7 @@ CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
 """Measure -> field of a :class:`RankingChange`."""
 SHOWN = (NDCG, CSFCUBE_NDCG, P_MRR, SICR, WISE)
 """Measures with a mean over queries, by aspect too, and an interval."""
-NDCG_10 = "nDCG@10"
-PLAIN = "none"
-"""The ranking without a wording, which is not shown."""
+NDCG_10, PLAIN = "nDCG@10", "none"
 Values = Mapping[str, float | None]
 
 
@@ -55,6 +53,7 @@ def sensitivity(
     """
     for name in systems:
         find_system(name)
+    check_sets(sets)
     asked = topics_to_vary(collection)
     if not asked:
         raise BadInputError(
@@ -92,7 +91,7 @@ class _Study:
         blind = not find_system(system).reads_aspect
         for topic in self.topics:
             whole: Ranking | None = None  # of a system that ranks alike under every wording
-            for variant in self._ranked_variants(topic, system):
+            for variant in self._variants(topic, system):
                 if not (blind and whole and not variant.subset):
                     ranking = self._rank(topic, variant)
                     whole = whole if variant.subset else ranking
@@ -116,16 +115,12 @@ class _Study:
         seconds = time.perf_counter() - started
         return SystemSensitivity(system, rows, matrix, seconds, robustness(wordings))
 
-    def _ranked_variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
+    def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
         """Those to show, and what SICR and WISE compare them with."""
         lens, aspect = self.searcher.corpus.lens, topic.aspect or ""
         sets = [*(s for s in self.sets if s != REVERSE), REVERSE]
         variants = built_in_variants(lens, aspect, system, self.steer, sets)
         return (*variants, Variant(PLAIN, "", system, self.steer))
-
-    def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
-        lens = self.searcher.corpus.lens
-        return built_in_variants(lens, topic.aspect or "", system, self.steer, self.sets)
 
     def _rank(self, topic: Topic, variant: Variant) -> Ranking:
         seed = self.seeds[topic.seed]

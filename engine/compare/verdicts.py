@@ -133,16 +133,16 @@ def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _See
 
 def _by_judgments(seen: _Seen, gained: float) -> tuple[VerdictKind, str]:
     """By the documents that are relevant only to the aspect, and what became of the others."""
-    alike = f"documents judged alike only in {seen.aspect}"
+    alike = f"judged alike only in {seen.aspect}"
     figure = f" (rank gain {gained:+.2f})" if seen.by_model else ""
     if gained > MOVED:
-        kind, text = _following(seen, f"{alike} rose{figure}")
+        kind, text = _following(seen, f"documents {alike} rose{figure}")
         if seen.gain <= -NOTICEABLE:
             text += f"; the top 20 as a whole became less similar in {seen.aspect} (estimate)"
         return kind, text
     if gained < -MOVED:
-        return "wrong way", f"moves the wrong way: {alike} fell{figure}{_cost(seen)}"
-    return "little", f"moves documents, but hardly {alike}{figure}{_cost(seen)}"
+        return "wrong way", f"moves the wrong way: documents {alike} fell{figure}{_cost(seen)}"
+    return "little", f"moves documents, but hardly those {alike}{figure}{_cost(seen)}"
 
 
 def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:

@@ -95,13 +95,11 @@ def ranking_by_grades(grades: Grades, tie_break: Sequence[str]) -> list[str]:
 def robustness(wordings: Sequence[Mapping[str, float]]) -> float | None:
     """Robustness over wordings: the mean over queries of the lowest value of any wording.
 
-    Of nDCG@10 it is Robustness@10 (Oh et al., InstructIR, 2024), as mteb has it.
+    Of nDCG@10 it is Robustness@10 (Oh et al., InstructIR, 2024), as mteb has it: 0 to 1; None
+    without a wording.
 
     Args:
-        wordings: query_id -> value of a measure, one for each wording, of the same queries.
-
-    Returns:
-        in the range of the measure; None without a wording or a query.
+        wordings: for each, query_id -> value, of the same queries.
 
     >>> robustness([{"q1": 1.0, "q2": 0.5}, {"q1": 0.5, "q2": 0.75}])
     0.5

@@ -1,7 +1,9 @@
 """Whether relevant documents rise with an instruction and fall with its reverse.
 
 InfoSearch: Zhou et al., "Beyond Content Relevance: Evaluating Instruction Following in Retrieval
-Models", ICLR 2025 (arXiv 2410.23841).
+Models", ICLR 2025 (arXiv 2410.23841). Below, ``plain``, ``instructed`` and ``reverse`` are the
+rankings without the instruction, with it, and with its reverse; a document that one of them lacks
+is behind its last. A ranking that holds a document twice raises ValueError.
 """
 
 from __future__ import annotations
@@ -15,8 +17,6 @@ from engine.measures.ranking_change import ranks
 SICR, WISE = "SICR", "WISE"
 DEPTH = 20
 """K of WISE."""
-BARELY = 0.01
-"""WISE of a document that follows, from below :data:`DEPTH`."""
 
 
 def sicr(
@@ -28,29 +28,18 @@ def sicr(
     """Strict Instruction Compliance Ratio: the share of relevant documents that obey both ways.
 
     A document obeys when its rank is better with the instruction than without, and worse with
-    the reverse instruction than without; one that is first without has to stay first and then
-    fall. The paper also wants the scores to rise and fall. Scores of ours compare within one
-    ranking only, so ranks decide, and the value is at least the paper's.
-
-    Args:
-        relevant: what the instruction asks for. A document that a ranking lacks is behind it.
-        plain, instructed, reverse: the rankings without and with it, and with its reverse.
+    the reverse than without; one that is first without has to stay first, and fall. The paper
+    also wants the scores to rise and fall. Ours compare within one ranking only, so ranks
+    decide, and the value is at least the paper's.
 
     Returns:
         0 to 1; None where nothing is relevant.
 
-    Raises:
-        ValueError: a ranking holds a document twice.
-
     >>> sicr(["a"], ["x", "a", "y"], ["a", "x", "y"], ["x", "y", "a"])
     1.0
     """
-    return mean(
-        [
-            float(with_it < max(without, 2) and without < reversed_)
-            for without, with_it, reversed_ in _ranks(relevant, plain, instructed, reverse)
-        ]
-    )
+    found = _ranks(relevant, plain, instructed, reverse)
+    return mean([float(with_it < max(r, 2) and r < against) for r, with_it, against in found])
 
 
 def wise(
@@ -62,27 +51,21 @@ def wise(
 ) -> float | None:
     """Weighted Instruction Sensitivity Evaluation: how far relevant documents obey both ways.
 
-    With the ranks R without the instruction, I with it and V with its reverse, a document has
+    With its ranks R without the instruction, I with it and V with the reverse, a document has
 
     - where I <= R < V: 1 if R < N and I = 1; else (1 - sqrt(R - I) / 20) / sqrt(I) if R <= 20;
       else 0.01
     - where V < R < I: -1
     - else: (R - I) / I where R <= I, and (V - R) / R where V <= R
 
-    as in the authors' code of February 2025, which has made their figures (the formula on the
-    page of their repository has no square root of R - I).
+    as in the authors' code of February 2025 (their formula of 2024 lacks the square root).
 
     Args:
-        relevant, plain, instructed, reverse: see :func:`sicr`.
-        candidates: N, the documents that are relevant to the seed, whether or not they are what
-            the instruction asks for.
+        candidates: N, the documents that are relevant to the seed, in whatever aspect.
 
     Returns:
         mean over the relevant documents, -1 to 1; 0 when nothing moves; None where nothing is
         relevant.
-
-    Raises:
-        ValueError: a ranking holds a document twice.
 
     >>> wise(["a"], ["x", "a", "y"], ["a", "x", "y"], ["x", "y", "a"], candidates=3)
     1.0
@@ -90,18 +73,18 @@ def wise(
     return mean([_wise(candidates, *r) for r in _ranks(relevant, plain, instructed, reverse)])
 
 
-def _wise(candidates: int, without: int, with_it: int, reversed_: int) -> float:
-    if with_it <= without < reversed_:
+def _wise(candidates: int, without: int, with_it: int, against: int) -> float:
+    if with_it <= without < against:
         if without < candidates and with_it == 1:
             return 1.0
-        if without <= DEPTH:
-            return (1 - math.sqrt(without - with_it) / DEPTH) / math.sqrt(with_it)
-        return BARELY
-    if reversed_ < without < with_it:
+        if without > DEPTH:
+            return 0.01
+        return (1 - math.sqrt(without - with_it) / DEPTH) / math.sqrt(with_it)
+    if against < without < with_it:
         return -1.0
     if without <= with_it:
         return (without - with_it) / with_it
-    return (reversed_ - without) / without
+    return (against - without) / without
 
 
 def _ranks(relevant: Collection[str], *rankings: Sequence[str]) -> list[list[int]]:

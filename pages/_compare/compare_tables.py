@@ -26,6 +26,10 @@ from pages._evaluate.published import COLUMNS, WORDINGS
 
 SCROLLED = '<div class="cmp-scroll" tabindex="0" role="region" aria-label="Table">'
 """Around a table that may be wider than the window: who uses the keyboard scrolls it, too."""
+_GAIN = (
+    "How far judged documents relevant only to this aspect rank higher than under {}. From -1 to "
+    "1; 0 when they do not move."
+)
 MEASURES = {
     "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how similar two rankings are, the top counting "
             "most. 1 is the same ranking."),
@@ -33,9 +37,7 @@ MEASURES = {
             "counting alike. From -1 (reversed) to 1 (the same)."),
     "overlap": ("Overlap", "Share of the top 20 that two rankings have in common, in whatever "
                 "order."),
-    "rank_gain": ("Rank gain", "How far judged documents relevant only to this aspect rank higher "
-                  "under the row's variant than under the column's. From -1 to 1; 0 when they do "
-                  "not move."),
+    "rank_gain": ("Rank gain", _GAIN.format("the column's variant")),
 }  # fmt: skip
 DEFINITIONS = {
     CSFCUBE_NDCG: "Gain of the first 20 judged documents by their grades, later ranks discounted "
@@ -84,11 +86,8 @@ def _columns(comparison: Comparison) -> list[Column]:
     two = len(comparison.variants) > 1
     columns = [by_name[name] for name in ORDER if name in by_name]
     if two and any(p.rank_gain is not None for p in before.values()):
-        meaning = (
-            "How far judged documents relevant only to this aspect rank higher than under "
-            f"{first}: from -1 to 1, 0 when they do not move."
-        )
-        columns.append((f"Rank gain over {first}", meaning, _against(before, "rank_gain")))
+        gain = _against(before, "rank_gain")
+        columns.append((f"Rank gain over {first}", _GAIN.format(first), gain))
     if two:
         columns += [
             (f"{MEASURES[key][0]} to {first}", MEASURES[key][1], _against(after, key))
@@ -104,9 +103,7 @@ def _measured(name: str) -> Callable[[VariantRanking], str]:
 def _against(pairs: Mapping[str, VariantPair], key: str) -> Callable[[VariantRanking], str]:
     def cell(v: VariantRanking) -> str:
         pair = pairs.get(v.variant.name)
-        return shown(
-            None if pair is None else getattr(pair, key), signed=key in ("tau", "rank_gain")
-        )
+        return shown(getattr(pair, key, None), signed=key in compare_charts.SIGNED)
 
     return cell
 
@@ -162,7 +159,8 @@ def _overview(table: Sensitivity) -> str:
          "that rank higher than without a wording, and lower than that under reverse. 0 to 1.",
          lambda r: shown(r.metrics.get("SICR"))),
         ("WISE", "Weighted Instruction Sensitivity Evaluation (InfoSearch): the same by how far "
-         "they rise and how high, with penalties for the wrong way. -1 to 1.",
+         "they rise and how high, with penalties for the wrong way. -1 to 1; below 0 where many "
+         "documents are relevant, as those beyond rank 20 can lose 1 and earn 0.01.",
          lambda r: shown(r.metrics.get("WISE"), signed=True)),
         ("RBO", MEASURES["rbo"][1] + " Against base.", lambda r: shown(r.metrics.get("rbo"))),
         ("tau", MEASURES["tau"][1] + " Against base.",

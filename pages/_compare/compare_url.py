@@ -26,8 +26,6 @@ LONGEST_LINK = 6_000
 """Characters; variants that make a link longer are stored here and named by an id."""
 DEPTHS = (10, 20)
 MATRICES = ("rbo", "tau", "overlap", "rank_gain")
-OLD_MATRICES = {"p_mrr": "rank_gain"}
-"""Names in links of before."""
 SHOWS = ("seed", "collection")
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
@@ -165,8 +163,8 @@ class CompareView(UrlState):
     variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
     depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
     document: str = param("document", "")
-    matrix: str = param(
-        "matrix", MATRICES[0], lambda text: one_of(MATRICES)(OLD_MATRICES.get(text, text))
+    matrix: str = param(  # "p_mrr" in links of before
+        "matrix", MATRICES[0], lambda text: one_of(MATRICES)(text.replace("p_mrr", "rank_gain"))
     )
     steered: str = param("steered", "")
     show: str = param("show", SHOWS[0], one_of(SHOWS))
