@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.compare.verdicts import Judgments, Profile, find_verdicts
+from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
 from engine.corpora.contracts import Seed
 from engine.corpora.schema import aspect_column
 from engine.corpora.surroundings import sample_rows
@@ -29,8 +29,9 @@ from engine.search.interpretation import (
 )
 from engine.search.queries import check_query
 from engine.search.searcher import Searcher
-from engine.search.systems import find_system
+from engine.search.systems import READ_TERMS, find_system
 from engine.search.systems.aspect_system import focus_vector
+from engine.search.terms import Terms
 from engine.types.comparisons import (
     Comparison,
     Frontier,
@@ -65,6 +66,7 @@ class Ranked:
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
     seconds: float
+    terms: Terms
     by_model: bool = False
 
 
@@ -106,7 +108,13 @@ class Comparer:
             self._described(r, gain, others) for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
-            Profile(r, before, gain, find_system(r.variant.system).reads_aspect, own.by_model)
+            Profile(
+                r,
+                before,
+                gain,
+                find_system(r.variant.system).reads_aspect or bool(r.terms),
+                own.by_model,
+            )
             for r, own, before, gain in zip(rankings, ranked, blind, gains, strict=True)
         ]
         titles, grades = self._titles(ranked), self.judgments.get(aspect.key, {})
@@ -118,6 +126,7 @@ class Comparer:
             pairs=tuple(self._pairs(ranked)),
             movers=self._movers(ranked),
             verdicts=find_verdicts(profiles, aspect.name, self.judgments, aspect.key),
+            best=find_best(rankings, aspect.name),
             titles=titles,
             judged=judged,
             unjudged_reason=reason,
@@ -209,6 +218,7 @@ class Comparer:
             tuple(ranking.doc_ids),
             tuple(ranking.scores.tolist()),
             time.perf_counter() - started,
+            self.searcher.terms(query, read),
         )
 
     def asked(self, variant: Variant) -> Query:
@@ -239,9 +249,12 @@ class Comparer:
             elif used < sum(s.role == index for s in seed.document.sentences):
                 notes = (f"Of the seed's sentences of the aspect, the first {used:,} are used.",)
             seed = cut or seed
-        if not find_system(variant.system).reads_aspect:
+        reads_aspect = find_system(variant.system).reads_aspect
+        if not (reads_aspect or variant.system in READ_TERMS):
             return seed, Interpretation(None, notes=notes)
         read = self.searcher.interpret(query, seed)
+        if not reads_aspect:
+            read = Interpretation(None, terms=read.terms)
         return seed, replace(read, notes=(*notes, *read.notes))
 
     def without_wording(self, system: str) -> tuple[str, ...]:
@@ -280,6 +293,7 @@ class Comparer:
             measures={} if others is None else self._measures(ranked, others),
             likeness=gain,
             seconds=ranked.seconds,
+            terms=ranked.terms.uses(ranked.doc_ids[:PAGE_SIZE]),
         )
 
     def _measures(self, ranked: Ranked, others: _Others) -> dict[str, float | None]:

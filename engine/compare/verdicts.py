@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.measures.metrics import csfcube_ndcg
+from engine.measures.metrics import csfcube_ndcg, mean
 from engine.measures.p_mrr import rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 from engine.types.evaluations import CSFCUBE_NDCG
+from engine.types.terms import OBEYED
 
 # The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
 # beside every verdict.
@@ -107,7 +108,36 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
         kind, text = _by_judgments(seen, seen.rank_gain)
     else:
         kind, text = _by_similarity(seen)
+    if uses := profile.ranking.terms:
+        outcomes = "; ".join(use.outcome for use in uses)
+        obeyed: VerdictKind = "follows" if all(u.share >= OBEYED for u in uses) else "wrong way"
+        asks = profile.ranking.understood and kind != "nothing"
+        kind, text = obeyed, f"{outcomes}; for its aspects, it {text}" if asks else outcomes
     return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
+
+
+def find_best(rankings: Sequence[VariantRanking], aspect: str) -> str:
+    """Which of several variants does best, and by what: terms, judgments, or an estimate."""
+    if len(rankings) < 2:
+        return ""
+    if any(ranking.terms for ranking in rankings):
+        values = [mean([use.share for use in r.terms]) if r.terms else None for r in rankings]
+        by = "share of its terms obeyed by the first 20"
+    elif any(CSFCUBE_NDCG in ranking.measures for ranking in rankings):
+        values, by = [r.measures.get(CSFCUBE_NDCG) for r in rankings], CSFCUBE_NDCG
+    else:
+        values = [dict(r.likeness).get(aspect) for r in rankings]
+        by = f"similarity gained in {aspect}, in standard deviations, an estimate"
+    known = [
+        (value, r.variant) for value, r in zip(values, rankings, strict=True) if value is not None
+    ]
+    if not known:
+        return ""
+    value, best = max(known, key=lambda pair: pair[0])
+    others = [name for other, name in known if other == value and name is not best]
+    if others:
+        return f"{len(others) + 1} variants do equally well ({by}: {value:.2f})."
+    return f"“{best.name}” does best ({by}: {value:.2f})."
 
 
 _NOT_READ = "does not read wordings: the ranking is the same whatever is asked for"

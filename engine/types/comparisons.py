@@ -11,6 +11,7 @@ from engine.types.jobs import Job
 from engine.types.models import ModelReport, RunProgress
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Evidence, Filter, Ranking
+from engine.types.terms import TermUse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,7 @@ class VariantRanking:
         measures: CSFCube's nDCG@20, Judged@20 and p-MRR (against the same system's rankings
             for the seed's other judged aspects, in their base wording); empty where nothing is
             judged, without p-MRR where two aspects are not, or a model ranked.
+        terms: how far the ranking obeys each term of the wording.
         likeness: (aspect name, how much more alike the top 20 are to the seed in it than
             those of the same system without a wording), in standard deviations over the
             corpus; an estimate from sentence vectors.
@@ -67,6 +69,7 @@ class VariantRanking:
     measures: Mapping[str, float | None]
     likeness: tuple[tuple[str, float], ...]
     seconds: float
+    terms: tuple[TermUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ class Comparison:
     """Variants of one (seed, aspect) side by side.
 
     Attributes:
+        best: which variant does best, and by what, in a sentence; "" where there is one only.
         titles: of the documents in anybody's top 20.
         judged: whether there are judgments for this seed and aspect.
         unjudged_reason: why there is no p-MRR, in a plain sentence; empty when there is.
@@ -146,6 +150,7 @@ class Comparison:
     seconds: float
     by_model: tuple[str, ...] = ()
     grades: Mapping[str, int] = field(default_factory=dict)
+    best: str = ""
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""

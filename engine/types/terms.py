@@ -10,6 +10,8 @@ from engine.types.documents import Span
 
 HAS = 0.5
 """Probability from which a document has a term."""
+OBEYED = 0.5
+"""Share of the first results that must obey a term."""
 ANYWHERE = "term"
 """Stands where an aspect's key would, for a term that may be anywhere in a document."""
 _OR = re.compile(r"\s+(?:or|oder|ou|o)\s+|或者?", re.IGNORECASE)
@@ -100,6 +102,22 @@ class TermUse:
     top: int
     shown: int
     exact: bool = True
+
+    @property
+    def share(self) -> float:
+        """How far the first results obey it, 0 to 1."""
+        if not self.term.wanted:
+            return 1.0 - self.top / max(1, self.shown)
+        return min(1.0, self.top / max(1, min(self.shown, self.documents)))
+
+    @property
+    def outcome(self) -> str:
+        """In words: ``mentions “tree kernels”: 18 of 20``."""
+        if not self.documents:
+            return f"no document mentions “{self.term.text}”"
+        verb = "mentions" if self.term.wanted else "leaves out"
+        verb = verb if self.share >= OBEYED else "ignores"
+        return f"{verb} “{self.term.text}”: {self.top} of {self.shown} have it"
 
     def sentence(self, size: int) -> str:
         """How many of the corpus's ``size`` documents have it, and of the first results."""

@@ -119,6 +119,8 @@ def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
         changes: for each variant that a model reranked, what that changed.
     """
     rows = [_question(comparison)] if changes else []
+    if comparison.best:
+        rows.append(f"<div><strong>{escape(comparison.best)}</strong></div>")
     for verdict in comparison.verdicts:
         word, mark = KINDS[verdict.kind]
         change = changes.get(verdict.variant, "")
