@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import groupby
 
 import numpy as np
@@ -29,6 +30,7 @@ _ARTICLE = re.compile(
     r"^(?:(?:the|an?|de[rnms]|die|das|eine?[nrms]?|l[ae]s?|une?|du|el|los|una) +|[ld]['’](?=\w{3}))"
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_LIKE = ("similar", "same")
 _FORBIDDEN = -1e4
 
 
@@ -85,7 +87,8 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
         own = plain[slice(*span)].strip(" .,;:!?\"'“”„«»「」()")
         own = _ARTICLE.sub("", own)
         marked = any(q.start() <= span[0] and span[1] <= q.end() for q in _QUOTED.finditer(plain))
-        if not re.search(r"\w", own) or (fold(own) in names and not marked):
+        english = " ".join(word.text for word in words[first : last + 1])
+        if not re.search(r"\w", own) or (not marked and _is_name(own, fold(english), names)):
             labels[first : last + 1] = OTHER
             continue
         start = first
@@ -96,6 +99,12 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
         found.append(FoundTerm(own, labels[first] < UNWANTED, clause, leads))
     kept = tuple(w for w, label in zip(words, labels, strict=True) if label == OTHER or not found)
     return TermReading(_distinct(found), " ".join(word.text for word in kept), kept)
+
+
+def _is_name(own: str, english: str, names: set[str]) -> bool:
+    """Whether a term is the name of an aspect, in another language or mistyped."""
+    close = get_close_matches(english, [*names, *_LIKE], 1, 0.85) if english.isalpha() else []
+    return fold(own) in names or english.removeprefix("the ") in names or bool(close)
 
 
 def decode(scores: FloatArray) -> np.ndarray:
