@@ -19,7 +19,7 @@ from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import p_mrr_among_judged
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers
 from engine.numeric import standardised
-from engine.search.evidence import EvidenceFinder
+from engine.search.evidence import EvidenceFinder, closeness
 from engine.search.interpretation import (
     Interpretation,
     avoided,
@@ -126,8 +126,9 @@ class Comparer:
         evidence = []
         for variant in variants:
             seed, read = self._read(variant, self.asked(variant))
-            finder = EvidenceFinder(seed, read.focus, corpus.surroundings(seed), corpus.rarity)
-            evidence.append(finder.find(document))
+            around, close = corpus.surroundings(seed), closeness(corpus)
+            finder = EvidenceFinder(seed, read.focus, around, corpus.rarity, close)
+            evidence.append(finder.find(document).evidence)
         shown = {(e.seed_text, e.doc_text) for e in evidence[0]} if evidence else set()
         gained = tuple(
             tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in evidence
