@@ -22,7 +22,7 @@ from engine.ingest.values import authors
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
 from engine.measures.rouge import tokenize
-from engine.search.evidence import _WORD, is_function_word
+from engine.search.evidence import _WORD, root
 from engine.sentences import split_sentences
 from storage.home import suggest_corpus_name
 
@@ -49,7 +49,7 @@ def _roles(text: str) -> object:
 
 
 def _words(text: str) -> object:
-    return [is_function_word(match.group()) for match in _WORD.finditer(text)]
+    return [root(match.group()) for match in _WORD.finditer(text)]
 
 
 def _prompt(text: str) -> object:

@@ -20,7 +20,7 @@ from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import P_MRR, p_mrr_of_aspect, rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers
 from engine.numeric import FloatArray
-from engine.search.evidence import EvidenceFinder
+from engine.search.evidence import EvidenceFinder, closeness
 from engine.search.interpretation import (
     Interpretation,
     avoided,
@@ -142,8 +142,9 @@ class Comparer:
         evidence = []
         for variant in variants:
             seed, read = self._read(variant, self.asked(variant))
-            finder = EvidenceFinder(seed, read.focus, corpus.surroundings(seed), corpus.rarity)
-            evidence.append(finder.find(document))
+            around, close = corpus.surroundings(seed), closeness(corpus)
+            finder = EvidenceFinder(seed, read.focus, around, corpus.rarity, close)
+            evidence.append(finder.find(document).evidence)
         shown = {(e.seed_text, e.doc_text) for e in evidence[0]} if evidence else set()
         gained = tuple(
             tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in evidence

@@ -112,12 +112,14 @@ class Surroundings:
         sentences: (s, d) of documents that have little to do with the seed, one after another.
         roles: (s, a) of these sentences.
         starts: (n,) where each of these documents begins in ``sentences``.
+        chance: mean cosine of these documents' vectors with the seed's.
     """
 
     centroid: FloatArray
     sentences: FloatArray
     roles: FloatArray
     starts: NDArray[np.intp]
+    chance: float
 
 
 @dataclass(frozen=True, slots=True)

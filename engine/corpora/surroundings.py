@@ -74,7 +74,8 @@ class PassageSample:
             vector: (d,) of the document.
             centroid: (d,) of the documents nearest to it.
         """
-        unlike = np.sort(np.argsort(self.vectors @ vector, kind="stable")[: len(self.vectors) // 2])
+        cosines = self.vectors @ vector
+        unlike = np.sort(np.argsort(cosines, kind="stable")[: len(cosines) // 2])
         counts = np.diff(self.starts)
         chosen = np.repeat(np.isin(np.arange(len(counts)), unlike), counts)
         return Surroundings(
@@ -82,4 +83,5 @@ class PassageSample:
             sentences=self.sentences[chosen],
             roles=self.roles[chosen],
             starts=(np.cumsum(counts[unlike]) - counts[unlike]).astype(np.intp),
+            chance=float(cosines[unlike].sum()) / max(len(unlike), 1),
         )

@@ -24,7 +24,7 @@ from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
-from engine.search.evidence import EvidenceFinder, explain
+from engine.search.evidence import EvidenceFinder, closeness, explain
 from engine.search.interpretation import (
     Interpretation,
     Interpreter,
@@ -324,15 +324,17 @@ class Searcher:
             if query.system == ScenarioSystem.name and stage.request.scenarios is not None
             else {}
         )
-        results, first = [], query.offset + 1
-        finder = EvidenceFinder(seed, focus, self.corpus.surroundings(seed), self.corpus.rarity)
+        reads_aspect = find_system(query.system).reads_aspect
+        results, first, lens = [], query.offset + 1, self.corpus.lens
+        around, close = self.corpus.surroundings(seed), closeness(self.corpus)
+        finder = EvidenceFinder(seed, focus, around, self.corpus.rarity, close)
         seeds = self.corpus.seeds(doc_ids)
         for rank, (scored, found) in enumerate(zip(page, seeds, strict=True), start=first):
             change = None
             if before is not None:
                 old = int(ranks_before[self.corpus.row_of[scored.doc_id]])
                 change = 0 if not len(before) else old - rank if old else None
-            evidence = finder.find(found)
+            like = finder.find(found)
             answers = matches(asked, facts.get(scored.doc_id, ()))
             results.append(
                 Result(
@@ -340,8 +342,8 @@ class Searcher:
                     document=found.document,
                     score=scored.score,
                     rank_change=change,
-                    evidence=evidence,
-                    explanation=explain(evidence, seed, focus, self.corpus.lens, change, answers),
+                    evidence=like.evidence,
+                    explanation=explain(like, seed, focus, lens, change, answers, reads_aspect),
                     facts=answers,
                     scenario=scenarios.get(scored.doc_id),
                     terms=passages[scored.doc_id],

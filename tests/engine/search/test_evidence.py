@@ -16,7 +16,17 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.surroundings import PassageSample
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
-from engine.search.evidence import FEWEST, MOST_ASKED, EvidenceFinder, explain, is_function_word
+from engine.search.evidence import (
+    FEWEST,
+    MOST_ASKED,
+    EvidenceFinder,
+    Found,
+    closeness,
+    explain,
+    find_words,
+    match_words,
+    root,
+)
 from engine.sentences import stop_words
 from engine.types.documents import Document, Sentence
 from engine.types.searches import Query
@@ -44,9 +54,8 @@ def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None
 def around(centroid: FloatArray, documents: list[FloatArray]) -> Surroundings:
     counts = np.array([len(d) for d in documents], dtype=np.intp)
     sentences = np.concatenate([np.zeros((0, WIDTH), np.float32), *documents])
-    return Surroundings(
-        centroid, sentences, np.ones((len(sentences), 1), np.float32), np.cumsum(counts) - counts
-    )
+    roles, starts = np.ones((len(sentences), 1), np.float32), np.cumsum(counts) - counts
+    return Surroundings(centroid, sentences, roles, starts, chance=0.0)
 
 
 def axes(*weighted: dict[int, float]) -> FloatArray:
@@ -63,8 +72,8 @@ def evenly_rare(_: str) -> float:
 
 
 def found(seed: Seed, other: Seed, surroundings: Surroundings) -> list[tuple[str, str]]:
-    pairs = EvidenceFinder(seed, None, surroundings, evenly_rare).find(other)
-    return [(pair.seed_text, pair.doc_text) for pair in pairs]
+    like = EvidenceFinder(seed, None, surroundings, evenly_rare, 1.0).find(other)
+    return [(pair.seed_text, pair.doc_text) for pair in like.evidence]
 
 
 def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -> None:
@@ -112,21 +121,23 @@ def test_where_nothing_stands_out_the_explanation_says_so(explorer: Explorer) ->
     lens = explorer.library.lens("demo")
     seed = document(axes({0: 1.0}))
     method = Focus(np.ones(1), np.array([0.0, 1.0, 0.0]), np.zeros(3))
-    said = explain((), seed, method, lens, 4)
-    assert said == (
-        "No passage of this document stands out as similar in method; "
-        "it ranks here for its whole text."
-    )
+    said = explain(Found((), 0.12, 0, 2), seed, method, lens, None, (), True)
+    assert said == "Mostly the same topic; method weak (cosine 0.12). No passage stands out."
 
 
 @pytest.mark.parametrize("word", ["Here", "by", "with", "Surprisingly", "which", "recently"])
 def test_words_that_hold_a_sentence_together_are_not_marked(word: str) -> None:
-    assert is_function_word(word)
+    assert not root(word)
+
+
+@pytest.mark.parametrize("word", ["quite", "lot", "Contains", "illustrating", "discussed"])
+def test_words_that_say_little_are_not_marked(word: str) -> None:
+    assert not root(word)
 
 
 @pytest.mark.parametrize("word", ["networks", "family", "Assembly", "fly", "Bees", "דבורים"])
 def test_words_that_say_what_a_sentence_is_about_may_be_marked(word: str) -> None:
-    assert not is_function_word(word)
+    assert root(word)
 
 
 def test_stop_words_are_those_of_scikit_learn() -> None:
@@ -144,22 +155,46 @@ def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explore
                 marked |= {page.seed.text[a:b] for a, b in pair.seed_marks}
                 marked |= {result.document.text[a:b] for a, b in pair.doc_marks}
     assert marked
-    assert not [word for word in marked if is_function_word(word)]
+    assert all(map(root, marked))
 
 
 def test_a_number_is_marked_whole(explorer: Explorer) -> None:
+    said = explorer.document("demo", "demo-0001").sentences
+    sentence = next(one.text for one in said if re.search(r"\d,\d{3}", one.text))
+    first = explorer.search(Query("demo", text=sentence)).results[0]
+    marked = {first.document.text[a:b] for a, b in first.evidence[0].doc_marks}
+    assert re.search(r"\d+,\d{3}", sentence)[0] in marked, "such as 48,200"
+
+
+def test_of_different_words_only_close_ones_are_marked_and_of_numbers_equal_ones(
+    explorer: Explorer,
+) -> None:
     page = explorer.search(Query("demo", seed="demo-0001", k=60))
-    marked = set()
+    shared = different = 0
     for result in page.results:
         for pair in result.evidence:
-            for document, marks in (
-                (page.seed, pair.seed_marks),
-                (result.document, pair.doc_marks),
-            ):
-                for a, b in marks:
-                    marked.add(document.text[a:b])
-                    assert not re.search(r"\d[.,]$", document.text[a - 2 : a])
-    assert [word for word in marked if "," in word], "such as 48,200"
+            mine = {page.seed.text[a:b] for a, b in pair.seed_marks}
+            theirs = {result.document.text[a:b] for a, b in pair.doc_marks}
+            roots = {root(word) for word in theirs}
+            both = {word for word in mine if root(word) in roots}
+            assert {w for w in mine if w[0].isdigit()} == {w for w in theirs if w[0].isdigit()}
+            shared, different = shared + len(both), different + len(mine - both)
+    assert 0 < different < shared
+
+
+def test_words_of_passages_that_have_nothing_to_do_with_each_other_are_hardly_marked(
+    explorer: Explorer,
+) -> None:
+    opened = explorer.library.open("demo")
+    seeds = opened.seeds(opened.doc_ids[5::9])
+    passages = [find_words(s, s.document.sentences[1].span, opened.rarity) for s in seeds]
+    words = marked = 0
+    for mine, theirs in pairwise(passages):
+        spans, _ = match_words(mine, theirs, closeness(opened))
+        different = [s for s in spans if mine.roots[mine.spans.index(s)] not in theirs.roots]
+        words, marked = words + len(mine.spans), marked + len(different)
+    assert words > 300
+    assert marked < 0.01 * words
 
 
 def test_the_surroundings_of_a_seed_are_the_documents_least_like_it(explorer: Explorer) -> None:
@@ -204,7 +239,7 @@ def test_chance_is_measured_by_the_sentences_of_a_long_seed_that_count_most(
 
     surroundings = opened.surroundings(seed)
     noted = replace(surroundings, sentences=surroundings.sentences.view(Noted))
-    EvidenceFinder(long, None, noted, opened.rarity)
+    EvidenceFinder(long, None, noted, opened.rarity, 1.0)
     assert sum(compared) == MOST_ASKED
 
 
