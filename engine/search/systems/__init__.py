@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.corpora.contracts import System
 from engine.errors import UnknownNameError
 from engine.search.systems.aspect_system import AspectSystem
-from engine.search.systems.bm25 import Bm25System
+from engine.search.systems.bm25 import Bm25AspectSystem, Bm25System
 from engine.search.systems.dense import DenseSystem
 from engine.search.systems.facts_system import FactsSystem, WithFacts
 from engine.search.systems.hybrid import HybridSystem
@@ -22,6 +22,7 @@ SYSTEMS: dict[str, System] = {
         LateInteractionSystem(),
         HybridSystem(Bm25System(), DenseSystem()),
         AspectSystem(),
+        Bm25AspectSystem(),
         TransportSystem(),
         InstructedSystem(),
         FactsSystem(),
