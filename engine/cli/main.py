@@ -321,9 +321,9 @@ def corpora(as_json: bool) -> None:
     "--system",
     default=DEFAULTS.system,
     show_default=True,
-    help="bm25, dense, late-interaction, hybrid, aspect, transport, instructed, facts, "
-    "hybrid+facts or aspect+facts; scenario once scenarios were made; with a language model also "
-    "rewrite or multi-hop.",
+    help="bm25, dense, late-interaction, hybrid, aspect, bm25-aspect, transport, instructed, "
+    "facts, hybrid+facts or aspect+facts; scenario once scenarios were made; with a language model "
+    "also rewrite or multi-hop.",
 )
 @click.option(
     "--steer",

@@ -69,7 +69,8 @@ MOST_REMEMBERED_VALUES = 64
 MOST_TERMS = 64
 """Terms whose documents are kept."""
 MOST_PRODUCTS = 16
-"""Vectors whose cosines and nearest documents are kept: a search asks for the same four times."""
+"""Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
+the same four times."""
 HELD_BYTES = 256_000_000
 """Disk of a version of a corpus, its indexes included, up to which all that pages of results show
 and late interaction compares is read into memory, if there is room: some 7,000 abstracts in a
@@ -258,8 +259,8 @@ class OpenCorpus:
 
         As many are read at once as :data:`SEED_BYTES` allow.
         """
-        known = [doc_id for doc_id in dict.fromkeys(doc_ids) if doc_id in self.row_of]
-        rows = self.rows(known).tolist()
+        rows = self._stored(doc_ids).tolist()
+        known = self.doc_ids.at(rows)
         sizes = self.table.sizes(rows, "octet_length(text)") if len(rows) > 1 else [0] * len(rows)
         for group in groups(sizes, SEED_BYTES):
             yield from self._seeds.get([known[at] for at in group], self._read_seeds)
@@ -441,6 +442,10 @@ class OpenCorpus:
         # Those in scope may stand far down the corpus: ask for all, then keep them.
         limit = len(self) if scope.is_part and among is None else request.depth + 1
         rows, scores = self.table.full_text(self._told(text), limit, scope.conditions, among)
+        known = self._kept(("words", text.encode()))
+        known[rows] = scores
+        if len(rows) < limit:  # no other document in scope has a word of it
+            known[scope.allowed & np.isnan(known)] = 0.0
         allowed = scope.allowed[rows]
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
@@ -453,15 +458,17 @@ class OpenCorpus:
         return self.ranked(rows, scores[rows], request.depth)
 
     def word_scores(self, text: str, rows: Rows) -> FloatArray:
-        known, text = self.remembered(f"words {text}"), self._told(text)
-        new = [row for row in rows.tolist() if row not in known]
-        if new and text.strip():
-            among = np.array(new) if len(new) <= EXACT_BELOW else None
-            limit = len(self) if among is None else len(new)
-            found, scores = self.table.full_text(text, limit, among=among)
-            read = dict(zip(found.tolist(), scores.tolist(), strict=True))
-            known.update(dict.fromkeys(new, 0.0) | read)
-        return np.array([known.get(row, 0.0) for row in rows.tolist()], dtype=np.float32)
+        known, text = self._kept(("words", text.encode())), self._told(text)
+        new = rows[np.isnan(known[rows])]
+        if len(new):
+            read = np.zeros(len(self), dtype=np.float32)
+            if text.strip():
+                among = new if len(new) <= EXACT_BELOW else None
+                limit = len(self) if among is None else len(new)
+                found, scores = self.table.full_text(text, limit, among=among)
+                read[found] = scores
+            known[new] = read[new]
+        return known[rows]
 
     def _told(self, text: str) -> str:
         """What the full text is asked for: of a large corpus, the rarest words."""
@@ -502,15 +509,19 @@ class OpenCorpus:
         return {row["doc_id"]: facts_of(row) for row in rows}
 
     def _every_cosine(self, part: VectorPart) -> FloatArray:
-        """Cosines (n,) of all documents, those of the latest searches are kept; where vectors
-        are not resident, NaN for a document whose vector was not read for it yet."""
-        key = (part.column, part.vector.tobytes())
+        """Cosines (n,) of all documents; see :meth:`_kept`."""
+        make = (lambda: self._matrix(part.column) @ part.vector) if self.resident else None
+        return self._kept((part.column, part.vector.tobytes()), make)
+
+    def _kept(
+        self, key: tuple[str, bytes], make: Callable[[], FloatArray] | None = None
+    ) -> FloatArray:
+        """Scores (n,) of all documents, those of the latest searches are kept; without ``make``
+        NaN for a document that was not scored yet."""
         with self._lock:
             known = self._products.pop(key, None)
         if known is None:
-            known = np.full(len(self), np.nan, dtype=np.float32)
-            if self.resident:
-                known = self._matrix(part.column) @ part.vector
+            known = make() if make else np.full(len(self), np.nan, dtype=np.float32)
         with self._lock:
             self._products[key] = known  # the latest used goes last
             while len(self._products) > MOST_PRODUCTS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -89,11 +90,13 @@ class RowOf(Mapping[str, int]):
         is_sorted = count < 2 or pc.all(pc.less(array[:-1], array[1:])).as_py()
         self._order = np.arange(count) if is_sorted else pc.sort_indices(array).to_numpy()
         self._sorted = texts if is_sorted else StoredTexts(array.take(pa.array(self._order)))
+        # A page asks for each of its documents three times.
+        self._find = lru_cache(maxsize=1_000)(partial(bisect_left, self._sorted))
         self.rank = np.empty(count, dtype=np.int32)
         self.rank[self._order] = np.arange(count, dtype=np.int32)
 
     def __getitem__(self, text: str) -> int:
-        place = bisect_left(self._sorted, text) if isinstance(text, str) else len(self)
+        place = self._find(text) if isinstance(text, str) else len(self)
         if place < len(self) and self._sorted[place] == text:
             return int(self._order[place])
         raise KeyError(text)

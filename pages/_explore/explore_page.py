@@ -32,6 +32,7 @@ SYSTEMS = {
     "dense": "one vector a document.",
     "late-interaction": "token by token.",
     "bm25": "words.",
+    "bm25-aspect": "words of the sentences in focus.",
     "hybrid": "bm25 and dense, fused by rank.",
     "facts": "dates, amounts and places that a document states or implies narrow, the topic "
     "decides among equals; with +facts, they raise another system's results.",

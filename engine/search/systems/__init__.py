@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.corpora.contracts import System
 from engine.errors import UnknownNameError
 from engine.search.systems.aspect_system import AspectSystem
-from engine.search.systems.bm25 import Bm25System
+from engine.search.systems.bm25 import Bm25AspectSystem, Bm25System
 from engine.search.systems.dense import DenseSystem
 from engine.search.systems.facts_system import FactsSystem, WithFacts
 from engine.search.systems.hybrid import HybridSystem
@@ -22,6 +22,7 @@ SYSTEMS: dict[str, System] = {
         LateInteractionSystem(),
         HybridSystem(Bm25System(), DenseSystem()),
         AspectSystem(),
+        Bm25AspectSystem(),
         TransportSystem(),
         InstructedSystem(),
         FactsSystem(),
@@ -33,7 +34,7 @@ PREPARED: dict[str, System] = {ScenarioSystem.name: ScenarioSystem()}
 """Systems that a corpus has only when something was made for it beforehand."""
 READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
 """Names of the systems whose ranking steer changes."""
-READ_TERMS = frozenset(SYSTEMS) - {Bm25System.name, DenseSystem.name}
+READ_TERMS = frozenset(SYSTEMS) - {Bm25System.name, Bm25AspectSystem.name, DenseSystem.name}
 """Names of the systems whose ranking obeys the terms of a wording."""
 GO_BY_FACTS = frozenset(
     name for name, system in SYSTEMS.items() if isinstance(system, FactsSystem | WithFacts)

