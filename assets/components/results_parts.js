@@ -22,10 +22,10 @@ const movement = (result, reads) => {
   if (result.by_model) return modelMovement(result)
   if (!reads) return null
   const change = result.rank_change
-  if (change === null) return chip("new", "new", "Not among the documents ranked without the aspect")
-  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} because of the aspect`)
-  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} because of the aspect`)
-  return chip("", "=", "Same rank as without the aspect")
+  if (change === null) return chip("new", "new", "Not among the documents ranked without aspect and wording")
+  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} because of what was asked for`)
+  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} because of what was asked for`)
+  return chip("", "=", "Same rank as without aspect and wording")
 }
 
 const line = (letter, role, who, body) => {

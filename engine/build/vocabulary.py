@@ -16,7 +16,7 @@ from engine.types.builds import Overlap
 from engine.types.documents import Document
 
 if TYPE_CHECKING:
-    from nltk.stem.snowball import EnglishStemmer
+    from nltk.stem.snowball import EnglishStemmer  # type: ignore[import-untyped]
 
 COMMON = 0.2
 """A word in more than this share of the corpus's documents tells none of them: to search for it

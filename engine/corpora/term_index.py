@@ -48,6 +48,9 @@ OTHER_ROLE = 0.8
 """What a sentence of another role counts for a term of an aspect."""
 FUNCTION = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "with"))
 _WORD = re.compile(r"\w+")
+_ENDING = re.compile(
+    r"(?:(?<=is)ations?|(?<=\w{3})(?:ions?|ings?|ed|es|s|e)|(?<=\w{4})(?:ers?|ly))$"
+)
 _SHORT = re.compile(r"(?=\w*[A-Z]\w*[A-Z\d])[A-Za-z][\w-]{0,9}")
 _INTRODUCED = re.compile(r"\(([A-Za-z][\w-]{1,9})\)")
 """A short form as it is introduced: "conditional random field (CRF)"."""
@@ -55,21 +58,16 @@ _INTRODUCED = re.compile(r"\(([A-Za-z][\w-]{1,9})\)")
 
 @functools.lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """The stem of an English word, in American spelling.
+    """What the inflections of an English word have in common, in British spelling.
 
-    >>> stem("Fields"), stem("factorisation") == stem("factorization")
-    ('field', True)
+    Suffixes are stripped by rule: NLTK's stemmers take as long to import as several searches.
+
+    >>> stem("Supervised") == stem("supervision"), stem("factorizing") == stem("factorisation")
+    (True, True)
     """
-    word = re.sub(r"(?<=\w{4})is(e[drs]?|ing|ations?)$", r"iz\1", word.lower())
-    return str(_stemmer()(word))
-
-
-@functools.cache
-def _stemmer() -> Callable[[str], str]:
-    from nltk.stem.snowball import SnowballStemmer
-
-    found: Callable[[str], str] = SnowballStemmer("english").stem
-    return found
+    word = re.sub(r"iz(?=(?:e[drs]?|ing|ations?)$)", "is", word.lower())
+    shorter = re.sub("(?:ies|y)$", "i", _ENDING.sub("", word))
+    return re.sub(r"([^\W\d])\1$", r"\1", shorter)
 
 
 @dataclass(frozen=True, slots=True)

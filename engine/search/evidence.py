@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.config import ASSETS
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.term_index import stem
 from engine.numeric import FloatArray
 from engine.sentences import stop_words
 from engine.types.documents import Span
@@ -66,7 +67,6 @@ _ADVERB = re.compile(
     r"|monopoly|multiply|oligopoly|panoply|rally|reply|supply|tally)\w{3,}ly"
 )
 """English adverbs as they are spelt, without what only looks like one."""
-_ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s|e)$")
 
 
 class Words(NamedTuple):
@@ -241,7 +241,7 @@ def match_words(
     if not mine.spans or not theirs.spans:
         return (), ()
     cosine = mine.vectors @ theirs.vectors.T
-    np.add(cosine, 3.0, out=cosine, where=mine.roots[:, None] == theirs.roots)
+    np.add(cosine, 5.0, out=cosine, where=mine.roots[:, None] == theirs.roots)
     forth, back = cosine.argmax(axis=1).tolist(), cosine.argmax(axis=0).tolist()
     mutual = [
         (float(cosine[i, j]) * (mine.rarity[i] + theirs.rarity[j]), i, j)
@@ -313,8 +313,7 @@ def closeness(corpus: OpenCorpus) -> float:
 def root(word: str) -> str:
     """What the inflections of an English word have in common; "" for one that says little.
 
-    These are stop words, adverbs in -ly, and vague words. A stemmer of NLTK also joins "annotation"
-    and "annotated", which are close anyway, and takes as long to import as several searches.
+    These are stop words, adverbs in -ly, and vague words.
 
     >>> [root(word) for word in ("Studied", "stops", "stopping", "5,300", "Here", "surprisingly")]
     ['', '', 'stop', '5,300', '', '']
@@ -322,20 +321,15 @@ def root(word: str) -> str:
     word = word.lower()
     if word in stop_words() or _ADVERB.fullmatch(word):
         return ""
-    shorter = _stripped(word)
+    shorter = stem(word)
     return "" if shorter in _vague_words() else shorter
 
 
 @functools.cache
 def _vague_words() -> frozenset[str]:
-    """Of words that hardly ever stand twice in a text, chosen by hand from three corpora."""
+    """Of words that hardly ever stand twice in a text, chosen by hand."""
     words = (ASSETS / "wordings" / "vague_words.txt").read_text(encoding="utf-8").split()
-    return frozenset(map(_stripped, words))
-
-
-def _stripped(word: str) -> str:
-    shorter = re.sub("y$", "i", _ENDING.sub("", word))
-    return re.sub(r"([^\W\d])\1$", r"\1", shorter)
+    return frozenset(map(stem, words))
 
 
 def explain(
@@ -365,7 +359,7 @@ def explain(
         text += ", matched on " + ", ".join(f"“{word}”" for word in words)
     if change:
         direction = "up" if change > 0 else "down"
-        text += f"; moved {direction} {abs(change)} because of the aspect"
+        text += f"; moved {direction} {abs(change)} because of what was asked for"
     return f"{text}." if found.evidence else f"{text}. No passage stands out."
 
 

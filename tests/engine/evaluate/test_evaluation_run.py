@@ -206,7 +206,7 @@ def test_a_run_file_has_six_columns_and_ranks_from_one(
         seed = ranking.query_id.rpartition("_")[0]
         assert seed not in ranking.doc_ids
         assert len(set(ranking.doc_ids)) == len(mine)
-        if system != "bm25":
+        if not system.startswith("bm25"):
             assert len(mine) == 479
 
 
