@@ -124,8 +124,8 @@ class LensWords:
         if term.leads:
             wants, _ = np.split(chances(np.logaddexp.reduce(self._score([term.clause]), axis=0)), 2)
             wants = np.where(wants > ASKED, wants, 0.0)
-        elif np.count_nonzero(wants) != 1:  # "same method: tree kernels" means the method
-            return ""
+        elif ":" not in term.clause or np.count_nonzero(wants) != 1:
+            return ""  # "same method: tree kernels" means the method
         return self._lens.aspects[int(wants.argmax())].key if wants.any() else ""
 
     def _read_aspects(self, glossed: str) -> Reading:
