@@ -96,7 +96,7 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
             start -= 1
         clause = " ".join(word.text for word in words[start : last + 1])
         leads = any(re.search(r"\w", word.text) for word in words[start:first])
-        found.append(FoundTerm(own, labels[first] < UNWANTED, clause, leads))
+        found.append(FoundTerm(own, bool(labels[first] < UNWANTED), clause, leads))
     kept = tuple(w for w, label in zip(words, labels, strict=True) if label == OTHER or not found)
     return TermReading(_distinct(found), " ".join(word.text for word in kept), kept)
 

@@ -324,9 +324,10 @@ class Interpreter:
         if query.reading or not wish.words or said.terms:
             return ()
         known = ", ".join(aspect.name for aspect in self.lens.aspects)
+        unused = f" Not used: {', '.join(said.unused)}." if said.unused else ""
         return (
             f"The wording asks for none of the aspects of this corpus ({known}) and quotes no "
-            "sentence of the seed, so the ranking follows the whole text.",
+            f"sentence of the seed, so the ranking follows the whole text.{unused}",
         )
 
     def _contradicts(self, said: Reading, chosen: int) -> Notes:

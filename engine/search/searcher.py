@@ -357,7 +357,7 @@ def _term_notes(query: Query, read: Interpretation) -> tuple[str, ...]:
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
         return (f"{query.system} does not read terms: {names} does not count.",)
-    if read.unused and query.system != InstructedSystem.name:
+    if read.unused and read.terms and query.system != InstructedSystem.name:
         return (f"These words were not used: {', '.join(read.unused)}.",)
     return ()
 

@@ -456,7 +456,7 @@ def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) 
     for name in (f"Use “{title}” as seed", f"Keep “{title}”"):
         expect(first.get_by_role("button", name=name, exact=True)).to_be_visible()
     expect(page.get_by_role("meter")).to_have_accessible_name(
-        re.compile("Instruction following: Share of the top 20")
+        re.compile("Changed by the aspect: Share of the top 20")
     )
     for box in (node.bounding_box() for node in first.get_by_role("button").all()):
         assert box is not None
