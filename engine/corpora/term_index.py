@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -217,12 +218,6 @@ class TermScores:
     near: Rows
     found: dict[int, Found] = field(default_factory=dict)
 
-    def probabilities(self, corpus: OpenCorpus, rows: Rows) -> FloatArray:
-        """How probable it is that these documents (n,) have the term."""
-        self.read(corpus, rows)
-        values = (self.found[row].probability for row in rows.tolist())
-        return np.fromiter(values, np.float32, len(rows))
-
     def documents(self) -> int:
         """How many documents have the term, of those that were looked at or name it."""
         known = np.fromiter(self.found, np.intp, len(self.found))
@@ -234,49 +229,58 @@ class TermScores:
         new = np.array([row for row in distinct([rows]).tolist() if row not in self.found], np.intp)
         if not len(new):
             return
-        columns = ["title", "text", "sentence_starts", "roles"]
-        stored = corpus.table.take(new, columns)
-        sample = corpus.sentence_sample
-        directions = unit(self.vectors - sample.mean(axis=0))
-        background = unit(sample - sample.mean(axis=0)) @ directions.T
-        count = len(corpus.lens.aspects)
-        aspect = corpus.lens.index(self.term.aspect) if self.term.aspect else None
-        for row, title, text, starts, roles, vectors in zip(
+        stored = corpus.table.take(new, ["title", "text", "sentence_starts", "roles"])
+        vectors = corpus.sentences(new)
+        similar = self._similar(np.concatenate(vectors), corpus.sentence_sample)
+        weights = np.ones_like(similar)
+        if self.term.aspect:
+            serves = np.concatenate(rows_of(stored["roles"])).reshape(len(similar), -1)
+            weights *= OTHER_ROLE
+            weights += (1 - OTHER_ROLE) * serves[:, corpus.lens.index(self.term.aspect)]
+        bias = BIAS if self.term.wanted else BIAS + UNWANTED
+        odds = bias + MEANING * similar
+        by_meaning = weights / (1 + np.exp(-odds))
+        end = 0
+        for row, title, text, starts, own in zip(
             new.tolist(),
             stored["title"].to_pylist(),
             stored["text"].to_pylist(),
             rows_of(stored["sentence_starts"]),
-            rows_of(stored["roles"]),
-            corpus.sentences(new),
+            map(len, vectors),
             strict=True,
         ):
-            cosines = unit(vectors - sample.mean(axis=0)) @ directions.T
-            similar = ((cosines - background.mean(0)) / background.std(0)).max(axis=1)
-            weights = np.ones(len(similar), dtype=np.float32)
-            if aspect is not None:
-                serves = roles.reshape(-1, count)[:, aspect]
-                weights = OTHER_ROLE + (1 - OTHER_ROLE) * serves
-            self.found[row] = self._find(title, text, starts.tolist(), similar, weights)
+            here = slice(end, end := end + own)
+            self.found[row] = self._find(
+                title, text, starts.tolist(), odds[here], weights[here], by_meaning[here]
+            )
+
+    def _similar(self, sentences: FloatArray, sample: FloatArray) -> FloatArray:
+        """The similarity (n,) of sentences (n, d), in deviations of those of a sample."""
+        centre = sample.mean(axis=0) if len(sample) else np.zeros(1, np.float32)
+        directions = unit(self.vectors - centre).T
+        cosines, usual = unit(sentences - centre) @ directions, unit(sample - centre) @ directions
+        if not len(sample):
+            return np.asarray(cosines.max(axis=1))
+        return np.asarray(((cosines - usual.mean(0)) / (usual.std(0) + 1e-6)).max(axis=1))
 
     def _find(
-        self, title: str, text: str, starts: list[int], similar: FloatArray, weights: FloatArray
-    ) -> Found:
-        bias = BIAS if self.term.wanted else BIAS + UNWANTED
-        by_meaning = bias + MEANING * similar
+        self, title: str, text: str, starts: list[int], odds: FloatArray, weights: FloatArray,
+        by_meaning: FloatArray,
+    ) -> Found:  # fmt: skip
         best = Found(0.0)
-        if len(similar):
-            at = int((_sigmoid(by_meaning) * weights).argmax())
-            best = Found(float(_sigmoid(by_meaning[at]) * weights[at]), at, (), "meaning")
+        if len(odds):
+            at = int(by_meaning.argmax())
+            best = Found(float(by_meaning[at]), at, (), "meaning")
         for name in self.names:
             for at, share, near, marks in find_name(name, title, text, starts):
-                inside = 0 <= at < len(similar)
-                z = similar[at] if inside else similar.max(initial=0.0)
-                odds = bias + SHARE * share + ADJACENT * near**2 + MEANING * z
-                probability = name.weight if not name.shares else name.weight * _sigmoid(odds)
-                probability *= weights[at] if inside else 1.0
+                inside = 0 <= at < len(odds)
+                own = float(odds[at] if inside else odds.max(initial=BIAS))
+                own += SHARE * share + ADJACENT * near**2
+                probability = name.weight / (1 + math.exp(-own) if name.shares else 1)
+                probability *= float(weights[at]) if inside else 1.0
                 if probability > best.probability:
-                    means: Means = "short form" if not name.shares else "words"
-                    best = Found(float(probability), at, marks, means)
+                    means: Means = "words" if name.shares else "short form"
+                    best = Found(probability, at, marks, means)
         return best
 
     def passage(self, row: int, starts_and_ends: Sequence[Span]) -> TermPassage:
@@ -291,10 +295,6 @@ class TermScores:
         return TermPassage(self.term, found.probability, found.means, span, found.marks)
 
 
-def _sigmoid(values: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-values)))
-
-
 def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScores:
     """Find the documents of a corpus that may have a term, and its short and long forms.
 
@@ -304,7 +304,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
     names: list[Name] = []
     naming, near = [], []
     for text, vector in zip(term.alternatives, vectors, strict=True):
-        near.append(corpus.near_meaning(vector, PARTLY))
+        near.append(corpus.near_meaning(vector, PARTLY // 2))
         words = name_by_words(text, corpus.rarity)
         if words is None:
             continue

@@ -159,9 +159,8 @@ def test_on_the_demo_only_what_reads_the_aspect_obeys(demo: Evaluation) -> None:
     blind = {name for name, system in SYSTEMS.items() if not system.reads_aspect}
     assert {"bm25", "dense"} <= blind
     assert {values[name] for name in blind} == {0.0}, "the same ranking for every aspect"
-    plain = [name for name in SYSTEMS if name not in GO_BY_FACTS]
-    ndcg = {name: demo.systems[name].metrics["nDCG@20"] for name in plain}
-    assert ndcg["aspect"] == max(ndcg.values())  # type: ignore[type-var]
+    ndcg = {name: found.metrics["nDCG@20"] for name, found in demo.systems.items()}
+    assert ndcg["aspect"] > max(ndcg[name] for name in blind)  # type: ignore[operator,type-var]
 
 
 @pytest.mark.nightly
