@@ -26,7 +26,7 @@ from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
-from engine.search.systems import GO_BY_FACTS, SYSTEMS
+from engine.search.systems import SYSTEMS
 from engine.search.topics import sampled
 from engine.types.collections import Collection
 from engine.types.evaluations import CSFCUBE_NDCG, Evaluation
