@@ -315,8 +315,8 @@ def root(word: str) -> str:
 
     These are stop words, adverbs in -ly, and vague words.
 
-    >>> [root(word) for word in ("Studied", "stops", "stopping", "5,300", "Here", "surprisingly")]
-    ['', '', 'stop', '5,300', '', '']
+    >>> [root(word) for word in ("Studied", "stops", "training", "5,300", "Here", "surprisingly")]
+    ['', '', 'train', '5,300', '', '']
     """
     word = word.lower()
     if word in stop_words() or _ADVERB.fullmatch(word):
