@@ -226,6 +226,11 @@ class Request:
     scenarios: Callable[[], ScenarioScores] | None = None
     preferred: Rows | None = None
 
+    @property
+    def most(self) -> int:
+        """Documents that a ranking may hold: the preferred ones count besides."""
+        return self.depth + (0 if self.preferred is None else len(self.preferred))
+
     def preferring(self, rows: Rows) -> Rows:
         """These documents in their order, the preferred ones first."""
         if self.preferred is None:

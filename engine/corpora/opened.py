@@ -397,7 +397,7 @@ class OpenCorpus:
             rows = distinct([*near, preferred[scope.allowed[preferred]]])
             cosines = self.cosines(rows, [(p.column, p.vector) for p in parts])
             scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
-        return self.ranked(rows, scores, request.depth)
+        return self.ranked(rows, scores, request.most)
 
     def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
         if self.resident:

@@ -20,6 +20,8 @@ WEIGHT, AGAINST = 12.0, 16.0
 """
 AROUND = 300
 """Documents, those nearest to the seed and the first of a ranking, that are looked at for terms."""
+PREFERRED = 2_000
+"""Documents, those that were looked at first, that are ranked in any case."""
 NOT_READ = 0.5
 """Probability for a document that has all words of a term, and was not looked at."""
 
@@ -60,7 +62,7 @@ class Terms:
         rows = rows[request.scope.allowed[rows]]
         gains = self.gains(rows)
         found = rows[gains >= np.sqrt(HAS) * WEIGHT * len(wanted)]
-        return replace(request, preferred=found, depth=request.depth + len(found))
+        return replace(request, preferred=found[:PREFERRED])
 
     def gains(self, rows: Rows) -> FloatArray:
         """What the terms that any document has count for these (n,), in doublings of the rank."""

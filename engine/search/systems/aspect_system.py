@@ -204,7 +204,7 @@ class AspectSystem:
             ranking.corpus_ids,
             np.concatenate([best.rows, ranking.rows[rest]]),
             np.concatenate([best.scores, ranking.scores[rest]]),
-        )[: request.depth]
+        )[: request.most]
 
 
 def _preferred_candidates(corpus: Corpus, request: Request) -> Rows:

@@ -25,4 +25,4 @@ class HybridSystem:
             rows = system.rank(corpus, request).rows
             fused[rows] += 1.0 / (RANK_CONSTANT + np.arange(1, len(rows) + 1))
         rows = np.flatnonzero(fused)
-        return corpus.ranked(rows, fused[rows], request.depth)
+        return corpus.ranked(rows, fused[rows], request.most)
