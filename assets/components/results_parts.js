@@ -47,7 +47,7 @@ const termNode = (term) => {
   const node = make("div", "term")
   const how = term.by_meaning ? `says something close to “${term.name}”` : `mentions “${term.name}”`
   if (!term.has) node.append(make("span", "text how", `does not mention “${term.name}”`))
-  else if (term.text) node.append(line(term.letter, term.role, term.wanted ? "has" : "has!", marked(term.text, term.marks)))
+  else if (term.text) node.append(line(term.letter, term.role, "term", marked(term.text, term.marks)))
   else node.append(make("span", "text how", `mentions “${term.name}” in the title`))
   setTip(node, `${term.has ? `This ${how}` : "No passage has it"}: ${Math.round(100 * term.sure)} % probable`)
   return node

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import groupby
 
 import numpy as np
 
@@ -157,9 +156,4 @@ def _runs(labels: np.ndarray) -> list[Span]:
 
 def _distinct(found: Sequence[FoundTerm]) -> tuple[FoundTerm, ...]:
     """Each term once."""
-    by_text = groupby(sorted(found, key=_identity), key=_identity)
-    return tuple(sorted((next(same) for _, same in by_text), key=found.index))
-
-
-def _identity(term: FoundTerm) -> tuple[str, bool]:
-    return term.text.casefold(), term.wanted
+    return tuple({(term.text.casefold(), term.wanted): term for term in found}.values())

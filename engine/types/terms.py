@@ -124,6 +124,6 @@ class TermUse:
         over = "" if self.exact else "over "
         verb = "mention" if self.term.wanted else "are about"
         return (
-            f"{over}{self.documents:,} of {size:,} documents {verb} “{self.term.text}”, "
-            f"{self.top} of the first {self.shown} here"
+            f"{over}{self.documents:,} of {size:,} documents {verb} “{self.term.text}”; "
+            f"{self.top} of the first {self.shown} results"
         )
