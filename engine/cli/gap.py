@@ -18,10 +18,8 @@ from engine.cli.common import (
     whole_numbers,
 )
 from engine.cli.evaluate import watched
-from engine.cli.gap_chart import drawn, svg
 from engine.cli.model import INTERRUPTED, budget_option, exit_code, say_what_it_took
 from engine.cli.terminal import print_json, say_notes
-from engine.errors import BadInputError
 from engine.search.reports import gap_report
 from engine.types.evaluations import Interval
 from engine.types.reranking import Gap, GapRequest
@@ -47,12 +45,6 @@ from engine.types.reranking import Gap, GapRequest
 )
 @sample_option
 @budget_option
-@click.option(
-    "--chart",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.svg",
-    help="Also write the chart as an SVG file.",
-)
 @json_option
 def gap(
     path: Path,
@@ -62,7 +54,6 @@ def gap(
     systems: str,
     sample: int | None,
     budget_calls: int | None,
-    chart: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
@@ -79,8 +70,6 @@ def gap(
     sizes = whole_numbers(pool_sizes, "pool sizes", "--pool-sizes 20,50,100,200")
     request = GapRequest("", verifier, tuple(system_names(systems)), sizes, sample)
     check_gap(request)
-    if chart is not None:
-        _check_chart(chart)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
@@ -94,8 +83,6 @@ def gap(
         click.echo("Cancelled before the model was asked anything.", err=True)
         sys.exit(INTERRUPTED)
     say_what_it_took(verifier, measured.report)
-    if chart is not None:
-        _write_chart(measured, chart)
     if as_json:
         print_json(gap_report(measured))
     else:
@@ -103,31 +90,12 @@ def gap(
     sys.exit(exit_code(measured.report))
 
 
-def _check_chart(path: Path) -> None:
-    """Raise BadInputError before the model is asked anything for a file that cannot be written."""
-    if path.suffix.lower() != ".svg":
-        raise BadInputError(f"The chart {path} is no .svg file.", "Write --chart gap.svg.")
-    if not path.absolute().parent.is_dir():
-        raise BadInputError(
-            f"The folder {path.absolute().parent} of the chart does not exist.", "Make it first."
-        )
-
-
-def _write_chart(gap: Gap, path: Path) -> None:
-    try:
-        path.write_text(svg(gap), encoding="utf-8")
-    except OSError as error:
-        # What was measured is printed all the same.
-        click.echo(f"Warning: the chart {path} cannot be written: {error.strerror}.", err=True)
-
-
 def print_gap(gap: Gap) -> None:
-    """Both bounds drawn, a row per size, and the retrievers."""
+    """A row per size with both bounds, and the retrievers."""
     click.echo(
         f"{gap.collection}: {gap.queries} queries on corpus '{gap.corpus}', {gap.measure}, "
         f"verified by {gap.verifier} ({gap.report.model})\n"
     )
-    click.echo(f"{drawn(gap)}\n")
     heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")
     widths = (8, 8, 25, 25, 27, 27)
     click.echo("".join(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)))
