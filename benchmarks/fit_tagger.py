@@ -22,7 +22,7 @@ from engine.encode.wording_network import LAYERS, TermTagger, WordingNetwork
 from engine.lenses.glossary import gloss
 from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, Reading, description
 
-COMPOSED, EPOCHS = 20_000, 10
+COMPOSED, EPOCHS = 32_000, 12
 BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 0
 
 

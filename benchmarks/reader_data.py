@@ -231,14 +231,12 @@ def _tagged(text: str, kinds: str, heads: Container[str]) -> TaggedWords:
         else kind
         for kind, word, last in zip(of_word, found, before, strict=False)
     ]
-    labels, before = [], " "
-    for at, kind in enumerate(of_word):
-        if kind.isdigit():
-            labels.append(2 + 2 * (int(kind) % 2) + (kind == before))
-        else:
-            labels.append(int(kind == " " and _leads(of_word, [w.text for w in found], at)))
-        before = kind
-    return TaggedWords([word.text for word in found], labels)
+    words = [word.text for word in found]
+    labels = [
+        2 + int(kind) % 2 if kind.isdigit() else int(kind == " " and _leads(of_word, words, at))
+        for at, kind in enumerate(of_word)
+    ]
+    return TaggedWords(words, labels)
 
 
 def _leads(kinds: Sequence[str], words: Sequence[str], at: int) -> bool:

@@ -56,9 +56,9 @@ class Comparison(torch.nn.Module):
         return torch.as_tensor(weighed + self.bias)
 
 
-LABELS = ("other", "carrier", "wanted", "still wanted", "unwanted", "still unwanted")
-"""What a word of a wording is: neither, a word that leads to a term ("solved with"), or the first
-or a later word of a term that documents should have, or should not."""
+LABELS = ("other", "carrier", "wanted", "unwanted")
+"""What a word of a wording is: of a term that documents should have or should not, a word that
+leads to one ("solved with"), or neither."""
 LAYERS = (1, 3, 6)
 """Of the network, whose states the tagger reads."""
 

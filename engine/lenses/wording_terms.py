@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from engine.types.lenses import Lens
 
 Tag = Callable[[Sequence[str]], FloatArray]
 """The words of a wording to scores (words, labels), see ``WordingNetwork.tags``."""
-OTHER, CARRIER, WANTED, UNWANTED = 0, 1, 2, 4
-"""Labels; after the first word of a term, the next ones have one more."""
+OTHER, CARRIER, WANTED, UNWANTED = range(4)
+"""Labels, see ``LABELS`` of the network."""
 _QUOTE = r"[\"“„«「]([^\"“”„«»「」]+)[\"“”»」]"
 _QUOTED = re.compile(_QUOTE)
 _SIGNED = re.compile(rf"(?<!\S)([+\-−])(?:{_QUOTE}|(\w[^\s,;]*))")
@@ -30,7 +31,6 @@ _ARTICLE = re.compile(
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _LIKE = ("similar", "same")
-_FORBIDDEN = -1e4
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,12 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
     if not any(re.search(r"\w", word.text) for word in words):
         return TermReading(_distinct(found), "", ())
     scores = tag([word.text for word in words])
-    labels = decode(scores)
+    labels = scores.argmax(axis=1)
     for quote in _QUOTED.finditer(plain):
         inside = [i for i, w in enumerate(words) if quote.start(1) <= w.span[0] < quote.end(1)]
-        if inside:
-            against = scores[inside, UNWANTED:].max(1) > scores[inside, WANTED:UNWANTED].max(1)
-            labels[inside] = 1 + (UNWANTED if against.mean() > 0.5 else WANTED)
-            labels[inside[0]] -= 1
-    _join(plain, words, labels)
+        against = (scores[inside, UNWANTED] > scores[inside, WANTED]).sum()
+        labels[inside] = UNWANTED if 2 * against > len(inside) else WANTED
+    _extend(plain, words, labels)
     names = {fold(n) for a in lens.aspects for n in (a.key, a.name, *a.phrases)}
     for first, last in _runs(labels):
         span = words[first].span[0], words[last].span[1]
@@ -95,7 +93,7 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
             start -= 1
         clause = " ".join(word.text for word in words[start : last + 1])
         leads = any(re.search(r"\w", word.text) for word in words[start:first])
-        found.append(FoundTerm(own, bool(labels[first] < UNWANTED), clause, leads))
+        found.append(FoundTerm(own, bool(labels[first] == WANTED), clause, leads))
     kept = tuple(w for w, label in zip(words, labels, strict=True) if label == OTHER or not found)
     return TermReading(_distinct(found), " ".join(word.text for word in kept), kept)
 
@@ -106,52 +104,20 @@ def _is_name(own: str, english: str, names: set[str]) -> bool:
     return fold(own) in names or english.removeprefix("the ") in names or bool(close)
 
 
-def decode(scores: FloatArray) -> np.ndarray:
-    """The most likely labels (words,) in which no term begins with a later word of one."""
-    labels = scores.shape[1]
-    allowed = np.zeros((labels, labels))
-    for later in (WANTED + 1, UNWANTED + 1):
-        allowed[[i for i in range(labels) if i not in (later - 1, later)], later] = _FORBIDDEN
-    best = scores[0] + np.where(np.isin(range(labels), (WANTED + 1, UNWANTED + 1)), _FORBIDDEN, 0)
-    back = []
-    for row in scores[1:]:
-        joint = best[:, None] + allowed
-        back.append(joint.argmax(0))
-        best = joint.max(0) + row
-    path = [int(best.argmax())]
-    for step in reversed(back):
-        path.append(int(step[path[-1]]))
-    return np.array(path[::-1])
-
-
-def _join(text: str, words: Sequence[GlossedWord], labels: np.ndarray) -> None:
-    """Make one term of two that follow one another, and of the Chinese signs before one."""
-    for at in range(1, len(labels)):
-        begins = labels[at] in (WANTED, UNWANTED)
-        if begins and labels[at - 1] in (labels[at], labels[at] + 1):
-            labels[at] += 1
+def _extend(text: str, words: Sequence[GlossedWord], labels: np.ndarray) -> None:
+    """Add to a Chinese term the signs right before it."""
     for at in range(len(labels) - 1, 0, -1):
-        pair = words[at - 1 : at + 1]
-        if (
-            labels[at] in (WANTED, UNWANTED)
-            and labels[at - 1] == OTHER
-            and all(
-                word.span[1] - word.span[0] == 1 and _HAN.match(text, word.span[0]) for word in pair
-            )
-        ):
-            labels[at - 1], labels[at] = labels[at], labels[at] + 1
+        signs = [word.span for word in words[at - 1 : at + 1]]
+        single = all(b - a == 1 and _HAN.match(text, a) for a, b in signs)
+        if single and labels[at] >= WANTED and labels[at - 1] == OTHER:
+            labels[at - 1] = labels[at]
 
 
 def _runs(labels: np.ndarray) -> list[Span]:
     """First and last word of each term."""
-    starts = np.flatnonzero(np.isin(labels, (WANTED, UNWANTED)))
-    ends = []
-    for start in starts:
-        end = start
-        while end + 1 < len(labels) and labels[end + 1] == labels[start] + 1:
-            end += 1
-        ends.append(int(end))
-    return list(zip(starts.tolist(), ends, strict=True))
+    changes = np.flatnonzero(np.diff(labels)) + 1
+    bounds = [0, *changes.tolist(), len(labels)]
+    return [(a, b - 1) for a, b in pairwise(bounds) if labels[a] >= WANTED]
 
 
 def _distinct(found: Sequence[FoundTerm]) -> tuple[FoundTerm, ...]:

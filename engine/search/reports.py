@@ -41,6 +41,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
                 "terms": [_passage(found) for found in r.terms],
+                "strength": r.strength,
             }
             for r in found.results
         ],

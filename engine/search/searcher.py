@@ -24,7 +24,7 @@ from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
-from engine.search.evidence import EvidenceFinder, closeness, explain
+from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain
 from engine.search.interpretation import (
     Interpretation,
     Interpreter,
@@ -347,6 +347,7 @@ class Searcher:
                     facts=answers,
                     scenario=scenarios.get(scored.doc_id),
                     terms=passages[scored.doc_id],
+                    strength=WORDS[like.strength],
                 )
             )
         return tuple(results)

@@ -182,6 +182,7 @@ class Result:
         facts: the document's facts that answer the query's, where the search goes by facts.
         scenario: its scenario that is nearest to the query, where the system goes by scenarios.
         terms: how well it has each term of the query.
+        strength: of its likeness in what was asked for: weak, moderate or strong.
     """
 
     rank: int
@@ -193,6 +194,7 @@ class Result:
     facts: tuple[FactMatch, ...] = ()
     scenario: ScenarioMatch | None = None
     terms: tuple[TermPassage, ...] = ()
+    strength: str = ""
 
     @property
     def doc_id(self) -> str:

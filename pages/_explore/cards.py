@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -234,5 +235,10 @@ def _changed_by_wording(page: SearchResults, reads_aspect: bool) -> str:
     else:
         words = f"{count} of {top}"
     parts = [escape(use.sentence(page.corpus_size)) for use in page.terms]
+    if page.understood and reads_aspect:
+        names = escape(" and ".join(name for name, _ in page.understood))
+        found = Counter(result.strength for result in page.results)
+        counts = ", ".join(f"{found[word]} {word}" for word in ("strong", "moderate", "weak"))
+        parts.append(f"Similar in {names}: {counts} of these {len(page.results)}")
     obeyed = "".join(f'<div class="sl-head sl-changed">{part}</div>' for part in parts)
     return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING) + obeyed
