@@ -25,14 +25,13 @@ import openai
 import tenacity
 
 from engine.llm.addresses import go_to_public_address
-from engine.llm.bounded_body import PLAIN, bound
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import EndpointError, RefusedError, TransientError, UnsupportedError
 from engine.llm.endpoints import Endpoint, RetryPolicy, ambient_headers
 from engine.llm.messages import Reply
 from engine.llm.streamed_reply import StreamedReply
 from engine.llm.transport_errors import broken_off, explained, garbled, timed_out
-from engine.types.limits import ANSWER_BYTES, ANSWER_BYTES_PER_TOKEN, ANSWER_CHARS_PER_TOKEN
+from engine.types.limits import ANSWER_CHARS_PER_TOKEN
 
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"
@@ -194,11 +193,10 @@ class Transport:
         """One request's text as it comes; what it used is settled however it ends."""
         meter.hold(*tokens)
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
-        most_bytes = ANSWER_BYTES + ANSWER_BYTES_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
         may_work = False  # the endpoint, which says no more what that takes
         try:
-            async with aclosing(self._chunks(sent, most_bytes)) as chunks:
+            async with aclosing(self._chunks(sent)) as chunks:
                 async for chunk in chunks:
                     self._heard()
                     if piece := answer.add(chunk):
@@ -221,12 +219,8 @@ class Transport:
         if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 
-    async def _chunks(self, sent: Mapping[str, Any], most_bytes: int) -> AsyncGenerator[Any]:
-        """The JSON of an answer's chunks as they come; a whole answer is the only one.
-
-        Raises:
-            RefusedError: the stream has more bytes.
-        """
+    async def _chunks(self, sent: Mapping[str, Any]) -> AsyncGenerator[Any]:
+        """The JSON of an answer's chunks as they come; a whole answer is the only one."""
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(self._client.post, _PATH, cast_to=object, body=dict(sent))
         if "stream" not in sent:
@@ -237,7 +231,6 @@ class Transport:
         async with self._silence(begun=False):
             stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
         async with stream:
-            bound(stream.response, self.endpoint.address, most_bytes)
             kind = stream.response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it does not stream, and does not say so
                 async with self._silence(begun=False):
@@ -314,7 +307,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
     # For None it would take the key of the environment.
     key = endpoint.key.get_secret_value() or "none"
     dropped = ambient_headers(endpoint)
-    own = PLAIN | {"Authorization": f"Bearer {key}"}
+    own = {"Authorization": f"Bearer {key}"}
     own |= dict.fromkeys(("Accept", "Content-Type"), "application/json")
 
     async def drop(request: httpx2.Request) -> None:
@@ -323,20 +316,16 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         if dropped:
             request.headers.update(own | {"Host": request.url.netloc.decode("ascii")})
 
-    async def limit(response: httpx2.Response) -> None:
-        bound(response, endpoint.address)
-
     hooks = [drop, go_to_public_address] if endpoint.public_only else [drop]
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint.address,
         max_retries=0,
         timeout=None,  # ours counts from one piece to the next
-        default_headers=PLAIN,
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
             follow_redirects=False,  # a redirect would send questions to another address
-            event_hooks={"request": hooks, "response": [limit]},
+            event_hooks={"request": hooks},
         ),
     )
 

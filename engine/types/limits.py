@@ -149,13 +149,6 @@ MANIFEST_BYTES = 64 * MEGABYTE
 ANSWER_CHARS_PER_TOKEN = 32
 """Characters of an answer per token that was asked for: the longest tokens are runs of blanks, and
 a whole answer has some four characters a token."""
-ANSWER_BYTES_PER_TOKEN = 4_096
-"""What is sent for one token, its chunk's wrapping and 20 alternatives included: up to 2 kB."""
-ANSWER_BYTES = 256 * 1024
-"""What may be sent beside the tokens of an answer: its beginning and end, signs of life."""
-REPLY_BYTES = 16 * MEGABYTE
-"""Everything else that an endpoint sends: the list of its models (hundreds, 1 MB), errors, and
-whole answers where it does not stream."""
 MOST_REPORTED = 10**9
 """Tokens that a request is said to have taken, its texts or its answer; beyond it, and below 0, no
 report is believed, and the estimate counts."""

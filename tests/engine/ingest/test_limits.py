@@ -287,10 +287,10 @@ def test_the_table_of_limits_says_what_holds() -> None:
     page = (ROOT / "docs" / "serving.md").read_text("utf-8")
     table = page.partition("## Limits")[2]
     megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "UNPACKED_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
-    for name in (*megabytes, "REPLY_BYTES", "MESSAGE_BYTES"):
+    for name in (*megabytes, "MESSAGE_BYTES"):
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
-                 "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
+                 "LONGEST_GUIDELINES", "UNPACKED_RATIO",
                  "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS", "AUTHORS_CHARS",
                  "DOCUMENT_FIELDS"):  # fmt: skip
         assert f"{getattr(limits, name):,}" in table, name
