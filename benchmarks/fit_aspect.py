@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from benchmarks.sources import CSFCUBE, cache
 from engine.collections.readers import read_collection
 from engine.config import DEMO, Settings
-from engine.corpora import aspect_space
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg, mean
 from engine.measures.p_mrr import p_mrr
@@ -199,24 +198,6 @@ def single_signals(data: Data) -> dict[str, dict[str, float]]:
     return quality
 
 
-def context_study(weights: Weights) -> dict[str, dict[str, dict[str, float]]]:
-    """The fitted weights with other shares of the document taken out of its aspects.
-
-    Read together with :data:`engine.corpora.aspect_space.CONTEXT`, which it is the reason for.
-    """
-    csfcube, shipped = read_collection(CSFCUBE), aspect_space.CONTEXT
-    quality = {}
-    for share in (0.0, 0.2, 0.3, 0.4, 0.5):
-        aspect_space.CONTEXT = share
-        # Anew each time: an opened corpus holds its aspects with the share taken out.
-        data = load(Explorer(Settings(home=cache() / "home")), "abstracts", csfcube)
-        quality[str(share)] = {
-            f"steer {steer:g}": _figures(evaluate(data, weights, steer)) for steer in (0.5, 1.0)
-        }
-    aspect_space.CONTEXT = shipped
-    return quality
-
-
 def _figures(values: NDArray[np.float64]) -> dict[str, float]:
     relevance, following = np.nanmean(values, axis=0).tolist()
     return {"nDCG@20 (CSFCube)": round(relevance, 4), "p-MRR": round(following, 4)}
@@ -262,7 +243,6 @@ def main() -> None:
         ],
         "cross_validated": cross_validated(draws, labelled, predicted, demo),
         "single_signals": single_signals(labelled),
-        "context": context_study(weights),
     }
     WEIGHTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(data, indent=1))

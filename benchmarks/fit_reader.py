@@ -34,6 +34,7 @@ from benchmarks.reader_data import (
     as_typed,
     described,
     lenses,
+    reader,
     rows,
     written,
 )
@@ -42,11 +43,9 @@ from engine.encode.wording_network import (
     CHANGES,
     WINDOW,
     Comparison,
-    WordingNetwork,
     mean_state,
 )
-from engine.lenses.glossary import gloss
-from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, description
+from engine.lenses.instructions import WEIGHTS, description
 from engine.types.lenses import Lens
 
 RECORD = WORDINGS / "reader.json"
@@ -200,18 +199,11 @@ def train(wordings: Sequence[Wording], epochs: int, *, more: bool) -> Trainable:
 
 def reading(weights: Path) -> Read:
     """How wordings are read with these weights: the aspects wanted, and those ruled out."""
-    network, known = WordingNetwork(weights, TAGGER), lenses()
-    readers: dict[str, LensWords] = {}
+    read_row, known = reader(weights), lenses()
 
     def read(row: Row) -> tuple[set[str], set[str]]:
-        lens = known[row["lens"]]
-        if lens.key not in readers:
-            aspects = network.aspects([gloss(description(a)) for a in lens.aspects])
-            readers[lens.key] = LensWords(
-                lens, lambda parts: network.scores(parts, aspects), network.tags
-            )
-        found = readers[lens.key].read(row["text"])
-        keys = [a.key for a in lens.aspects]
+        found = read_row(row)
+        keys = [a.key for a in known[row["lens"]].aspects]
         return (
             {keys[i] for i in np.flatnonzero(found.wants)},
             {keys[i] for i in np.flatnonzero(found.avoids)},

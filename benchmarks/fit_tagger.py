@@ -17,10 +17,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from benchmarks.reader_data import Row, TaggedWords, TermComposer, lenses, rows
+from benchmarks.reader_data import Row, TaggedWords, TermComposer, lenses, reader, rows
 from engine.encode.wording_network import LAYERS, TermTagger, WordingNetwork
-from engine.lenses.glossary import gloss
-from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, Reading, description
+from engine.lenses.instructions import TAGGER, WEIGHTS
 
 COMPOSED, EPOCHS = 32_000, 12
 BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 0
@@ -77,26 +76,10 @@ def train(wordings: int, epochs: int) -> dict[str, np.ndarray]:
     return {n: w.numpy().astype(np.float16) for n, w in tagger.state_dict().items()}
 
 
-def read_all(wordings: Sequence[Row]) -> list[Reading]:
-    """How wordings are read, terms and aspects."""
-    network, known = WordingNetwork(WEIGHTS, TAGGER), lenses()
-    aspects = {
-        key: network.aspects([gloss(description(a)) for a in lens.aspects])
-        for key, lens in known.items()
-    }
-    readers = {
-        key: LensWords(
-            lens, lambda parts, key=key: network.scores(parts, aspects[key]), network.tags
-        )
-        for key, lens in known.items()
-    }
-    return [readers[row["lens"]].read(row["text"]) for row in wordings]
-
-
 def measure(wordings: Sequence[Row]) -> None:
     """Print the shares of terms that are found with the right sign, and what is misread."""
     hits = misses = extra = aspects = 0
-    for row, read in zip(wordings, read_all(wordings), strict=True):
+    for row, read in zip(wordings, map(reader(), wordings), strict=True):
         meant = {(term["text"].casefold(), term["wanted"]): term for term in row["terms"]}
         found = {(term.text.casefold(), term.wanted): term for term in read.terms}
         keys = [aspect.key for aspect in lenses()[row["lens"]].aspects]

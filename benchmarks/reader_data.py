@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import re
 import string
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.config import ASSETS
+from engine.encode.wording_network import WordingNetwork
 from engine.lenses.definitions import SHIPPED
 from engine.lenses.glossary import gloss, glossed_words
+from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, Reading, description
 from engine.sentences import stop_words
 from engine.types.lenses import Aspect, Lens
 
@@ -27,7 +30,7 @@ TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
-WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.45
+WITHOUT_TERMS, ENGLISH_TERMS = 0.3, 0.45
 """Share of tagged wordings without a term, and of English terms in other languages."""
 LANGUAGES = {"en": 0.44, "de": 0.14, "fr": 0.14, "es": 0.14, "zh": 0.14}
 THINGS = {
@@ -98,6 +101,19 @@ def written(wordings: Sequence[Row]) -> list[Wording]:
     return found
 
 
+def reader(weights: Path = WEIGHTS) -> Callable[[Row], Reading]:
+    """What reads a row's wording, by its lens."""
+    network, known = WordingNetwork(weights, TAGGER), lenses()
+
+    @functools.cache
+    def words_of(key: str) -> LensWords:
+        lens = known[key]
+        aspects = network.aspects([gloss(description(a)) for a in lens.aspects])
+        return LensWords(lens, lambda parts: network.scores(parts, aspects), network.tags)
+
+    return lambda row: words_of(row["lens"]).read(row["text"])
+
+
 class Composer:
     """Wordings put together from names of aspects, statements and frames."""
 
@@ -149,10 +165,8 @@ class TermComposer:
     """Wordings with terms, of frames and phrases, among others that have none."""
 
     def __init__(self, rng: random.Random) -> None:
-        self._rng, self._names = (
-            rng,
-            [row for row in rows("names") if row["aspect"] and not row.get("verb")],
-        )
+        self._rng = rng
+        self._names = [row for row in rows("names") if row["aspect"] and not row.get("verb")]
         self._frames: dict[str, list[Row]] = {}
         for row in rows("term-frames"):
             self._frames.setdefault(row["language"], []).append(row)
@@ -164,24 +178,21 @@ class TermComposer:
             *_, head = words = gloss(row["text"]).casefold().split()
             if len(words) < 3 and head not in stop_words():
                 self._heads.setdefault(head, set()).add(row["aspect"])
-        self._others = [row["text"] for row in rows("dev")]
+        self._others = [row["text"] for row in (*rows("dev"), *rows("statements"))]
         self._composer = Composer(rng)
 
     def compose(self) -> TaggedWords:
-        """One of them; a quarter has no terms."""
+        """One of them; :data:`WITHOUT_TERMS` of them have no terms."""
         rng = self._rng
         if rng.random() < WITHOUT_TERMS:
-            other = (
-                rng.choice(self._others) if rng.random() < 0.6 else self._composer.compose().text
-            )
+            composed = rng.random() < 0.4
+            other = self._composer.compose().text if composed else rng.choice(self._others)
             words = [word.text for word in glossed_words(as_typed(other, rng))]
             return TaggedWords(words, [0] * len(words))
         (language,) = rng.choices(list(LANGUAGES), list(LANGUAGES.values()))
         frame = rng.choice(self._frames[language])
-        text, kinds = (
-            "",
-            "",
-        )  # of each character: a digit for its slot, "n" for a name, " " for the rest
+        # The kind of each character: a digit for its slot, "n" for a name, " " for the rest.
+        text, kinds = "", ""
         for part in re.split(r"(\{[^}]*\})", frame["text"]):
             filled, kind = part, " "
             if part[:1] == "{":

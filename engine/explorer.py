@@ -42,7 +42,7 @@ from engine.search.finding import find_documents
 from engine.search.queries import parse_reading
 from engine.search.reading import lens_words, load_network
 from engine.search.searcher import Searcher
-from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system, reads_wording
 from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
 from engine.types.collections import Collection
@@ -216,6 +216,10 @@ class Explorer(ForPerson):
     def reads_aspect(self, system: str) -> bool:
         """False when the system ranks the same whatever the aspect."""
         return find_system(system).reads_aspect
+
+    def reads_wording(self, system: str) -> bool:
+        """Whether the ranking of a system goes by aspects or terms."""
+        return reads_wording(system)
 
     def reads_steer(self, system: str) -> bool:
         """False when the system ranks the same whatever the steer."""

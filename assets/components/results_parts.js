@@ -23,8 +23,8 @@ const movement = (result, reads) => {
   if (!reads) return null
   const change = result.rank_change
   if (change === null) return chip("new", "new", "Not among the documents ranked without aspect and wording")
-  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} because of what was asked for`)
-  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} because of what was asked for`)
+  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} by aspect and wording`)
+  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} by aspect and wording`)
   return chip("", "=", "Same rank as without aspect and wording")
 }
 

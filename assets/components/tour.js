@@ -12,11 +12,11 @@ const STOPS = [
   ], () => [inside("explore_seed", "section")]],
   ["What should be similar", [
     "Choose an aspect here, or click its letter in the seed. In your own words, you can ask for more, and rule things out.",
-    "What your words are read as stands below them: remove, turn or add an aspect if it is not what you meant.",
+    "What your words are read as stands below them: remove, turn or add aspects and words if it is not what you meant.",
   ], () => [document.querySelector(".st-key-explore_asked")]],
   ["A result and its evidence", [
     "Each result shows a sentence of the seed beside its own, with the words that match. The arrow says how far the aspect moved it.",
-    "“Instruction following”, above the results, is the share of the first 20 that are there only because of what you asked for.",
+    "“Changed by”, above the results, counts those of the first 20 that your aspect or wording brought there; below it stands how many have the words you asked for.",
   ], () => [document.querySelector(".sl-changed"), inside("explore_results", "[data-doc]")]],
 ]
 const NARROW = 800 // px: below, the words stand at the foot of the window

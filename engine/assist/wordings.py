@@ -52,6 +52,8 @@ def read_wordings(
 
 def _terms(said: WordingAnswer) -> tuple[str, ...]:
     """What documents have to mention and must not be about; nothing that is both."""
-    excluded = [text for text in said.exclude if text not in said.mention]
-    wanted = [Term(text) for text in said.mention if text not in said.exclude]
-    return tuple(map(str, [*wanted, *(Term(text, wanted=False) for text in excluded)]))
+    mentioned = {text.casefold(): Term(text) for text in said.mention}
+    excluded = {text.casefold(): Term(text, wanted=False) for text in said.exclude}
+    both = mentioned.keys() & excluded.keys()
+    terms = {**mentioned, **excluded}
+    return tuple(str(term) for key, term in terms.items() if key not in both)

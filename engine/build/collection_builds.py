@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.exporting import check_held
@@ -15,10 +16,11 @@ from engine.build.build_estimates import estimate_step
 from engine.build.build_records import check_spec, spec_from_json, spec_to_json
 from engine.build.collection_export import export, provenance
 from engine.build.labelling import TellStep
-from engine.build.opened_build import OpenBuild, Recent
+from engine.build.opened_build import OpenBuild
 from engine.build.steps import check_step, run_step
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.corpora.opened import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
@@ -63,7 +65,9 @@ class CollectionBuilds(ForPerson):
         annotation: Annotation,
     ) -> None:
         self._home, self._ledger, self._settings = home, ledger, settings
-        self._library, self._annotation, self._recent = library, annotation, Recent()
+        self._library, self._annotation = library, annotation
+        # Digests and vocabularies of two or three corpora.
+        self._recent: Recent[Hashable, Any] = Recent(6)
         self.jobs = JobRunner()
 
     def names(self, corpus: str | None = None) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ from engine.build.cluster_edits import (
 )
 from engine.build.vocabulary import Vocabulary
 from engine.corpora.library import Library
-from engine.corpora.opened import OpenCorpus
+from engine.corpora.opened import OpenCorpus, Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Project
 from engine.types.builds import (
@@ -52,26 +52,6 @@ from engine.types.builds import (
 )
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
-
-MOST_KEPT = 6
-"""Values of :class:`Recent`: digests and vocabularies of two or three corpora."""
-
-
-class Recent:
-    """Values that are costly to compute, the latest used of them. Shared by threads."""
-
-    def __init__(self) -> None:
-        self._values: dict[Hashable, Any] = {}
-
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The value of a key; made on first use."""
-        value = self._values.pop(key, None)
-        if value is None:
-            value = make()
-        self._values[key] = value  # the latest used goes last
-        while len(self._values) > MOST_KEPT:
-            self._values.pop(next(iter(self._values)), None)
-        return value
 
 
 class QueryChange(NamedTuple):
@@ -110,7 +90,7 @@ class OpenBuild:
         rows: Builds,
         library: Library,
         annotation: Annotation,
-        recent: Recent,
+        recent: Recent[Hashable, Any],
     ) -> None:
         self.spec, self.author, self.time = spec, author, time
         self.rows, self.library, self.annotation = rows, library, annotation
@@ -127,7 +107,7 @@ class OpenBuild:
     def vocabulary(self) -> Vocabulary:
         """The words of the corpus as it is now."""
         corpus = self.corpus
-        kept: Vocabulary = self._recent.get(corpus.identity, lambda: Vocabulary(corpus))
+        kept: Vocabulary = self._recent.one(corpus.identity, lambda: Vocabulary(corpus))
         return kept
 
     def scope(self) -> list[str]:
@@ -138,7 +118,7 @@ class OpenBuild:
         """doc_id -> a digest of what its label rests on, for documents in scope."""
         corpus = self.corpus
         recipe = label_recipe(self.spec, corpus.lens)
-        bases: dict[str, str] = self._recent.get(
+        bases: dict[str, str] = self._recent.one(
             (corpus.identity, recipe),
             lambda: {i: digest(recipe, text) for i, text in _content_hashes(corpus).items()},
         )

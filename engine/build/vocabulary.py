@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.term_index import stem
 from engine.measures.rouge import tokenize
 from engine.sentences import stop_words
 from engine.types.builds import Overlap
 from engine.types.documents import Document
-
-if TYPE_CHECKING:
-    from nltk.stem.snowball import EnglishStemmer  # type: ignore[import-untyped]
 
 COMMON = 0.2
 """A word in more than this share of the corpus's documents tells none of them: to search for it
@@ -79,8 +75,8 @@ class Vocabulary:
         for document in self._corpus.documents([i for i in doc_ids if i in self._corpus.row_of]):
             stemmed = stems(_text(document))
             counts.update(set(stemmed.values()))
-            for word, stem in stemmed.items():
-                shown[stem] = min(shown.get(stem, word), word, key=len)
+            for word, own in stemmed.items():
+                shown[own] = min(shown.get(own, word), word, key=len)
         telling = [s for s, c in counts.items() if self._tells(s, c, len(doc_ids))]
         weights = {s: counts[s] * -math.log(self._shares.get(s, 0.0) + RARE) for s in telling}
         best = sorted(telling, key=lambda stem: -weights[stem])
@@ -98,9 +94,7 @@ def stems(text: str) -> Mapping[str, str]:
     {'questionnaires': 'questionnair', 'mailed': 'mail', 'households': 'household', 'mail': 'mail'}
     """
     words = dict.fromkeys(tokenize(text))
-    return {
-        w: _stem(w) for w in words if w not in stop_words() and not (len(w) < 2 and w.isascii())
-    }
+    return {w: stem(w) for w in words if w not in stop_words() and not (len(w) < 2 and w.isascii())}
 
 
 def different(words: Iterable[str]) -> list[str]:
@@ -111,17 +105,5 @@ def different(words: Iterable[str]) -> list[str]:
     """
     first: dict[str, str] = {}
     for word in words:
-        first.setdefault(_stem(word), word)
+        first.setdefault(stem(word), word)
     return list(first.values())
-
-
-@functools.lru_cache(maxsize=100_000)
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word)) if word.isascii() else word
-
-
-@functools.cache
-def _stemmer() -> EnglishStemmer:
-    from nltk.stem.snowball import EnglishStemmer  # over a second
-
-    return EnglishStemmer()

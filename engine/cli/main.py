@@ -306,9 +306,9 @@ def corpora(as_json: bool) -> None:
 @click.option("--instruction", help="The aspect in your own words.")
 @click.option(
     "--reading",
-    metavar="ASPECTS",
-    help="Correct how aspect and wording are read: +method,-background asks for one and rules "
-    "the other out; any asks for none.",
+    metavar="ASPECTS,TERMS",
+    help="Correct how aspect and wording are read: +method,-background,+term:tree kernels asks for "
+    "an aspect and for words, and rules an aspect out; any asks for none.",
 )
 @click.option(
     "--sentence",

@@ -20,7 +20,6 @@ from engine.measures.metrics import csfcube_ndcg, judged_at
 from engine.measures.p_mrr import P_MRR, p_mrr_of_aspect, rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings, movers
 from engine.numeric import FloatArray
-from engine.search.evidence import EvidenceFinder, closeness
 from engine.search.interpretation import (
     Interpretation,
     avoided,
@@ -29,9 +28,8 @@ from engine.search.interpretation import (
 )
 from engine.search.queries import check_query
 from engine.search.searcher import Searcher
-from engine.search.systems import READ_TERMS, find_system
+from engine.search.systems import find_system, reads_wording
 from engine.search.systems.aspect_system import focus_vector
-from engine.search.terms import Terms
 from engine.types.comparisons import (
     Comparison,
     Frontier,
@@ -45,6 +43,7 @@ from engine.types.comparisons import (
 )
 from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.searches import PAGE_SIZE, Query, Ranking
+from engine.types.terms import TermUse
 
 MOST_MOVERS = 12
 LEAST_SPREAD = 0.02
@@ -66,7 +65,7 @@ class Ranked:
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
     seconds: float
-    terms: Terms
+    uses: tuple[TermUse, ...]
     by_model: bool = False
 
 
@@ -108,16 +107,11 @@ class Comparer:
             self._described(r, gain, others) for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
-            Profile(
-                r,
-                before,
-                gain,
-                find_system(r.variant.system).reads_aspect or bool(r.terms),
-                own.by_model,
-            )
-            for r, own, before, gain in zip(rankings, ranked, blind, gains, strict=True)
+            Profile(r, before, reads_wording(r.variant.system), own.by_model)
+            for r, own, before in zip(rankings, ranked, blind, strict=True)
         ]
-        titles, grades = self._titles(ranked), self.judgments.get(aspect.key, {})
+        titles = self._titles({d for r in ranked for d in r.doc_ids[:PAGE_SIZE]})
+        grades = self.judgments.get(aspect.key, {})
         return Comparison(
             corpus=self.query.corpus,
             seed=self._seed.document,
@@ -137,14 +131,11 @@ class Comparer:
 
     def evidence(self, variants: Sequence[Variant], doc_id: str) -> MoverEvidence:
         """The evidence for one document under each variant."""
-        corpus = self.searcher.corpus
-        document = corpus.seed(doc_id)
+        document = self.searcher.corpus.seed(doc_id)
         evidence = []
         for variant in variants:
             seed, read = self._read(variant, self.asked(variant))
-            around, close = corpus.surroundings(seed), closeness(corpus)
-            finder = EvidenceFinder(seed, read.focus, around, corpus.rarity, close)
-            evidence.append(finder.find(document).evidence)
+            evidence.append(self.searcher.finder(seed, read.focus).find(document).evidence)
         shown = {(e.seed_text, e.doc_text) for e in evidence[0]} if evidence else set()
         gained = tuple(
             tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in evidence
@@ -162,27 +153,20 @@ class Comparer:
         rankings = [self.rank(replace(variant, steer=steer)).doc_ids for steer in STEERS]
         judged = sum(bool(grades) for grades in self.judgments.values()) > 1
         judged = judged and bool(self.judgments.get(self.aspect))
-        points = self._judged_points(rankings) if judged else self._estimated_points(rankings)
-        return Frontier(
-            tuple(FrontierPoint(s, r, o) for s, (r, o) in zip(STEERS, points, strict=True)), judged
-        )
-
-    def _judged_points(
-        self, rankings: Sequence[Sequence[str]]
-    ) -> Iterable[tuple[float, float | None]]:
-        grades = self.judgments[self.aspect]
-        for ranking in rankings:
-            relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
-            yield relevance, rank_gain(ranking, rankings[0], self.aspect, self.judgments)
-
-    def _estimated_points(
-        self, rankings: Sequence[Sequence[str]]
-    ) -> Iterable[tuple[float, float | None]]:
+        grades = self.judgments.get(self.aspect, {})
         similarity = self._similarity([("vector", self._seed.vector)])
-        tops = [ranking[:PAGE_SIZE] for ranking in rankings]
-        for top in tops:
-            relevance = float(similarity(top)[0]) if top else 0.0
-            yield relevance, len(set(top) - set(tops[0])) / len(top) if top else 0.0
+        points = []
+        for steer, ranking in zip(STEERS, rankings, strict=True):
+            obeyed: float | None
+            if judged:
+                relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
+                obeyed = rank_gain(ranking, rankings[0], self.aspect, self.judgments)
+            else:
+                top = ranking[:PAGE_SIZE]
+                relevance = float(similarity(top)[0]) if top else 0.0
+                obeyed = len(set(top) - set(rankings[0][:PAGE_SIZE])) / max(1, len(top))
+            points.append(FrontierPoint(steer, relevance, obeyed))
+        return Frontier(tuple(points), judged)
 
     def _similarity(
         self, parts: Sequence[tuple[str, FloatArray]]
@@ -212,15 +196,11 @@ class Comparer:
         query = self.asked(variant)
         seed, read = self._read(variant, query)
         ranking = self.searcher.rank(query, seed)
-        return Ranked(
-            variant,
-            seed,
-            read,
-            tuple(ranking.doc_ids),
-            tuple(ranking.scores.tolist()),
-            time.perf_counter() - started,
-            self.searcher.terms(query, read),
-        )
+        seconds = time.perf_counter() - started
+        doc_ids, scores = tuple(ranking.doc_ids), tuple(ranking.scores.tolist())
+        scope = self.searcher.corpus.scope(query.filters, without=query.seed)
+        uses = self.searcher.terms(query, read).uses(doc_ids[:PAGE_SIZE], scope)
+        return Ranked(variant, seed, read, doc_ids, scores, seconds, uses)
 
     def asked(self, variant: Variant) -> Query:
         """The query that a variant stands for, checked."""
@@ -250,11 +230,10 @@ class Comparer:
             elif used < sum(s.role == index for s in seed.document.sentences):
                 notes = (f"Of the seed's sentences of the aspect, the first {used:,} are used.",)
             seed = cut or seed
-        reads_aspect = find_system(variant.system).reads_aspect
-        if not (reads_aspect or variant.system in READ_TERMS):
+        if not reads_wording(variant.system):
             return seed, Interpretation(None, notes=notes)
         read = self.searcher.interpret(query, seed)
-        if not reads_aspect:
+        if not find_system(variant.system).reads_aspect:
             read = Interpretation(None, terms=read.terms)
         return seed, replace(read, notes=(*notes, *read.notes))
 
@@ -294,7 +273,7 @@ class Comparer:
             measures={} if others is None else self._measures(ranked, others),
             likeness=gain,
             seconds=ranked.seconds,
-            terms=ranked.terms.uses(ranked.doc_ids[:PAGE_SIZE]),
+            terms=ranked.uses,
         )
 
     def _measures(self, ranked: Ranked, others: _Others) -> dict[str, float | None]:
@@ -354,13 +333,10 @@ class Comparer:
                 best[move.doc_id] = max(best.get(move.doc_id, 0.0), abs(move.change))
         chosen = sorted(best, key=lambda d: (-best[d], d))[:MOST_MOVERS]
         places = [{d: i for i, d in enumerate(r.doc_ids, start=1)} for r in ranked]
-        titles = self._titles_of(chosen)
+        titles = self._titles(chosen)
         return tuple(Mover(d, titles[d], tuple(p.get(d) for p in places), best[d]) for d in chosen)
 
-    def _titles(self, ranked: Sequence[Ranked]) -> dict[str, str]:
-        return self._titles_of({d for r in ranked for d in r.doc_ids[:PAGE_SIZE]})
-
-    def _titles_of(self, doc_ids: Iterable[str]) -> dict[str, str]:
+    def _titles(self, doc_ids: Iterable[str]) -> dict[str, str]:
         corpus = self.searcher.corpus
         return {d: corpus.titles[corpus.row_of[d]] for d in doc_ids}
 

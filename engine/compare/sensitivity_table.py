@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from engine.measures.reversal import SICR, WISE, sicr, wise
 from engine.measures.significance import confidence_interval
 from engine.search.interpretation import find_wish
 from engine.search.searcher import Searcher
-from engine.search.systems import find_system
+from engine.search.systems import find_system, reads_wording
 from engine.search.topics import pool_ranking, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import Collection, Topic
@@ -88,7 +88,7 @@ class _Study:
     def of_system(self, system: str) -> SystemSensitivity:
         started = time.perf_counter()
         rankings: dict[str, dict[str, Ranking]] = {}
-        blind = not find_system(system).reads_aspect
+        blind = not reads_wording(system)
         for topic in self.topics:
             whole: Ranking | None = None  # of a system that ranks alike under every wording
             for variant in self._variants(topic, system):
@@ -142,15 +142,15 @@ class _Study:
         per_query: Mapping[str, Values],
         matrix: Mapping[str, Mapping[str, Values]],
     ) -> SensitivityRow:
-        metrics: dict[str, float | None] = {
-            measure: mean([q[measure] for q in per_query.values()]) for measure in SHOWN
-        }
-        for change in CHANGES:
-            metrics[change] = matrix[change].get("base", {}).get(name)
+        changes = {change: matrix[change].get("base", {}).get(name) for change in CHANGES}
+        aspects = sorted({t.aspect for t in self.topics if t.aspect})
         return SensitivityRow(
             variant=name,
-            metrics=metrics,
-            by_aspect=self._by_aspect(per_query),
+            metrics=_means(per_query.values()) | changes,
+            by_aspect={
+                a: _means(per_query[t.query_id] for t in self.topics if t.aspect == a)
+                for a in aspects
+            },
             intervals={
                 measure: confidence_interval([q[measure] for q in per_query.values()])
                 for measure in SHOWN
@@ -199,18 +199,6 @@ class _Study:
             found.setdefault(topic.seed, set()).update(self._relevant(topic))
         return found
 
-    def _by_aspect(self, per_query: Mapping[str, Values]) -> dict[str, dict[str, float | None]]:
-        aspects = sorted({t.aspect for t in self.topics if t.aspect})
-        return {
-            aspect: {
-                measure: mean(
-                    [per_query[t.query_id][measure] for t in self.topics if t.aspect == aspect]
-                )
-                for measure in SHOWN
-            }
-            for aspect in aspects
-        }
-
     def _read_as_asked(self, system: str, name: str) -> float | None:
         """Share of topics whose wording alone was read as their aspect."""
         if name == "generic" or not find_system(system).reads_aspect:
@@ -242,3 +230,8 @@ class _Study:
                     values = [getattr(change, name) for change in changes]
                     means[measure].setdefault(first, {})[second] = mean(values)
         return means
+
+
+def _means(per_query: Iterable[Values]) -> dict[str, float | None]:
+    values = list(per_query)
+    return {measure: mean([own[measure] for own in values]) for measure in SHOWN}

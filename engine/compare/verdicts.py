@@ -10,7 +10,6 @@ from engine.measures.p_mrr import rank_gain
 from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 from engine.types.evaluations import CSFCUBE_NDCG
-from engine.types.terms import OBEYED
 
 # The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
 # beside every verdict.
@@ -43,14 +42,12 @@ class Profile:
     Attributes:
         blind: the ranking of the same system without a wording; in the model's order too
             where the variant is, as far as it came.
-        gain: (aspect name, gain in likeness of the top 20, standard deviations).
         reads_wording: the system does; a model always does.
         by_model: the ranking is in a model's order.
     """
 
     ranking: VariantRanking
     blind: Sequence[str]
-    gain: tuple[tuple[str, float], ...]
     reads_wording: bool
     by_model: bool = False
 
@@ -110,9 +107,10 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
         kind, text = _by_similarity(seen)
     if uses := profile.ranking.terms:
         outcomes = "; ".join(use.outcome for use in uses)
-        obeyed: VerdictKind = "follows" if all(u.share >= OBEYED for u in uses) else "wrong way"
         asks = profile.ranking.understood and kind != "nothing"
-        kind, text = obeyed, f"{outcomes}; for its aspects, it {text}" if asks else outcomes
+        text = f"{outcomes}; in its aspects, it {text}" if asks else outcomes
+        if any(use.available for use in uses):
+            kind = "follows" if all(use.obeyed for use in uses) else "wrong way"
     return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
 
 
@@ -136,8 +134,8 @@ def find_best(rankings: Sequence[VariantRanking], aspect: str) -> str:
     value, best = max(known, key=lambda pair: pair[0])
     others = [name for other, name in known if other == value and name is not best]
     if others:
-        return f"{len(others) + 1} variants do equally well ({by}: {value:.2f})."
-    return f"“{best.name}” does best ({by}: {value:.2f})."
+        return f"{len(others) + 1} variants rank first together ({by}: {value:.2f})."
+    return f"“{best.name}” ranks first ({by}: {value:.2f})."
 
 
 _NOT_READ = "does not read wordings: the ranking is the same whatever is asked for"
@@ -156,7 +154,7 @@ def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _See
         change=compare_rankings(ranked, profile.blind),
         rank_gain=rank_gain(ranked, profile.blind, key, judgments),
         ndcg=(before, after) if before > 0 else None,
-        gains=dict(profile.gain),
+        gains=dict(profile.ranking.likeness),
         by_model=profile.by_model,
     )
 

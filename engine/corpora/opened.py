@@ -55,6 +55,7 @@ from engine.types.lenses import Lens
 from engine.types.searches import Filter
 from storage.vectors import DocumentTable
 
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 """Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
@@ -66,7 +67,7 @@ SEED_BYTES = 500_000
 vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
-MOST_TERMS = 64
+MOST_TERMS = 256
 """Terms whose documents are kept."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
@@ -95,8 +96,8 @@ AMONG_BELOW, MORE = 20_000, 3
 is named takes three times as long as one that is found."""
 
 
-class Recent(Generic[Value]):
-    """What was read last, by doc_id. Safe to share between threads.
+class Recent(Generic[Key, Value]):
+    """What was used last, by key. Safe to share between threads.
 
     Args:
         most: values that are kept; those used longest ago give way.
@@ -108,28 +109,32 @@ class Recent(Generic[Value]):
         self, most: int, size: Callable[[Value], int] = lambda _: 0, room: int = 0
     ) -> None:
         self._most, self._size, self._room = most, size, room
-        self._kept: OrderedDict[str, Value] = OrderedDict()
+        self._kept: OrderedDict[Key, Value] = OrderedDict()
         self._lock = Lock()
 
     def get(
-        self, doc_ids: Sequence[str], read: Callable[[Sequence[str]], dict[str, Value]]
+        self, keys: Sequence[Key], read: Callable[[Sequence[Key]], dict[Key, Value]]
     ) -> list[Value]:
-        """The values of those of ``doc_ids`` that are stored, in their order, each once."""
-        wanted = list(dict.fromkeys(doc_ids))
+        """The values of those of ``keys`` that there are, in their order, each once."""
+        wanted = list(dict.fromkeys(keys))
         with self._lock:
             found = {i: self._kept[i] for i in wanted if i in self._kept}
         missing = [i for i in wanted if i not in found]
         found.update(read(missing) if missing else {})
         with self._lock:
-            for doc_id in wanted:
-                if doc_id in found:
-                    self._kept[doc_id] = found[doc_id]
-                    self._kept.move_to_end(doc_id)
+            for key in wanted:
+                if key in found:
+                    self._kept[key] = found[key]
+                    self._kept.move_to_end(key)
             taken = sum(map(self._size, self._kept.values()))
             while len(self._kept) > self._most or (taken > self._room and len(self._kept) > 1):
                 _, old = self._kept.popitem(last=False)
                 taken -= self._size(old)
         return [found[i] for i in wanted if i in found]
+
+    def one(self, key: Key, make: Callable[[], Value]) -> Value:
+        """The value of a key, made where it is not kept."""
+        return self.get([key], lambda _: {key: make()})[0]
 
 
 class OpenCorpus:
@@ -175,18 +180,18 @@ class OpenCorpus:
         self.row_of = RowOf(self.doc_ids)
         self.years = _read_years(table)
         table.stay()
-        self._documents: Recent[Document] = Recent(
+        self._documents: Recent[str, Document] = Recent(
             MOST_DOCUMENTS, lambda document: len(document.text), DOCUMENT_CHARS
         )
-        self._seeds: Recent[Seed] = Recent(
+        self._seeds: Recent[str, Seed] = Recent(
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
-        self.term_scores: Recent[TermScores] = Recent(MOST_TERMS)
+        self.term_scores: Recent[str, TermScores] = Recent(MOST_TERMS)
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
-        self._products: dict[tuple[str, bytes], FloatArray] = {}
-        self._memory: dict[str, dict[int, float]] = {}
+        self._products: Recent[tuple[str, bytes], FloatArray] = Recent(MOST_PRODUCTS)
+        self._memory: Recent[str, dict[int, float]] = Recent(MOST_REMEMBERED_VALUES)
         # Not over methods of ours: a cycle would keep what is cached in memory after closing.
         self._titles = lru_cache(maxsize=1)(partial(StoredTexts.read, table, "title"))
         self._words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
@@ -495,12 +500,7 @@ class OpenCorpus:
         return self._passages.sentences(rows)
 
     def remembered(self, key: str) -> dict[int, float]:
-        with self._lock:
-            found = self._memory.pop(key, {})
-            self._memory[key] = found  # the latest used goes last
-            while len(self._memory) > MOST_REMEMBERED_VALUES:
-                self._memory.pop(next(iter(self._memory)))
-        return found
+        return self._memory.one(key, dict)
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""
@@ -518,15 +518,8 @@ class OpenCorpus:
     ) -> FloatArray:
         """Scores (n,) of all documents, those of the latest searches are kept; without ``make``
         NaN for a document that was not scored yet."""
-        with self._lock:
-            known = self._products.pop(key, None)
-        if known is None:
-            known = make() if make else np.full(len(self), np.nan, dtype=np.float32)
-        with self._lock:
-            self._products[key] = known  # the latest used goes last
-            while len(self._products) > MOST_PRODUCTS:
-                self._products.pop(next(iter(self._products)))
-        return known
+        unknown = partial(np.full, len(self), np.nan, dtype=np.float32)
+        return self._products.one(key, make or unknown)
 
     def _matrix(self, column: str) -> FloatArray:
         """A column as unit rows; of an aspect, what it says beside the document as a whole."""

@@ -104,6 +104,8 @@ class LensWords:
         self.read = functools.lru_cache(maxsize=512)(self._read)
 
     def _read(self, words: str) -> Reading:
+        if words in self._lens.texts:
+            return self._read_aspects(gloss(words))
         found = read_terms(words, self._lens, self._tag)
         read = self._read_aspects(found.rest if found.terms else gloss(words))
         signs: dict[str, set[bool]] = {}
@@ -154,7 +156,7 @@ class LensWords:
 def _content(text: str, words: Sequence[GlossedWord], lens: Lens) -> tuple[str, ...]:
     """The words that say something, as they stand in the wording."""
     common = stop_words() | GENERIC | {*lens.things.split()}
-    spans = [w.span for w in words if w.text.isalnum() and w.text.casefold() not in common]
+    spans = [w.span for w in words if w.text[0].isalnum() and w.text.casefold() not in common]
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))
 
 

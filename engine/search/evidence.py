@@ -359,7 +359,7 @@ def explain(
         text += ", matched on " + ", ".join(f"“{word}”" for word in words)
     if change:
         direction = "up" if change > 0 else "down"
-        text += f"; moved {direction} {abs(change)} because of what was asked for"
+        text += f"; moved {direction} {abs(change)} by aspect and wording"
     return f"{text}." if found.evidence else f"{text}. No passage stands out."
 
 

@@ -190,9 +190,11 @@ def in_words(wish: Wish, query: Query, lens: Lens) -> str:
     """
     own = " ".join(aspect.instruction for aspect in wish.wanted)
     parts = [wish.words, own] if query.reading else [wish.words or own]
+    if not any(parts) and (wish.ruled_out or wish.terms):
+        parts = [lens.generic]
     if wish.ruled_out:
         names = " and ".join(aspect.name for aspect in wish.ruled_out)
-        parts = [*(parts if any(parts) else [lens.generic]), f"Likeness in {names} does not count."]
+        parts.append(f"Likeness in {names} does not count.")
     for wanted, say in ((True, "They have to mention"), (False, "They must not be about")):
         if texts := [f'"{term.text}"' for term in wish.terms if term.wanted == wanted]:
             parts.append(f"{say} {', '.join(texts)}.")

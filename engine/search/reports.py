@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
+from engine.types.documents import Document
 from engine.types.evaluations import Evaluation
 from engine.types.facts import Fact, FactMatch
 from engine.types.models import ModelReport
@@ -40,7 +41,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "explanation": r.explanation,
                 "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
-                "terms": [_passage(found) for found in r.terms],
+                "terms": [_passage(found, r.document) for found in r.terms],
                 "strength": r.strength,
             }
             for r in found.results
@@ -61,9 +62,13 @@ def _use(use: TermUse) -> dict[str, Any]:
     return {"term": str(use.term), **{k: v for k, v in asdict(use).items() if k != "term"}}
 
 
-def _passage(found: TermPassage) -> dict[str, Any]:
-    return {"term": str(found.term), "probability": round(found.probability, 4),
-            "means": found.means, "span": found.span}  # fmt: skip
+def _passage(found: TermPassage, document: Document) -> dict[str, Any]:
+    return {
+        "term": str(found.term),
+        "probability": round(found.probability, 4),
+        "means": found.means,
+        "span": document.sentences[found.sentence].span if found.sentence >= 0 else None,
+    }
 
 
 def _scenario(found: ScenarioMatch) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from engine.search.interpretation import (
 )
 from engine.search.queries import check_query, check_text
 from engine.search.scenario_index import scenario_index
-from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system
+from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system, reads_wording
 from engine.search.systems.facts_system import in_focus
 from engine.search.systems.instructed import InstructedSystem
 from engine.search.systems.scenario_system import ScenarioSystem
@@ -105,7 +105,7 @@ class Searcher:
         read = self.interpret(query, seed)
         request = self.request(query, seed, read.focus)
         terms = self.terms(query, read)
-        ranking = self._ranked(query, request, terms)
+        ranking = terms.rank(find_system(query.system), request, query.offset + query.k)
         before = self._unworded(query, request, terms, ranking)
         notes = (*read.notes, *self._fact_notes(query, request), *_term_notes(query, read))
         return FirstStage(query, seed, replace(read, notes=notes), request, ranking, before, terms)
@@ -114,12 +114,6 @@ class Searcher:
         """The terms of a query, where its system reads them."""
         reads = query.system in READ_TERMS
         return Terms.find(self.corpus, read.terms if reads else (), self.embed)
-
-    def _ranked(self, query: Query, request: Request, terms: Terms) -> RankedDocuments:
-        """What the query's system ranks, in an order that obeys the terms."""
-        system, last = find_system(query.system), query.offset + query.k
-        ranking = system.rank(self.corpus, terms.preferred(request))
-        return terms.obeyed(ranking, request.depth, last)
 
     def page(
         self,
@@ -151,20 +145,21 @@ class Searcher:
             avoided=avoided(read.focus, self.corpus.lens),
             reading=read.reading,
             sentences=read.sentences,
-            terms=stage.terms.uses([one.doc_id for one in ranking[:PAGE_SIZE]]),
+            terms=stage.terms.uses(
+                [one.doc_id for one in ranking[:PAGE_SIZE]], stage.request.scope
+            ),
         )
 
     def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
-        reads_aspect = find_system(query.system).reads_aspect
-        read = Interpretation(None)
-        if reads_aspect or query.system in READ_TERMS:
-            read = self.interpret(query, seed)
-        request = self.request(query, seed, read.focus if reads_aspect else None)
+        system = find_system(query.system)
+        reads = reads_wording(query.system)
+        read = self.interpret(query, seed) if reads else Interpretation(None)
+        request = self.request(query, seed, read.focus if system.reads_aspect else None)
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        return self._ranked(query, request, self.terms(query, read))
+        return self.terms(query, read).rank(system, request, query.offset + query.k)
 
     def filter_effects(self, query: Query) -> tuple[FilterEffect, ...]:
         """What each filter of ``query`` leaves, to tell which one leaves nothing."""
@@ -248,6 +243,11 @@ class Searcher:
         starts = found.token_spans[:, 0]
         return Seed(document, found.vector, found.sentences, found.tokens, starts, idf)
 
+    def finder(self, seed: Seed, focus: Focus | None) -> EvidenceFinder:
+        """What finds evidence for documents of this corpus."""
+        around, close = self.corpus.surroundings(seed), closeness(self.corpus)
+        return EvidenceFinder(seed, focus, around, self.corpus.rarity, close)
+
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
         """What aspect, picked sentences and wording are read to ask for."""
         read = self.interpreter().interpret(query, seed)
@@ -326,8 +326,7 @@ class Searcher:
         )
         reads_aspect = find_system(query.system).reads_aspect
         results, first, lens = [], query.offset + 1, self.corpus.lens
-        around, close = self.corpus.surroundings(seed), closeness(self.corpus)
-        finder = EvidenceFinder(seed, focus, around, self.corpus.rarity, close)
+        finder = self.finder(seed, focus)
         seeds = self.corpus.seeds(doc_ids)
         for rank, (scored, found) in enumerate(zip(page, seeds, strict=True), start=first):
             change = None
@@ -357,9 +356,9 @@ def _term_notes(query: Query, read: Interpretation) -> tuple[str, ...]:
     """Which words of a wording have no part in the ranking."""
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
-        return (f"{query.system} does not read terms: {names} does not count.",)
+        return (f"{query.system} does not read terms. Not used: {names}.",)
     if read.unused and read.terms and query.system != InstructedSystem.name:
-        return (f"These words were not used: {', '.join(read.unused)}.",)
+        return (f"Not used: {', '.join(read.unused)}.",)
     return ()
 
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.corpora.contracts import RankedDocuments, Request, Rows, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, System, VectorPart
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.term_index import MOST_NAMING, TermScores, score_term
 from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct
-from engine.types.searches import PAGE_SIZE
 from engine.types.terms import HAS, Term, TermPassage, TermUse
 
 WEIGHT, AGAINST = 12.0, 16.0
 """What a wanted and an unwanted term count, in doublings of the rank: 12 are from place 1 to 4,000.
 """
 AROUND = 300
-"""Documents, those nearest to the seed and the first of a ranking, that are looked at for terms."""
+"""Documents nearest to the seed that are read for wanted terms, and documents of a ranking that are
+read at a time for unwanted ones."""
 PREFERRED = 2_000
-"""Documents, those that were looked at first, that are ranked in any case."""
+"""Documents, those that were read first, that are ranked in any case."""
 NOT_READ = 0.5
-"""Probability for a document that has all words of a term, and was not looked at."""
+"""Probability for a document that has all words of a term and was not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,95 +37,124 @@ class Terms:
     @classmethod
     def find(cls, corpus: OpenCorpus, terms: Sequence[Term], embed: Embed) -> Terms:
         """Look for the terms in a corpus; what was found for them before is used again."""
-        vectors = {term: embed(term.alternatives) for term in terms}
         by_key = {str(term): term for term in terms}
 
         def read(keys: Sequence[str]) -> dict[str, TermScores]:
-            return {key: score_term(corpus, by_key[key], vectors[by_key[key]]) for key in keys}
+            texts = [by_key[key].alternatives for key in keys]
+            vectors = embed([*itertools.chain(*texts)])
+            parts = np.split(vectors, np.cumsum([len(own) for own in texts])[:-1])
+            return {
+                key: score_term(corpus, by_key[key], own)
+                for key, own in zip(keys, parts, strict=True)
+            }
 
         return cls(corpus, tuple(corpus.term_scores.get(list(by_key), read)))
 
-    def preferred(self, request: Request) -> Request:
-        """The request, with the documents that have the wanted terms as those to come first."""
-        wanted = [scores for scores in self.scores if scores.term.wanted]
+    def rank(self, system: System, request: Request, last: int) -> RankedDocuments:
+        """What a system ranks, with what is wanted first and what is not wanted last.
+
+        Args:
+            last: place of the last document that is shown.
+        """
+        there = [scores for scores in self.scores if len(scores.having)]
+        wanted = [scores for scores in there if scores.term.wanted]
+        unwanted = [scores for scores in there if not scores.term.wanted]
         if not wanted:
-            return request
+            ranking = system.rank(self.corpus, request)
+        else:
+            read = self._read(wanted, request)
+            rows = distinct([read, *(scores.naming for scores in wanted)])
+            rows = rows[request.scope.allowed[rows]]
+            found = rows[_gains(wanted, rows, read) >= np.sqrt(HAS) * WEIGHT * len(wanted)]
+            request = replace(request, preferred=found[:PREFERRED])
+            ranking = system.rank(self.corpus, request)
+            values = _gains(wanted, ranking.rows, read) - _doublings(len(ranking))
+            ranking = _ordered(ranking, values, np.argsort(-values, kind="stable"))
+        if unwanted:
+            ranking = self._without(unwanted, ranking, last)
+        return ranking[: request.depth] if there else ranking
+
+    def _read(self, wanted: Sequence[TermScores], request: Request) -> Rows:
+        """The documents near to the seed or to a term, read for all terms."""
         seed = VectorPart("vector", request.seed.vector, 1.0)
         around = self.corpus.candidates([seed], request, AROUND)
         rows = distinct([around, *(scores.near for scores in wanted)])
         rows = rows[request.scope.allowed[rows]]
         for scores in wanted:
             scores.read(self.corpus, rows)
-        wanted = [scores for scores in wanted if scores.documents()]
-        if not wanted:
-            return request
-        rows = distinct([rows, *(scores.naming for scores in wanted)])
-        rows = rows[request.scope.allowed[rows]]
-        gains = self.gains(rows)
-        found = rows[gains >= np.sqrt(HAS) * WEIGHT * len(wanted)]
-        return replace(request, preferred=found[:PREFERRED])
+        return rows
 
-    def gains(self, rows: Rows) -> FloatArray:
-        """What the terms that any document has count for these (n,), in doublings of the rank."""
-        total = np.zeros(len(rows), dtype=np.float32)
-        for scores in self.scores:
-            if not scores.documents():
-                continue
-            known = _known(scores, rows)
-            total += WEIGHT * np.sqrt(known) if scores.term.wanted else -AGAINST * known
-        return total
+    def _without(
+        self, unwanted: Sequence[TermScores], ranking: RankedDocuments, last: int
+    ) -> RankedDocuments:
+        """The ranking with documents of unwanted terms last.
 
-    def obeyed(self, ranking: RankedDocuments, depth: int, last: int) -> RankedDocuments:
-        """The ranking with what is wanted first and what is not wanted last.
-
-        Args:
-            depth: documents that it may hold.  last: place of the last one that is shown.
+        Documents are read block by block until enough are left to show; those of one block stand
+        before those of the next, so that a later page goes on where the one before ends.
         """
-        if not self.scores:
-            return ranking
-        unwanted = [scores for scores in self.scores if not scores.term.wanted]
-        looked, kept = 0, 0
-        while unwanted and looked < len(ranking) and kept < last + PAGE_SIZE:
-            rows = ranking.rows[looked : looked + max(AROUND, last)]
+        rows = ranking.rows
+        chance = np.max([_chances(s, rows, rows[:0]) for s in unwanted], axis=0)
+        end = 0
+        while end < len(rows) and (chance[:end] < HAS).sum() < last:
+            block = slice(end, end := end + AROUND)
             for scores in unwanted:
-                scores.read(self.corpus, rows)
-            kept += int((np.max([_known(s, rows) for s in unwanted], axis=0) < HAS).sum())
-            looked += len(rows)
-        values = self.gains(ranking.rows) - np.log2(np.arange(len(ranking)) + 2)
-        order = np.argsort(-values, kind="stable")[:depth]
-        return RankedDocuments(ranking.corpus_ids, ranking.rows[order], values[order])
+                scores.read(self.corpus, rows[block])
+            chance[block] = np.max(
+                [_chances(s, rows[block], rows[block]) for s in unwanted], axis=0
+            )
+        blocks = np.minimum(np.arange(len(rows)), end) // AROUND
+        blocks[chance >= HAS] = len(rows)
+        values = -AGAINST * chance - _doublings(len(rows))
+        return _ordered(ranking, values, np.lexsort((-values, blocks)))
 
     def passages(self, doc_ids: Sequence[str]) -> dict[str, tuple[TermPassage, ...]]:
         """How well these documents have each term, and where."""
-        rows, found = self.corpus.rows(doc_ids), {}
-        for scores in self.scores:
-            scores.read(self.corpus, rows)
-        for row, document in zip(rows.tolist(), self.corpus.documents(doc_ids), strict=True):
-            spans = [sentence.span for sentence in document.sentences]
-            found[document.doc_id] = tuple(s.passage(row, spans) for s in self.scores)
-        return found
-
-    def uses(self, doc_ids: Sequence[str]) -> tuple[TermUse, ...]:
-        """How far the first page of a ranking obeys each term."""
         rows = self.corpus.rows(doc_ids)
         for scores in self.scores:
             scores.read(self.corpus, rows)
+        return {
+            doc_id: tuple(scores.passages[row] for scores in self.scores)
+            for doc_id, row in zip(doc_ids, rows.tolist(), strict=True)
+        }
+
+    def uses(self, doc_ids: Sequence[str], scope: Scope) -> tuple[TermUse, ...]:
+        """How far the first page of a ranking obeys each term."""
+        found = list(self.passages(doc_ids).values())
         return tuple(
             TermUse(
                 scores.term,
-                scores.documents(),
-                int((_known(scores, rows) >= HAS).sum()),
-                len(rows),
+                len(scores.having),
+                int(scope.allowed[scores.having].sum()),
+                sum(own[at].has for own in found),
+                len(found),
                 len(scores.naming) < MOST_NAMING,
             )
-            for scores in self.scores
+            for at, scores in enumerate(self.scores)
         )
 
 
-def _known(scores: TermScores, rows: Rows) -> FloatArray:
-    """Probabilities (n,) as far as documents were looked at."""
-    named = np.isin(rows, scores.naming)
-    found = (scores.found.get(row) for row in rows.tolist())
-    known = [NOT_READ * by_words if one is None else one.probability
-             for one, by_words in zip(found, named.tolist(), strict=True)]  # fmt: skip
-    return np.array(known, dtype=np.float32)
+def _doublings(places: int) -> FloatArray:
+    return np.log2(np.arange(places, dtype=np.float32) + 2)
+
+
+def _ordered(ranking: RankedDocuments, values: FloatArray, order: Rows) -> RankedDocuments:
+    falling = np.minimum.accumulate(values[order])
+    return RankedDocuments(ranking.corpus_ids, ranking.rows[order], falling)
+
+
+def _gains(wanted: Sequence[TermScores], rows: Rows, read: Rows) -> FloatArray:
+    """What wanted terms count for documents (n,), in doublings of the rank."""
+    return np.asarray(WEIGHT * np.sum([np.sqrt(_chances(s, rows, read)) for s in wanted], axis=0))
+
+
+def _chances(scores: TermScores, rows: Rows, read: Rows) -> FloatArray:
+    """Probabilities (n,) that documents have a term.
+
+    Args:
+        read: documents whose text counts; the others go by name, whatever is known of them, so
+            that a ranking does not depend on earlier searches.
+    """
+    chance = np.where(np.isin(rows, scores.naming), np.float32(NOT_READ), np.float32(0))
+    for at in np.flatnonzero(np.isin(rows, read)).tolist():
+        chance[at] = scores.passages[int(rows[at])].probability
+    return chance

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.search.searcher import Searcher
-from engine.search.systems import find_system
+from engine.search.systems import reads_wording
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import Collection, Topic
 from engine.types.evaluations import SystemKind
@@ -108,7 +108,7 @@ def check_documents(collection: Collection, searcher: Searcher) -> int:
 class Ranker:
     """Ranks the topics of a collection, system by system.
 
-    A system that does not read the aspect ranks once for all aspects of a seed.
+    A system that does not read wordings ranks once for all topics of a seed.
     """
 
     def __init__(self, searcher: Searcher, topics: Sequence[Topic], steer: float | None) -> None:
@@ -121,13 +121,13 @@ class Ranker:
 
     def run(self, system: str, on_query: Callable[[], None] = tell_nobody) -> SystemRun:
         """Rank every topic on one system."""
-        reads_aspect = find_system(system).reads_aspect
+        reads = reads_wording(system)
         by_query: dict[str, Ranking] = {}
         seconds = 0.0
         for group in self._same_seed():
             done: dict[tuple[object, ...], Ranking] = {}
             for topic in group:
-                wanted = (topic.aspect, topic.instruction) if reads_aspect else None
+                wanted = (topic.aspect, topic.instruction) if reads else None
                 key = (wanted, topic.pool)
                 if key not in done:
                     seed = self._seed(topic.seed, topic.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,12 @@ class Lens:
             for aspect in fields["aspects"]
         ]
         return cls(**{**fields, "aspects": tuple(Aspect(**aspect) for aspect in given)})
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Its own wordings: they name aspects, and nothing else."""
+        own = ((a.instruction, a.definition, *a.paraphrases) for a in self.aspects)
+        return frozenset((self.generic, *itertools.chain(*own)))
 
     def index(self, key: str) -> int:
         """Position of the aspect ``key``; ValueError when the lens has no such aspect."""

@@ -10,11 +10,11 @@ from engine.types.documents import Span
 
 HAS = 0.5
 """Probability from which a document has a term."""
-OBEYED = 0.5
-"""Share of the first results that must obey a term."""
+OBEYED, LEFT_OUT = 0.5, 0.9
+"""Shares of the first results that must have a wanted term, and must not have an unwanted one."""
 ANYWHERE = "term"
-"""Stands where an aspect's key would, for a term that may be anywhere in a document."""
-_OR = re.compile(r"\s+(?:or|oder|ou|o)\s+|或者?", re.IGNORECASE)
+"""In place of an aspect's key: the term may be anywhere in a document."""
+_OR = re.compile(r"\s+(?:(?i:or|oder)|ou|o)\s+|或者?")
 _WRITTEN = re.compile(r"([+-]?)([^:+\-][^:]*):(.+)", re.DOTALL)
 
 
@@ -71,20 +71,19 @@ class TermPassage:
     Attributes:
         probability: that it has the term, 0 to 1.
         means: by which it has it.
-        span: the sentence that has it best, offsets into the text as stored; None for the title,
-            or where no sentence has it.
-        marks: spans of the term's words in that sentence.
+        sentence: index of the sentence that has it best; -1 for the title, or for none.
+        marks: spans of the term's words in the title or in the text as stored.
     """
 
     term: Term
     probability: float
-    means: Means
-    span: Span | None = None
+    means: Means = "words"
+    sentence: int = -1
     marks: tuple[Span, ...] = ()
 
     @property
     def has(self) -> bool:
-        """Whether the document is said to have the term."""
+        """Whether the document counts as one with the term."""
         return self.probability >= HAS
 
 
@@ -93,12 +92,14 @@ class TermUse:
     """How far a ranking obeys a term.
 
     Attributes:
-        documents: that have the term, of the corpus; at least that many where ``exact`` is false.
-        top: of the first ``shown`` results, those that have it.
+        documents: with the term, of the corpus; at least that many where ``exact`` is false.
+        available: of these, those that may be results: no seed, none that a filter leaves out.
+        top: with the term, of the first ``shown`` results.
     """
 
     term: Term
     documents: int
+    available: int
     top: int
     shown: int
     exact: bool = True
@@ -108,22 +109,27 @@ class TermUse:
         """How far the first results obey it, 0 to 1."""
         if not self.term.wanted:
             return 1.0 - self.top / max(1, self.shown)
-        return min(1.0, self.top / max(1, min(self.shown, self.documents)))
+        return min(1.0, self.top / max(1, min(self.shown, self.available)))
+
+    @property
+    def obeyed(self) -> bool:
+        """Whether the ranking obeys the term as far as it can."""
+        return not self.available or self.share >= (OBEYED if self.term.wanted else LEFT_OUT)
 
     @property
     def outcome(self) -> str:
         """In words: ``mentions “tree kernels”: 18 of 20``."""
-        if not self.documents:
-            return f"no document mentions “{self.term.text}”"
+        if not self.available:
+            return f"no other document mentions “{self.term.text}”"
         verb = "mentions" if self.term.wanted else "leaves out"
-        verb = verb if self.share >= OBEYED else "ignores"
-        return f"{verb} “{self.term.text}”: {self.top} of {self.shown} have it"
+        if not self.obeyed:
+            verb = "ignores" if self.share < OBEYED else f"partly {verb}"
+        return f"{verb} “{self.term.text}”: in {self.top} of {self.shown}"
 
     def sentence(self, size: int) -> str:
         """How many of the corpus's ``size`` documents have it, and of the first results."""
         over = "" if self.exact else "over "
-        verb = "mention" if self.term.wanted else "are about"
         return (
-            f"{over}{self.documents:,} of {size:,} documents {verb} “{self.term.text}”; "
-            f"{self.top} of the first {self.shown} results"
+            f"“{self.term.text}”: in {over}{self.documents:,} of {size:,} documents, "
+            f"in {self.top} of the first {self.shown} results"
         )

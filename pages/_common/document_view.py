@@ -94,15 +94,14 @@ def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
 
 def term(found: TermPassage, document: Document, lens: Lens) -> dict[str, Any]:
     """Whether a document has a term, and the passage that has it."""
-    sentence = next((s for s in document.sentences if s.span == found.span), None)
+    sentence = document.sentences[found.sentence] if found.sentence >= 0 else None
     return {
         "name": found.term.text,
-        "wanted": found.term.wanted,
         "has": found.has,
         "sure": round(found.probability, 2),
         "by_meaning": found.means == "meaning",
         "text": sentence.text if sentence else "",
-        "marks": _within(found.marks, found.span) if found.span else [],
+        "marks": _within(found.marks, sentence.span) if sentence else [],
         "role": sentence.role if sentence else None,
         "letter": letter(sentence.role, lens) if sentence else "",
     }

@@ -263,7 +263,7 @@ def variants_box(
         models,
         systems,
         [system for system in systems if explorer.reads_steer(system)],
-        [system for system in systems if explorer.reads_aspect(system)],
+        [system for system in systems if explorer.reads_wording(system)],
         lens,
     )
 
@@ -271,9 +271,11 @@ def variants_box(
 def _reading(comparison: Comparison, index: int) -> str:
     """What a wording was understood to ask for, in one line."""
     ranked = comparison.variants[index]
-    if ranked.understood:
+    terms = [f"{'+' if u.term.wanted else '−'} “{u.term.text}”" for u in ranked.terms]
+    if ranked.understood or terms:
         wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
-        said = "Read as " + ", ".join(f"{name} {weight:.0%}" for name, weight in wanted) + "."
+        parts = [*(f"{name} {weight:.0%}" for name, weight in wanted), *terms]
+        said = f"Read as {', '.join(parts)}."
     elif not ranked.variant.instruction.strip() and not ranked.variant.aspect:
         said = "No instruction: ranked by the seed alone."
     else:

@@ -202,9 +202,18 @@ CHANGED = (
 
 
 def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
+    """How much the list changed, and whether each part of the wording is obeyed."""
     if reranking is None:
-        return _changed_by_wording(page, reads_aspect)
-    return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
+        meter = _changed_by_wording(page, reads_aspect)
+    else:
+        meter = _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
+    parts = [escape(use.sentence(page.corpus_size)) for use in page.terms]
+    if page.understood and reads_aspect:
+        names = escape(" and ".join(name for name, _ in page.understood))
+        found = Counter(result.strength for result in page.results)
+        counts = ", ".join(f"{found[word]} {word}" for word in ("strong", "moderate", "weak"))
+        parts.append(f"Similar in {names}: {counts} of these {len(page.results)}")
+    return meter + "".join(f'<div class="sl-head sl-changed">{part}</div>' for part in parts)
 
 
 def _meter(name: str, share: float, words: str, title: str) -> str:
@@ -219,7 +228,7 @@ def _meter(name: str, share: float, words: str, title: str) -> str:
 
 
 def _changed_by_wording(page: SearchResults, reads_aspect: bool) -> str:
-    """How much the wording, or the aspect, changed the list, and whether each part is obeyed."""
+    """How much the wording, or the aspect, changed the list."""
     share, query = page.instruction_following, page.query
     if share is None:
         return ""
@@ -234,11 +243,4 @@ def _changed_by_wording(page: SearchResults, reads_aspect: bool) -> str:
         words = f"The same documents lead without {by}."
     else:
         words = f"{count} of {top}"
-    parts = [escape(use.sentence(page.corpus_size)) for use in page.terms]
-    if page.understood and reads_aspect:
-        names = escape(" and ".join(name for name, _ in page.understood))
-        found = Counter(result.strength for result in page.results)
-        counts = ", ".join(f"{found[word]} {word}" for word in ("strong", "moderate", "weak"))
-        parts.append(f"Similar in {names}: {counts} of these {len(page.results)}")
-    obeyed = "".join(f'<div class="sl-head sl-changed">{part}</div>' for part in parts)
-    return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING) + obeyed
+    return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING)

@@ -9,6 +9,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import Query
+from engine.types.terms import Term
 from pages._common.outside_text import escape
 from pages._common.url_state import join
 from pages._explore.explore_url import View
@@ -78,9 +79,12 @@ def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
     if not found.terms:
         return None
     names = {aspect.key: aspect.name for aspect in lens.aspects}
-    words = [f"{'+' if t[0] == '+' else '−'} {names[t[1:]]}" for t in found.terms if t[1:] in names]
+    words = [
+        f"{'+' if part[0] == '+' else '−'} {f'“{term.text}”' if term else names.get(part[1:], '')}"
+        for part, term in ((part, Term.parse(part)) for part in found.terms)
+    ]
     return {
         "label": "The model’s reading",
-        "tip": f"{found.model} reads it as {', '.join(words) or 'asking for no aspect'}",
+        "tip": f"{found.model} reads it as {', '.join(words)}",
         "reading": join(found.terms),
     }

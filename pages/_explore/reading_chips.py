@@ -83,8 +83,7 @@ def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[st
     if "sentence" in event or event.get("by_words"):
         return bool(event.get("by_words")) or int(event["sentence"]) not in sentences
     old, new = str(event.get("old", "")), str(event.get("term", ""))
-    known = {term[1:] for term in reading}
-    return old in reading if old else bool(new) and new[1:] not in known
+    return old in reading if old else bool(new) and new not in reading
 
 
 def correct(
@@ -94,8 +93,9 @@ def correct(
 
     Args:
         reading, sentences: what was shown.
-        event: ``term`` to have instead of ``old`` (either may be empty), a ``sentence`` to add
-            or to remove, ``by_words`` to take back everything, or a ``reading`` to have instead.
+        event: ``term`` to have instead of ``old`` (either may be empty) and of the same term with
+            another sign, a ``sentence`` to add or to remove, ``by_words`` to take back everything,
+            or a ``reading`` to have instead.
     """
     if "reading" in event:
         return replace(now, reading=Explorer.parse_reading(str(event["reading"])), page=1)
@@ -109,7 +109,8 @@ def correct(
     old, new = str(event.get("old", "")), str(event.get("term", ""))
     terms = [new if term == old else term for term in reading]
     terms += [] if old else [new]
-    return _settled(now, tuple(filter(None, terms)) or WHOLE, sentences)
+    once = {term[1:].casefold(): term for term in filter(None, terms)}
+    return _settled(now, tuple(once.values()) or WHOLE, sentences)
 
 
 def _settled(now: View, reading: tuple[str, ...], focus: tuple[int, ...]) -> View:

@@ -186,11 +186,10 @@ def _forget_failures(page: str) -> None:
 def _is_readable(explorer: Explorer, lens: Lens, query: Query) -> bool:
     """Whether there is a wording of a person's own, and a system that goes by it."""
     words = (query.instruction or "").strip()
-    own = {lens.generic}
-    for aspect in lens.aspects:
-        own |= {aspect.instruction, aspect.definition, *aspect.paraphrases}
     known = query.system in explorer.known_systems
-    return bool(words) and words not in own and known and explorer.reads_aspect(query.system)
+    return (
+        bool(words) and words not in lens.texts and known and explorer.reads_wording(query.system)
+    )
 
 
 def _key(lens: Lens, query: Query, info: EndpointInfo) -> _Key:

@@ -42,6 +42,11 @@ GO_BY_FACTS = frozenset(
 """Names of the systems in whose ranking dates, amounts and places have a say."""
 
 
+def reads_wording(name: str) -> bool:
+    """Whether the ranking of a system goes by aspects or terms."""
+    return find_system(name).reads_aspect or name in READ_TERMS
+
+
 def find_system(name: str) -> System:
     """The system called ``name``, or UnknownNameError that lists them."""
     found = SYSTEMS.get(name) or PREPARED.get(name)

@@ -35,11 +35,10 @@ def verdict(
         (),
         (),
         {},
-        (),
+        tuple((gains or {"Background": 0.0, "Method": 0.0}).items()),
         0.0,
     )
-    gained = tuple((gains or {"Background": 0.0, "Method": 0.0}).items())
-    [found] = find_verdicts([Profile(ranking, blind, gained, True)], "Method", judgments, "method")
+    [found] = find_verdicts([Profile(ranking, blind, True)], "Method", judgments, "method")
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.corpora.term_index import stem
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.search.queries import parse_reading
@@ -71,9 +72,9 @@ def test_a_page_counts_who_has_a_term_and_marks_where(small: Explorer) -> None:
     for result in found.results:
         (passage,) = result.terms
         assert passage.has == mentions(result.document)
-        if passage.has and passage.span:
+        if passage.has and passage.sentence >= 0:
             text = result.document.text
-            assert "neural network" in text[slice(*passage.span)]
+            assert "neural network" in result.document.sentences[passage.sentence].text
             assert [text[slice(*mark)] for mark in passage.marks] == ["neural", "network"]
 
 
@@ -122,3 +123,52 @@ def test_a_hundred_terms_are_ranked_by(small: Explorer) -> None:
     found = asks(small, BEES, Term("neural network"), *terms)
     assert mentions(found.results[0].document)
     assert len(found.terms) == 100
+
+
+def test_a_ranking_does_not_depend_on_earlier_searches_and_pages_go_on(small: Explorer) -> None:
+    terms = Term("neural network"), Term("sourdough", wanted=False)
+    first = asks(small, replace(BEES, k=4), *terms)
+    whole = asks(small, BEES, *terms)
+    second = asks(small, replace(BEES, k=4, offset=4), *terms)
+    again = asks(small, replace(BEES, k=4), *terms)
+    assert [r.doc_id for r in first.results] == [r.doc_id for r in again.results]
+    assert [r.doc_id for r in (*first.results, *second.results)] == [
+        r.doc_id for r in whole.results[:8]
+    ]
+    assert first.terms == again.terms
+
+
+def test_wanted_and_unwanted_terms_are_both_obeyed(small: Explorer) -> None:
+    terms = Term("neural network"), Term("sourdough", wanted=False)
+    found = asks(small, replace(BEES, system="hybrid"), *terms)
+    assert {r.doc_id for r in found.results[:2]} == {"bees-network", "bees-network-again"}
+    assert all(use.obeyed for use in found.terms)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("clusters", "clustering", True),
+        ("Supervised", "supervision", True),
+        ("factorizing", "factorisation", True),
+        ("CRF", "crfs", True),
+        ("news", "new", False),
+        ("planes", "planning", False),
+        ("station", "state", False),
+    ],
+)
+def test_inflections_share_a_stem_and_other_words_do_not(one: str, other: str, same: bool) -> None:
+    assert (stem(one) == stem(other)) is same
+
+
+def test_a_lower_case_short_form_finds_the_long_one(small_copy: Explorer) -> None:
+    texts = [
+        "A Gaussian process (GP) maps the soil.",
+        "We fit Gaussian processes (GPs) to rain.",
+        "The Gaussian process of last year was slow.",
+        *(f"Report {n} about tractors and their engines." for n in range(8)),
+    ]
+    rows = [{"doc_id": f"d{n}", "title": "", "text": text} for n, text in enumerate(texts)]
+    small_copy.library.add("soil", rows)
+    found = asks(small_copy, Query("soil", text="Engines of tractors.", k=12), Term("gps"))
+    assert {r.doc_id for r in found.results[:3]} == {"d0", "d1", "d2"}
