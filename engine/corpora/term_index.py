@@ -76,8 +76,7 @@ class Name:
         text: its words, or a short form.
         shares: of its words, by their stems; empty for a short form, which counts as written.
         forms: its words, lower-cased, without a plural s.
-        beginnings: one of these is in a lower-cased text with any of its words.
-        pattern: finds what may be one of them.
+        beginnings: what its words, in lower case, begin with; or the short form.
         weight: probability that the name means the term.
     """
 
@@ -85,7 +84,6 @@ class Name:
     shares: dict[str, float]
     forms: frozenset[str]
     beginnings: tuple[str, ...]
-    pattern: re.Pattern[str]
     weight: float = 1.0
 
 
@@ -96,19 +94,12 @@ def name_by_words(text: str, rarity: Callable[[str], float]) -> Name | None:
     if not words:
         return None
     counts = {stem(word): max(rarity(word), 0.05) for word in words}
-    begins = tuple({_beginning(word) for word in words})
     return Name(
         text,
         {one: count / sum(counts.values()) for one, count in counts.items()},
         frozenset(map(_singular, words)),
-        begins,
-        re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, begins))})\w*[+#]*"),
+        tuple({_beginning(word) for word in words}),
     )
-
-
-def _short_name(form: str, weight: float) -> Name:
-    pattern = re.compile(rf"(?<!\w){re.escape(form)}s?(?!\w)")
-    return Name(form, {}, frozenset(), (form.lower(),), pattern, weight)
 
 
 def _beginning(word: str) -> str:
@@ -158,23 +149,17 @@ Place = tuple[int, float, tuple[Span, ...]]
 
 def find_name(name: Name, title: str, text: str, starts: Sequence[int]) -> Iterator[Place]:
     """Where a document has words of a name."""
-    hits: dict[int, list[tuple[str, Span, float]]] = {}
+    hits: dict[int, list[tuple[Span, str, float]]] = {}
     for part, of_title in ((title, True), (text, False)):
-        if name.shares and len(lowered := part.lower()) == len(part):
-            part = lowered
-        for match in name.pattern.finditer(part):
-            word = match.group()
-            own = stem(word) if name.shares else ""
-            if not name.shares or own in name.shares:
-                at = -1 if of_title else bisect_right(starts, match.start()) - 1
-                same = not name.shares or _singular(word) in name.forms
-                hits.setdefault(at, []).append((own, match.span(), 1.0 if same else INFLECTED))
+        for hit in sorted(_words(name, part)):
+            at = -1 if of_title else bisect_right(starts, hit[0][0]) - 1
+            hits.setdefault(at, []).append(hit)
     for at, found in hits.items():
         if not name.shares:
-            yield at, math.inf, (found[0][1],)
+            yield at, math.inf, (found[0][0],)
             continue
         quality: dict[str, float] = {}
-        for own, _, counts in found:
+        for _, own, counts in found:
             quality[own] = max(counts, quality.get(own, 0.0))
         share = sum(name.shares[own] * counts for own, counts in quality.items())
         window = _narrowest(found, len(quality))
@@ -185,12 +170,32 @@ def find_name(name: Name, title: str, text: str, starts: Sequence[int]) -> Itera
         yield at, SHARE * share + ADJACENT * near**2, window
 
 
-def _narrowest(found: Sequence[tuple[str, Span, float]], kinds: int) -> tuple[Span, ...]:
+def _words(name: Name, part: str) -> Iterator[tuple[Span, str, float]]:
+    """Words of a text that are words of a name, with their stems and what they count."""
+    if name.shares and len(lowered := part.lower()) == len(part):
+        part = lowered
+    for begin in name.beginnings:
+        at = -1
+        while (at := part.find(begin, at + 1)) >= 0:
+            if part[at - 1 : at].isalnum():
+                continue
+            if name.shares and (word := _WORD.match(part, at)):
+                if (own := stem(word.group())) in name.shares:
+                    same = _singular(word.group()) in name.forms
+                    yield word.span(), own, 1.0 if same else INFLECTED
+            else:
+                end = at + len(begin)
+                end += part.startswith("s", end)
+                if not part[end : end + 1].isalnum():
+                    yield (at, end), "", 1.0
+
+
+def _narrowest(found: Sequence[tuple[Span, str, float]], kinds: int) -> tuple[Span, ...]:
     """The fewest letters of a sentence in which all words that it has of a name stand."""
     best: tuple[Span, ...] = ()
     for first in range(len(found)):
         inside: dict[str, Span] = {}
-        for own, span, _ in found[first:]:
+        for span, own, _ in found[first:]:
             inside.setdefault(own, span)
             if len(inside) == kinds:
                 spans = tuple(inside.values())
@@ -263,7 +268,7 @@ class TermScores:
             new.tolist(),
             stored["title"].to_pylist(),
             stored["text"].to_pylist(),
-            rows_of(stored["sentence_starts"]),
+            stored["sentence_starts"].to_pylist(),
             map(len, vectors),
             strict=True,
         ):
@@ -272,11 +277,9 @@ class TermScores:
             if own:
                 at = int(by_meaning[here].argmax())
                 best = TermPassage(self.term, float(by_meaning[here][at]), "meaning", at)
-            lowered = f"{title} {text}".lower()
             for name in self.names:
-                if any(begin in lowered for begin in name.beginnings):
-                    places = find_name(name, title, text, starts.tolist())
-                    best = self._better(best, name, places, odds[here], weights[here])
+                places = find_name(name, title, text, starts)
+                best = self._better(best, name, places, odds[here], weights[here])
             self.passages[row] = best
 
     def _better(
@@ -309,7 +312,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
     none = np.zeros(0, np.intp)
     naming, near = [none], [none]
     for text, vector in zip(term.alternatives, vectors, strict=True):
-        near.append(corpus.near_meaning(vector, PARTLY // 2))
+        near.append(corpus.near_meaning(vector, PARTLY // 4))
         words = name_by_words(text, corpus.rarity)
         if words is None:
             continue
@@ -345,7 +348,7 @@ def _other_forms(corpus: OpenCorpus, text: str, name: Name, rows: Rows) -> list[
         return []
     others = corpus.with_words(form, READ)
     meant = [_is_named(name, long) for own, long in _introduced(corpus, others) if own == form]
-    return [_short_name(form, sum(meant) / max(1, len(meant)))]
+    return [Name(form, {}, frozenset(), (form,), sum(meant) / max(1, len(meant)))]
 
 
 def _most_seen(forms: Iterable[str]) -> str:

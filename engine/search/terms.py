@@ -75,10 +75,11 @@ class Terms:
         return ranking[: request.depth] if there else ranking
 
     def _read(self, wanted: Sequence[TermScores], request: Request) -> Rows:
-        """The documents near to the seed or to a term, read for all terms."""
+        """The documents near to a term, and of those near to the seed what names one, read."""
         seed = VectorPart("vector", request.seed.vector, 1.0)
         around = self.corpus.candidates([seed], request, AROUND)
-        rows = distinct([around, *(scores.near for scores in wanted)])
+        naming = np.concatenate([scores.naming for scores in wanted])
+        rows = distinct([around[np.isin(around, naming)], *(scores.near for scores in wanted)])
         rows = rows[request.scope.allowed[rows]]
         for scores in wanted:
             scores.read(self.corpus, rows)
