@@ -36,7 +36,6 @@ from engine.corpora.schema import (
     matrix,
     to_document,
     to_seeds,
-    vector_columns,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
 from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
@@ -305,15 +304,12 @@ class OpenCorpus:
         """Documents with every word of a text, or with any, best first by BM25."""
         return self.table.full_text(text, limit, every=every)[0]
 
-    def near_meaning(self, vector: FloatArray, each: int) -> Rows:
-        """The documents nearest to a vector (d,), as a whole and in each aspect."""
-        columns = vector_columns(self.aspects)
+    def near_meaning(self, vector: FloatArray, limit: int) -> Rows:
+        """The documents nearest to a vector (d,)."""
         if not self.resident:
-            key = vector.tobytes()
-            return distinct([self._nearest(column, key, each, None) for column in columns])
-        most = min(each, len(self))
-        cosines = [self._matrix(column) @ vector for column in columns]
-        return distinct([np.argpartition(-found, most - 1)[:most] for found in cosines])
+            return self._nearest("vector", vector.tobytes(), limit, None)
+        most = min(limit, len(self))
+        return np.argpartition(-(self._matrix("vector") @ vector), most - 1)[:most]
 
     @property
     def sentence_sample(self) -> FloatArray:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_NAMING = 20_000
 """Documents with all words of a term that are counted; there may be more then."""
-READ = 300
+READ = 100
 """Documents with all words of a term whose sentences are read, the best by BM25."""
 PARTLY = 100
 """Documents with some of its words, and documents near to its meaning, that are read besides."""
@@ -312,7 +312,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
     none = np.zeros(0, np.intp)
     naming, near = [none], [none]
     for text, vector in zip(term.alternatives, vectors, strict=True):
-        near.append(corpus.near_meaning(vector, PARTLY // 4))
+        near.append(corpus.near_meaning(vector, PARTLY))
         words = name_by_words(text, corpus.rarity)
         if words is None:
             continue
