@@ -100,7 +100,8 @@ def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
 
 def _is_name(own: str, english: str, names: set[str]) -> bool:
     """Whether a term is the name of an aspect, in another language or mistyped."""
-    close = get_close_matches(english, [*names, *_LIKE], 1, 0.85) if english.isalpha() else []
+    mistyped = english.isalpha() and len(english) > 4
+    close = get_close_matches(english, [*names, *_LIKE], 1, 0.85) if mistyped else []
     return fold(own) in names or english.removeprefix("the ") in names or bool(close)
 
 

@@ -31,6 +31,7 @@ def read(lenses: dict[str, LensWords], text: str, lens: str = "research") -> lis
     ("text", "terms"),
     [
         ("conditional random fields", ["+term:conditional random fields"]),
+        ("papers that use TEM", ["+method:TEM"]),
         ("papers that use conditional random fields", ["+method:conditional random fields"]),
         ("same method: conditional random fields", ["+method:conditional random fields"]),
         ("same problem, solved with tree kernels", ["+method:tree kernels"]),
