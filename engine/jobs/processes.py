@@ -336,9 +336,8 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
     now = _now()
     source = request.source
     if not isinstance(source, ServiceQueries | NamedDataset):
-        text = source if isinstance(source, str | Path) else "rows in memory"
-        # The process has another working folder.
-        source = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
+        text = source if isinstance(source, Path) else "rows in memory"
+        source = Path(os.path.realpath(text))
     return ImportJob(
         id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
         request=replace(request, source=source),

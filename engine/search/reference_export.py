@@ -18,6 +18,7 @@ from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError
 from engine.types.documents import Document
@@ -95,8 +96,6 @@ _ORGANISATION = re.compile(
     r"[&/@]|\d",
     re.IGNORECASE,
 )
-_SUFFIXES = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
-_DOI = re.compile(r"10\.\d{4,9}/\S+")
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
@@ -138,7 +137,7 @@ def csl_item(document: Document) -> CslItem:
         for name, value in document.metadata.items()
     }
     container = _first(known, _CONTAINERS)
-    doi = _DOI.search(known.get("doi", "")) or _DOI.search(document.url or "")
+    dois = (doi_in(known.get(name)) for name in DOIS)
     item: CslItem = {
         "type": _type(known, container),
         "title": _title(document),
@@ -149,7 +148,7 @@ def csl_item(document: Document) -> CslItem:
             csl: _first(known, (csl.lower(), bibtex, *others)) for csl, bibtex, _, others in _FIELDS
         },
         "genre": _genre(known),
-        "DOI": doi[0].rstrip(".,;") if doi else "",
+        "DOI": next(filter(None, dois), None) or doi_in(document.url) or "",
         "URL": web_address(document.url or "") or "",
         "abstract": _line(document.text) if document.text != document.title else "",
     }
@@ -204,7 +203,7 @@ def _genre(known: Mapping[str, str]) -> str:
 def _person(name: str) -> dict[str, str]:
     """A name as CSL has it: in parts for a person, whole for an organisation."""
     words = name.split()
-    suffix = words.pop() if len(words) > 2 and words[-1] in _SUFFIXES else ""
+    suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
     if "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper()):
         return {"literal": name}
     try:
@@ -357,7 +356,7 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
 
 
 def _is_doi_link(item: CslItem) -> bool:
-    return "DOI" in item and bool(re.match(r"https?://(dx\.)?doi\.org/", item["URL"]))
+    return "DOI" in item and doi_of(item["URL"]) is not None
 
 
 def _latex(text: str) -> str:

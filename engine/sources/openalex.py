@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import doi_in, doi_of
 from engine.config import Settings
 from engine.sources.contracts import Page, Row, batch, listed
 from engine.sources.http import Address, Client
@@ -29,7 +29,6 @@ FIELDS = (
 )
 _KEY = "A key (SEEDLENS_OPENALEX_KEY), which is free: openalex.org/settings/api,"
 _WORK = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d{1,12})", re.IGNORECASE)
-_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 
 class OpenAlex:
@@ -93,7 +92,7 @@ class OpenAlex:
 def _id(text: str) -> str | None:
     if work := _WORK.fullmatch(text):
         return work[1].upper()
-    return doi_in(text) if _DOI.fullmatch(text) else None
+    return doi_in(doi_of(text))
 
 
 def _next(meta: Mapping[str, Any], cursor: str, by_cursor: bool) -> str | None:

@@ -50,7 +50,7 @@ def read_back(tmp_path: Path, name: str, content: str) -> list[SourceDocument]:
 
 
 TITLES = [
-    "50% of $x_i$ & {braces} \\alpha ~ # ^ _ | <b>tags</b>",
+    "50% of $x_i$ & {braces} \\alpha ~ # ^ _ | <x>tags</x>",
     "One { that is never closed",
     "And } one that is never opened",
     "BERT, mRNA and the iPhone: pre-training GPT-4's heirs",
