@@ -31,19 +31,28 @@ _ESCAPED = re.compile(
 """A sign as LaTeX writes it: ``\\_``, ``{\\_}``, ``$\\_$``, ``{\\textless}``, ``%5C_``."""
 _LINK = re.compile(r"\\(?:url|href)\s*\{([^{}]*)\}(?:\{[^{}]*\})?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_ATTRIBUTES = r"""(?:\s+[\w:-]{1,40}\s?=\s?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'))*\s?/?>"""
-_HEADING = re.compile(r"\A\s*<((?:jats:)?title)>\s?(?:abstract|summary)\s?</\1>", re.IGNORECASE)
-_LABEL = re.compile(
-    r"<AbstractText\b[^<>]{0,200}?\bLabel\s?=\s?[\"']([^\"'<>]{1,100})", re.IGNORECASE
+_OWN_HEADING = re.compile(
+    r"(?<!\s)\s*<(?:jats:)?title>\s*(?:abstract|summary)\s*+[.:]?\s*+</(?:jats:)?title>",
+    re.IGNORECASE,
 )
+_HEADING = re.compile(r"(?<![\s.:])[\s.:]*(?=</(?:jats:)?title>)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\s?<AbstractText\b[^<>]{0,200}?\bLabel\s?=\s?[\"']([^\"'<>]{1,100})[\"'][^<>]{0,200}>\s?",
+    re.IGNORECASE,
+)
+_TWICE = re.compile(
+    r"<jats:tex-math\b(?:[^<]++|<(?!/?jats:tex-math\b))*+</jats:tex-math>", re.IGNORECASE
+)
+"""A formula as TeX, which stands beside the same as MathML."""
+_ATTRIBUTES = r"""(?:\s+[\w:-]{1,40}\s?=\s?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'))*\s?/?>"""
 _BLOCK = re.compile(
-    r"\s?</?(?:p|br|div|li|ul|ol|h[1-6]|AbstractText|abstract|title|sec|jats:(?:p|title|sec|list|"
-    rf"list-item|abstract|break|disp-formula)){_ATTRIBUTES}\s?",
+    rf"(?:\s?</?(?:(?:p|br|div|li|ul|ol|h[1-6]|AbstractText|abstract|title|sec){_ATTRIBUTES}|"
+    r"jats:(?:p|sec|title|list|list-item|disp-formula|break|abstract)\b[^<>]*>))+\s?",
     re.IGNORECASE,
 )
 _INLINE = re.compile(
-    r"</?(?:i|b|u|em|strong|sub|sup|small|span|scp|inf|sc|tt|jats:[a-z-]+|mml:[a-z]+)"
-    rf"{_ATTRIBUTES}",
+    rf"</?(?:(?:i|b|u|em|strong|sub|sup|small|span|scp|inf|sc|tt){_ATTRIBUTES}|"
+    r"(?:jats|mml):[a-z-]++[^<>]*>)",
     re.IGNORECASE,
 )
 _LIST = re.compile(r"\s*[\[{]\s*[\"'\[{&]")
@@ -147,11 +156,13 @@ def without_markup(value: Any, corrected: set[str]) -> Any:
     """
     if not isinstance(value, str) or not ("<" in value or "&" in value) or _LIST.match(value):
         return value  # a list or object as JSON has quotes of its own
-    plain = _LABEL.sub(r"\1: \g<0>", _HEADING.sub("", unescaped(value)))
+    plain = _TWICE.sub("", unescaped(unescaped(value)))  # some publishers escape twice
+    plain = _HEADING.sub(":", _OWN_HEADING.sub("", _LABEL.sub(r" \1: ", plain)))
     plain = _INLINE.sub("", _BLOCK.sub(" ", plain))
-    if plain != value:
-        corrected.add("markup")
-    return plain if plain == value else plain.strip(" ")
+    if plain == value:
+        return value
+    corrected.add("markup")
+    return plain.strip(" ")
 
 
 def states_absence(text: str) -> bool:
