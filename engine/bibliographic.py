@@ -82,8 +82,8 @@ def verbatim(text: str) -> str:
     >>> verbatim(r"{http://example.org/a{\_}b?x=1\&y=\%20}"), verbatim(r"10.1000/x%5C_{\textless}")
     ('http://example.org/a_b?x=1&y=%20', '10.1000/x_<')
     """
-    text = _LINK.sub(r"\1", unescaped(text)).strip()
-    text = _ESCAPED.sub(lambda found: found[1] or _SIGNS[found[2].lower()], text)
+    text = _ESCAPED.sub(lambda found: found[1] or _SIGNS[found[2].lower()], unescaped(text))
+    text = _LINK.sub(r"\1", text).strip()
     return text.strip("{} ") if text.startswith("{") and text.endswith("}") else text
 
 

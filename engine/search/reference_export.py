@@ -61,19 +61,20 @@ _TYPE_WORDS = {
 """Letters of what other programs call a type -> type of CSL."""
 _CONTAINERS = ("journal", "journaltitle", "booktitle", "venue", "container-title", "journal_name",
                "secondary_title", "publication_title", "source_title", "journal/book",
-               "conference", "publication", "howpublished")  # fmt: skip
+               "journal_title", "journal_/_book", "so", "conference", "publication",
+               "howpublished")  # fmt: skip
 _FIELDS = (
-    ("volume", "volume", "volume", ()),
-    ("issue", "number", "number", ("issue",)),
-    ("page", "pages", "", ("page",)),
-    ("publisher", "publisher", "publisher", ("school", "institution", "university")),
-    ("publisher-place", "address", "place_published", ("location",)),
+    ("volume", "volume", "volume", ("vl",)),
+    ("issue", "number", "number", ("is",)),
+    ("page", "pages", "", ("art._no.", "article_number")),
+    ("publisher", "publisher", "publisher", ("school", "institution", "university", "pu")),
+    ("publisher-place", "address", "place_published", ("location", "place_published", "place")),
     ("edition", "edition", "edition", ()),
-    ("collection-title", "series", "tertiary_title", ()),
-    ("ISSN", "issn", "issn", ()),
+    ("collection-title", "series", "tertiary_title", ("tertiary_title",)),
+    ("ISSN", "issn", "issn", ("sn",)),
     ("ISBN", "isbn", "issn", ()),
-    ("language", "language", "language", ()),
-    ("keyword", "keywords", "keywords", ("keyword",)),
+    ("language", "language", "language", ("language_of_original_document", "la")),
+    ("keyword", "keywords", "keywords", ("author_keywords", "index_keywords", "de", "tags")),
 )
 """Variable of CSL, field of BibTeX, name in rispy, other names under which documents have it."""
 _JOURNALS = re.compile(
@@ -152,8 +153,9 @@ def csl_item(document: Document) -> CslItem:
         "URL": web_address(document.url or "") or "",
         "abstract": _line(document.text) if document.text != document.title else "",
     }
-    if not item["page"] and known.get("start_page"):
-        item["page"] = "-".join(filter(None, (known["start_page"], known.get("end_page"))))
+    if first := _first(known, ("start_page", "page_start", "bp")):
+        last = _first(known, ("end_page", "page_end", "ep"))
+        item["page"] = "-".join(filter(None, (first, last)))
     item["page"] = re.sub(r"\s*[-\N{EN DASH}\N{EM DASH}]+\s*", "-", item["page"])
     return {name: value for name, value in item.items() if value}
 
@@ -178,6 +180,7 @@ def _type(known: Mapping[str, str], container: str) -> str:
         "item_type",
         "genre",
         "publication_type",
+        "dt",
     ):
         word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
         if word in _TYPE_WORDS:

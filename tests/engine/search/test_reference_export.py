@@ -95,6 +95,30 @@ def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write
     assert found[-1].url in (wanted[-1].url, "https://example.org/a_b?x=1&y=%7B2%7D")
 
 
+def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path: Path) -> None:
+    table = (
+        "Authors,Title,Year,Source title,Volume,Issue,Page start,Page end,Author Keywords,DOI,"
+        "Abstract\nLiu F.; Sa-Ambo J.M.; van der Berg J.-P.; O'Neil P.,Soil and rain,2026,Digital "
+        "Ponds,4,2,1,9,soil; rain,10.1000/X\\_1,We dig.\n"
+    )
+    (read,) = read_back(tmp_path, "a.csv", table)
+    one = kept(document(read.title, read.authors, read.year, url=read.url, **read.metadata))
+    (item,) = csl_items(one)
+    assert item["id"] == "liu2026soil"
+    assert {name: item[name] for name in ("container-title", "volume", "issue", "page", "keyword")} == {
+        "container-title": "Digital Ponds", "volume": "4", "issue": "2", "page": "1-9",
+        "keyword": "soil; rain",
+    }  # fmt: skip
+    assert item["DOI"] == "10.1000/x_1"
+    assert "AU  - Liu, F.\nAU  - Sa-Ambo, J. M.\nAU  - van der Berg, J.-P.\n" in to_ris(one)
+    assert (
+        "author = {Liu, F. and Sa-Ambo, J. M. and van der Berg, J.-P. and O'Neil, P.}"
+        in to_bibtex(one)
+    )
+    names = "Liu, F., Sa-Ambo, J. M., van der Berg, J.-P., & O’Neil, P. (2026). Soil and rain."
+    assert names in to_citations(one, "apa")
+
+
 @pytest.mark.parametrize(
     ("known", "kind", "bibtex", "ris"),
     [
