@@ -391,7 +391,7 @@ def test_ris_records_become_documents(write: Write, end: str) -> None:
         "TY  -JOUR\nID  -a\nTI  -One\nAU  -Lee, A.\nER  -\n",
         "TY - JOUR\nID - a\nTI - One\nA1 - Lee, A.\nER - \n",
         "  TY  - JOUR\n  ID  - a\n  TI  - One\n  AU  - Lee, A.\n  ER  - \n",
-        "TY\u00a0\u00a0-\u00a0JOUR\nID\u00a0 - a\nTI\u00a0\u00a0- One\nAU\u00a0 - Lee, A.\nER\u00a0 - \n",
+        "TY\u00a0 - JOUR\nID\u00a0 - a\nTI\u00a0\u00a0-\u00a0One\nAU\u00a0 - Lee, A.\nER  -\n",
         "TY  - JOUR\rID  - a\rTI  - One\rAU  - Lee, A.\rER  - \r",
         "TY  - JOUR\nID  - a\nTI  - One\nAU  - Lee A.\n\nTY  - JOUR\nID  - b\nTI  - Two\n",
         "1.\nTY  - JOUR\nID  - a\nTI  - One\nAU  - Lee A.\nER  - \n\nLink to it:\nhttp://e.org\n",
