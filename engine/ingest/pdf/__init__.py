@@ -67,7 +67,7 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
     if not first[1].strip():
         yield Row.broken(where, "the file has neither an abstract nor running text.", REMEDY)
         return
-    given = {column: value for column, value in values.items() if value not in (None, "", [])}
+    given = {column: value for column, value in values.items() if value not in (None, "", ())}
     if not sections or not paper["sections"]:
         yield Row(where, {**given, "text": first[1], "section": first[0]})
         return
