@@ -17,7 +17,8 @@ _WORDS = {
     "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "LaTeXe": "LaTeX2e", "XeTeX": "XeTeX",
     "pounds": "£", "textsterling": "£", "euro": "€", "EUR": "€", "texteuro": "€",
     "copyright": "©", "S": "§", "P": "¶", "degree": "°", "micro": "µ",
-    "textbackslash": "\\", "n": " ",
+    "textbackslash": "\\", "n": " ", "textless": "<", "textgreater": ">", "textbar": "|",
+    "textasciicircum": "^", "textbraceleft": "{", "textbraceright": "}",
     "aap": "Astronomy and Astrophysics", "aapr": "Astronomy and Astrophysics Reviews",
     "aj": "The Astronomical Journal", "apj": "The Astrophysical Journal",
     "apjl": "The Astrophysical Journal Letters", "araa": "Annual Review of Astronomy and "
@@ -39,7 +40,7 @@ def _kept(node: Any, l2tobj: Any) -> str:
         return str(node.nodeargd.verbatim_text)
     if node.macroname in _WORDS:
         word = _WORDS[node.macroname]
-        return word + node.macro_post_space if word.isascii() else word
+        return word + node.macro_post_space if word.isalpha() and word.isascii() else word
     if any(arguments):
         return str(l2tobj.nodelist_to_text([arguments[-1]]))
     behind = node.parsing_state.s[node.pos + node.len :][:1]
@@ -69,18 +70,6 @@ _STACKED = re.compile(rf"({_ACCENT})\s*({_ACCENT}\s*(?:\{{[^{{}}]*\}}|\\[ij](?![
 # In an abstract "50% of" is words, though LaTeX would drop the rest of the line.
 _LITERAL = re.compile(r"(?<!\\)([%&#])")
 _BRACE = re.compile(r"(?<!\\)[{}]")
-# Signs that decoding, or the steps after it, would lose; in math they stay as they are written.
-_SIGNS = {
-    "{": "{", "}": "}", "textbraceleft": "{", "textbraceright": "}", "textasciitilde": "~",
-    "textasciicircum": "^", "textless": "<", "textgreater": ">", "textbar": "|",
-}  # fmt: skip
-_SIGN = re.compile(
-    r"\\\\|(?<!\\)\$[^$]*(?<!\\)\$|\\(?P<brace>[{}])|"
-    rf"\\(?P<word>{'|'.join(name for name in _SIGNS if len(name) > 1)})(?![A-Za-z])(?:\{{\}}| )?"
-)
-_STAND_INS = {sign: chr(0xE000 + i) for i, sign in enumerate(dict.fromkeys(_SIGNS.values()))}
-"""Sign -> what stands for it while a text is decoded, of Unicode's private use."""
-_BACK = str.maketrans({stand_in: sign for sign, stand_in in _STAND_INS.items()})
 
 
 def plain(text: str) -> str:
@@ -90,21 +79,17 @@ def plain(text: str) -> str:
     'BERT für 50% of all'
     """
     if "\\" in text:
-        escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", _SIGN.sub(_stand_in, text)))
         # When it is not LaTeX after all, the words as they stand are better than none.
         with suppress(latexwalker.LatexWalkerError, ValueError, IndexError, RecursionError):
-            text = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED)) or text
+            escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", text))
+            decoded = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED))
+            return " ".join(decoded.split()) or unbraced(text).strip()
     # Decoding every abstract costs 9 ms per 1,000 characters, so most take this way only.
-    text = unbraced(text).replace("~", " ").replace("\N{NO-BREAK SPACE}", " ")
+    text = unbraced(text).replace("~", " ")
     text = text.replace("---", "\N{EM DASH}").replace("--", "\N{EN DASH}")
     text = text.replace("``", "\N{LEFT DOUBLE QUOTATION MARK}")
     text = text.replace("''", "\N{RIGHT DOUBLE QUOTATION MARK}")
-    return re.sub(r"\s+", " ", text).strip().translate(_BACK)
-
-
-def _stand_in(found: re.Match[str]) -> str:
-    name = found["brace"] or found["word"]
-    return _STAND_INS[_SIGNS[name]] if name else found[0]
+    return " ".join(text.split())
 
 
 def unbraced(text: str) -> str:
