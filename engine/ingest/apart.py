@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +54,10 @@ class Apart:
     """Looks at files, and keeps what it saw for as long as they do not change. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._turns = {t: threading.BoundedSemaphore(AT_ONCE) for t in ("preview", "examine")}
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
     def preview(self, reading: Reading) -> Preview:
-        """The first rows as :func:`engine.ingest.source.preview` has them, every value cut.
-
-        Raises:
-            BadInputError: as there, or it took more memory or time than is allowed.
-        """
+        """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
         found: Preview = self._once("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS)
         return found
 
@@ -72,39 +67,27 @@ class Apart:
         return found
 
     def _once(self, task: str, reading: Reading, memory: int, seconds: float) -> Any:
-        key = (task, _key(reading))
         with self._turns[task]:
-            with self._lock:
-                found = self._kept.get(key)
-            if found is None:
-                try:
-                    found = _asked(task, reading, memory, seconds)
-                except BadInputError as error:
-                    found = error
-            with self._lock:
-                self._kept[key] = found
-                self._kept.move_to_end(key)
-                while len(self._kept) > MOST_KEPT:
-                    self._kept.popitem(last=False)
+            state = tuple(_state(reading.path))
+            found = _kept(task, pickle.dumps(reading), state, memory, seconds)
         if isinstance(found, BadInputError):
             raise type(found)(found.message, found.remedy)
         return found
 
 
-def check(reading: Reading) -> CheckReport:
-    """What :func:`engine.ingest.checks.check` finds in a file, however long that takes.
+@lru_cache(MOST_KEPT)
+def _kept(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
+    """What was seen, or the refusal, of a file in one state; ``reading`` is pickled."""
+    try:
+        return _asked(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
+    except BadInputError as error:
+        return error
 
-    Raises:
-        BadInputError: as there, or it took more memory than is allowed.
-    """
+
+def check(reading: Reading) -> CheckReport:
+    """What :func:`engine.ingest.checks.check` finds in a file, however long that takes."""
     found: CheckReport = _asked("check", reading, CHECK_BYTES, None)
     return found
-
-
-def _key(reading: Reading) -> Hashable:
-    chosen = tuple(sorted((reading.mapping or {}).items()))
-    return (*_state(reading.path), reading.source_format, chosen, reading.repairs, reading.lens,
-            reading.max_chars)  # fmt: skip
 
 
 def _state(path: Path) -> Iterator[Hashable]:

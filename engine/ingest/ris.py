@@ -37,11 +37,7 @@ _TAG = re.compile(r"\s*([A-Z][A-Z0-9])(\s+)-(?!-)(.*)", re.DOTALL)
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per record; one that the file ends in, where others have an end, has a problem.
-
-    Raises:
-        BadInputError: there is no record.
-    """
+    """One row per record; one that the file ends in, where others have an end, has a problem."""
     number = 0
     ended = False
     for number, (line, lines, closed, last) in enumerate(_records(file), start=1):

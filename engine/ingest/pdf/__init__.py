@@ -35,9 +35,6 @@ BEGINNING = "Beginning (no abstract was found)"
 def rows(file: InputFile) -> Iterator[Row]:
     """A row a paper, or a row a section where the file is read so; a file without readable text
     is a row with a problem.
-
-    Raises:
-        BadInputError: the zip is none, or there are too many files.
     """
     for name in _names(file.path):
         where = f"{file.name}, {name}" if name != file.name else name
