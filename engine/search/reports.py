@@ -39,9 +39,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "title": r.document.title,
                 "score": r.score,
                 "rank_change": r.rank_change,
-                "evidence": [
-                    _EVIDENCE.dump_python(e, mode="json", exclude=_ROLES) for e in r.evidence
-                ],
+                "evidence": list(map(_evidence, r.evidence)),
                 "explanation": r.explanation,
                 "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
