@@ -1,10 +1,11 @@
-"""Values of bibliographic records, in files and from services alike: DOIs, years, and texts with
-the markup of databases."""
+"""Values of bibliographic records, in files and from services alike: DOIs, addresses, names, years,
+texts with the markup of databases, and what stands for an abstract that is not there."""
 
 from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -13,10 +14,89 @@ _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d)")
 _COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
 _DOI = re.compile(r"10\.\d{4,9}/(?:[^\s\"<>]|<\d[^\s\"<>/]*>)+")
 """Older ones hold parts in angle brackets: ``10.1175/1520-0469(1963)020<0130:DNF>2.0.CO;2``."""
+_WHOLE_DOI = re.compile(
+    r"(?:(?:https?://)?(?:dx\.|www\.)?doi\.org/|doi\b:?\s*)*(10\.\d{4,9}/\S+?)(?:\s*\[doi\])?",
+    re.IGNORECASE,
+)
+DOIS = ("doi", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
+"""Names of fields in which a DOI is looked for, besides the link's."""
 _LONGEST = 2_000
 """Characters of a value in which a DOI is looked for; decoding takes a hundred times their size."""
+_SIGNS = {"less": "<", "greater": ">", "asciitilde": "~", "underscore": "_"}
+_ESCAPED = re.compile(
+    r"\{?\$?(?:\\|%5C)(?:([_%&#~$])|text(less|greater|asciitilde|underscore)(?![a-z]))"
+    r" ?(?:\{\})?\$?\}?",
+    re.IGNORECASE,
+)
+"""A sign as LaTeX writes it: ``\\_``, ``{\\_}``, ``$\\_$``, ``{\\textless}``, ``%5C_``."""
+_LINK = re.compile(r"\\(?:url|href)\s*\{([^{}]*)\}(?:\{[^{}]*\})?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_TAG = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|p|br|scp|jats:[a-z]+)\s*/?>", re.IGNORECASE)
+_OWN_HEADING = re.compile(
+    r"(?<!\s)\s*<(?:jats:)?title>\s*(?:abstract|summary)\s*+[.:]?\s*+</(?:jats:)?title>",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"(?<![\s.:])[\s.:]*(?=</(?:jats:)?title>)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\s?<AbstractText\b[^<>]{0,200}?\bLabel\s?=\s?[\"']([^\"'<>]{1,100})[\"'][^<>]{0,200}>\s?",
+    re.IGNORECASE,
+)
+_TWICE = re.compile(
+    r"<jats:tex-math\b(?:[^<]++|<(?!/?jats:tex-math\b))*+</jats:tex-math>", re.IGNORECASE
+)
+"""A formula as TeX, which stands beside the same as MathML."""
+_ATTRIBUTES = r"""(?:\s+[\w:-]{1,40}\s?=\s?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'))*\s?/?>"""
+_BLOCK = re.compile(
+    rf"(?:\s?</?(?:(?:p|br|div|li|ul|ol|h[1-6]|AbstractText|abstract|title|sec){_ATTRIBUTES}|"
+    r"jats:(?:p|sec|title|list|list-item|disp-formula|break|abstract)\b[^<>]*>))+\s?",
+    re.IGNORECASE,
+)
+_INLINE = re.compile(
+    rf"</?(?:(?:i|b|u|em|strong|sub|sup|small|span|scp|inf|sc|tt){_ATTRIBUTES}|"
+    r"(?:jats|mml):[a-z-]++[^<>]*>)",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"\s*[\[{]\s*[\"'\[{&]")
+_NO_ABSTRACT = re.compile(
+    r"""
+    (?:no|without|kein|keine|ohne|pas\ de|pas\ d'|aucun|aucune|sans|sin|ningún|no\ hay)\ ?
+    (?:an?\ )?(?:abstract|summary|zusammenfassung|kurzfassung|résumé|resume|resumen)
+    (?:\ (?:is|ist|est|es|was))?
+    (?:\ (?:available|provided|supplied|present|found|verfügbar|vorhanden|disponible))?
+    (?:\ for\ this\ \w+)?
+    | (?:(?:abstract|summary|zusammenfassung|kurzfassung|résumé|resume|resumen)\ )?
+    (?:(?:is|ist|est|es|was)\ )?(?:not\ |un|nicht\ |non\ |no\ |in)
+    (?:available|provided|supplied|present|found|verfügbar|vorhanden|disponible)
+    | n/?a | n\.\ ?a | none | null | nan | k\.\ ?a | keine\ angaben?
+    | [暂暫没沒]?[有]?[无無]?(?:中文|英文)?摘要(?:不可用|缺失|暂缺)? | [暂暫]?[无無]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_INITIALS = re.compile(r"[^\W\d_](?:[.-]{0,2}[^\W\d_]){0,3}\.?")
+SUFFIXES = ("Jr", "Sr", "II", "III", "IV")
+_ACCENTED = re.compile(r"\w[\u0300-\u036f]{1,4}")
+
+
+def verbatim(text: str) -> str:
+    r"""An identifier or address without what LaTeX and HTML put around its signs.
+
+    >>> verbatim(r"{http://example.org/a{\_}b?x=1\&y=\%20}"), verbatim(r"10.1000/x%5C_{\textless}")
+    ('http://example.org/a_b?x=1&y=%20', '10.1000/x_<')
+    """
+    text = _ESCAPED.sub(lambda found: found[1] or _SIGNS[found[2].lower()], unescaped(text))
+    text = _LINK.sub(r"\1", text).strip()
+    return text.strip("{} ") if text.startswith("{") and text.endswith("}") else text
+
+
+def doi_of(value: Any) -> str | None:
+    """The DOI that the whole of a value is, in its own case; None for anything else.
+
+    >>> doi_of("DOI 10.1000/ABC.7"), doi_of("see 10.1000/abc.7")
+    ('10.1000/ABC.7', None)
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return None
+    found = _WHOLE_DOI.fullmatch(unquote(verbatim(value)))
+    return found[1] if found else None
 
 
 def doi_in(value: Any) -> str | None:
@@ -27,11 +107,10 @@ def doi_in(value: Any) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    value = value[:_LONGEST]
-    match = _DOI.search(unquote(value) if "doi.org/" in value else value)
+    match = _DOI.search(unquote(verbatim(value[:_LONGEST])))
     if match is None:
         return None
-    found = match.group()
+    found = match.group().removesuffix("[doi]")
     end, open_ = len(found), found.count("(") - found.count(")")
     while found[end - 1] in ".,;]}" or (found[end - 1] == ")" and open_ < 0):
         end -= 1
@@ -62,19 +141,68 @@ def unescaped(text: str) -> str:
 
 
 def without_markup(value: Any, corrected: set[str]) -> Any:
-    """A text without the HTML that exports of databases leave in it; all else as it is.
+    """A text without the HTML or JATS that exports of databases leave in it; all else as it is.
 
-    Character references become characters, tags that only format are taken out; other tags stay.
+    Character references become characters, tags that only format are taken out, labels of parts
+    stay as words; other tags stay.
 
     Args:
         corrected: receives ``markup`` when there was any.
 
     >>> without_markup("<i>E. coli</i> &amp; K. M&uuml;ller, a < b, AT&T", set())
     'E. coli & K. Müller, a < b, AT&T'
+    >>> without_markup('<p>One.</p><AbstractText Label="AIMS">Two (p<0.1).</AbstractText>', set())
+    'One. AIMS: Two (p<0.1).'
     """
-    if not isinstance(value, str) or value.lstrip().startswith(("[", "{")):
+    if not isinstance(value, str) or not ("<" in value or "&" in value) or _LIST.match(value):
         return value  # a list or object as JSON has quotes of its own
-    plain = _TAG.sub("", unescaped(value))
-    if plain != value:
-        corrected.add("markup")
-    return plain
+    plain = _TWICE.sub("", unescaped(unescaped(value)))  # some publishers escape twice
+    plain = _HEADING.sub(":", _OWN_HEADING.sub("", _LABEL.sub(r" \1: ", plain)))
+    plain = _INLINE.sub("", _BLOCK.sub(" ", plain))
+    if plain == value:
+        return value
+    corrected.add("markup")
+    return plain.strip(" ")
+
+
+def states_absence(text: str) -> bool:
+    """Whether a text only says that there is none: in English, German, French, Spanish, Chinese.
+
+    >>> states_absence("[No abstract available]"), states_absence("N/A"), states_absence("No.")
+    (True, True, False)
+    """
+    words = " ".join(text[:200].strip(" \t\r\n[](){}<>.,;:!*-\u2013\u2014\u3002").split())
+    return not words or (len(text) < 200 and _NO_ABSTRACT.fullmatch(words) is not None)
+
+
+def composed(text: str) -> str:
+    """A text whose letters with accents are one character each."""
+    # One by one: to sort the marks of a whole text takes the square of their number.
+    return _ACCENTED.sub(lambda found: unicodedata.normalize("NFC", found[0]), text)
+
+
+def first_last(name: str) -> str:
+    """A name as "First Last", with accents in one character each.
+
+    Also where initials stand behind the family's name, as databases write them.
+
+    >>> first_last("Lee, Ann"), first_last("van der Berg JP"), first_last("Sa-Ambo J.-M.")
+    ('Ann Lee', 'J. P. van der Berg', 'J.-M. Sa-Ambo')
+    """
+    name = composed(name)
+    last, comma, first = (part.strip() for part in name.partition(","))
+    if comma:
+        return f"{first} {last}" if first and last and "," not in first else name
+    family, _, initials = name.rpartition(" ")
+    letters = re.sub(r"[.-]", "", initials)
+    if (
+        not _INITIALS.fullmatch(initials)
+        or not letters.isupper()
+        or len(letters) > 3 + ("." in initials)
+        or (" " in family and initials in SUFFIXES)
+        or any(len(word.strip(".")) < 2 or "." in word for word in family.split())
+        or not ("." in initials or any(map(str.islower, family)))
+    ):
+        return name
+    dotted = re.sub(r"([^\W\d_])\.?", r"\1. ", initials).replace(". -", ".-")
+    return f"{dotted}{family}"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engine.errors import NotAllowedError
+from engine.types.corpora import absolute
 from engine.types.people import ForPerson, Person
 
 Part = TypeVar("Part", bound=ForPerson)
@@ -92,7 +93,7 @@ def check_sees(person: Person, name: str | None) -> None:
 
 
 def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
-    """A path that a person may import from, without the links in it.
+    """A path that a person may import from, made absolute; of who logged in without its links.
 
     The operator may read what they can read anyway. Who logged in may read what lies in one of the
     folders ``roots``; a folder with links that lead out of it is refused whole.
@@ -101,7 +102,7 @@ def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
         NotAllowedError: it lies elsewhere, or leads elsewhere; it may not be there at all.
     """
     if person.is_operator:
-        return path
+        return absolute(path)
     # A path with a NUL leads nowhere.
     real = path if "\0" in str(path) else Path(os.path.realpath(path))
     inside = [root.resolve() for root in roots]

@@ -106,9 +106,6 @@ class Annotation(ProjectStore):
 
         Returns:
             how many (query, document, source) were new.
-
-        Raises:
-            BadInputError, UnknownNameError: no such system or query; no depth.
         """
         check_pool(request)
         ids = self.queries(project) if query_ids is None else query_ids
@@ -167,13 +164,6 @@ class Annotation(ProjectStore):
 
         Returns:
             the judgment as it is stored.
-
-        Raises:
-            NotAllowedError: whoever is logged in speaks under another name, or decides an item,
-                adds a query to a project or judges beside its pool, and is no lead.
-            UnknownNameError: the project does not have the query, or the corpus not the document.
-            BadInputError: see :func:`engine.annotate.judgments.checked`, :func:`store` and, for
-                what a person says, :func:`check_said`.
         """
         check_own(self.person, judgment.annotator)
         if judgment.origin == "person":
@@ -236,11 +226,7 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue as it stands; ``only`` some items of it, where they are given.
-
-        Raises:
-            NotAllowedError: an annotator asks for another's.
-        """
+        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
         return self._queue(project, annotator, self.pooled(project).among(only))
@@ -267,9 +253,6 @@ class Annotation(ProjectStore):
             at: the item at hand.
             shown: items that may be on their screen still.
             only: as :meth:`queue`.
-
-        Raises:
-            NotAllowedError: whoever is logged in judges under another name.
         """
         who = check_annotator(annotator)
         check_own(self.person, who)
@@ -296,22 +279,14 @@ class Annotation(ProjectStore):
         return share
 
     def leave(self, project: Project, annotator: str, visit: str) -> None:
-        """A visit judges no more: what was leased to it is for others.
-
-        Raises:
-            NotAllowedError: whoever is logged in judges under another name.
-        """
+        """A visit judges no more: what was leased to it is for others."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
             leases.pop(_lease_key(who, visit), None)
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
-        """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("").
-
-        Raises:
-            UnknownNameError: no such corpus.
-        """
+        """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("")."""
         lens = self._library.lens(project.corpus)
         own = next((one for one in lens.aspects if one.key == aspect), None)
         return guideline_template(project.scale, lens, own)
@@ -354,11 +329,6 @@ class Annotation(ProjectStore):
         Args:
             seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
                 else stands. None decides whatever stands.
-
-        Raises:
-            BadInputError: the project has leads, and ``by`` is none of them; no reason for a
-                grade; a decision taken back that there is not; somebody else's decision that
-                ``by`` did not see; and as :meth:`judge`.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)

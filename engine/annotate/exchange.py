@@ -65,10 +65,6 @@ class Exchange(ForPerson):
             median: undecided items get the median grade; they are left out otherwise.
             spreadsheet: no text of a ``csv`` is a formula to a spreadsheet program, which marks
                 such texts with an apostrophe: to be read, not to be imported again.
-
-        Raises:
-            BadInputError: nothing to export, or an id that the format cannot hold.
-            UnknownNameError: no such format or annotator.
         """
         if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
@@ -166,13 +162,6 @@ class Exchange(ForPerson):
             adjudicated: they are decisions, not the annotator's own grades.
             by_model: all of them are a language model's, whose name the annotator's is; they
                 are so, too, where that begins with ``model:``.
-
-        Raises:
-            NotAllowedError: whoever is logged in may not import from there.
-            BadInputError: lists the lines that are broken, by number; a person's name is one by
-                which a model graded here, or the model's is a person's; ``by_model`` without
-                a name, or of what says itself whose it is.
-            UnknownNameError: no such corpus, project or format.
         """
         if source is not None:
             source = self._library.importable(source)

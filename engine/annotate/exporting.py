@@ -51,9 +51,6 @@ class Exported:
         """Write one file as ``out`` (or into it, when it is a folder), several into it.
 
         Each file is whole or not there.
-
-        Raises:
-            BadInputError: nothing can be written there.
         """
         single = len(self.files) == 1 and not out.is_dir()
         written = []

@@ -114,11 +114,7 @@ class Intake:
             self.problems.append(f"line {line:,}: {error}" if line else str(error))
 
     def finished(self) -> list[Incoming]:
-        """Everything that came in.
-
-        Raises:
-            BadInputError: lists the lines that are broken; nothing may be written then.
-        """
+        """Everything that came in."""
         self._check_undos()
         if self.problems:
             listed = " ".join(self.problems)

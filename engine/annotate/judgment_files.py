@@ -271,9 +271,6 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
     Args:
         annotator: whose judgment it is where the fields do not say; adjudicated grades are
             nobody's in them.
-
-    Raises:
-        BadInputError: a field that cannot be read.
     """
     texts = ("query_id", "doc_id", "annotator", "note", "system", "instruction", "event", "undoes")
     read: dict[str, Any] = {name: _text(fields, name) for name in texts}

@@ -27,10 +27,6 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
 
     What was shown (``rank``, ``system``) is left out in a blind project, and so are a ``rank`` that
     is none and ``seconds`` that cannot be measured (below 0, or no number).
-
-    Raises:
-        BadInputError: a grade outside the scale, no annotator or one that the project does not
-            have, a note or an event that is too long.
     """
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_event(judgment.event)
@@ -169,11 +165,7 @@ def check_seen(judging: Judging, project: Project, item: Item, by: str, seen: st
 
 
 def store(judging: Judging, judgment: Judgment) -> None:
-    """Keep a judgment; one that was sent before is there already.
-
-    Raises:
-        BadInputError: its event is stored as something else, and it is not.
-    """
+    """Keep a judgment; one that was sent before is there already."""
     if judging.add([judgment]):
         return
     stored = judging.find(judgment.event)

@@ -307,11 +307,7 @@ class ModelGrading(ForPerson):
         request: GradingRequest,
         endpoint: Endpoint | None = None,
     ) -> GradingEstimate:
-        """What a request would take at most; nothing is asked. Tokens only with an endpoint.
-
-        Raises:
-            UnknownNameError, BadInputError: no such corpus or query; a number that cannot be.
-        """
+        """What a request would take at most; nothing is asked. Tokens only with an endpoint."""
         info = describe(self._settings, self._ledger.answers, endpoint)
         name = model_annotator(info.model) if info.model else ""
         plan = self._plan(project, name, request)
@@ -409,11 +405,6 @@ class ModelGrading(ForPerson):
         Args:
             tell: called after every batch.
             cancelled: asked before every batch, beside the client's own.
-
-        Raises:
-            UnknownNameError, BadInputError: as :meth:`estimate`.
-            CorpusBusyError: the project is being graded already; nothing was asked.
-            StorageError: the ledger cannot be read or written; what was stored stays.
         """
         name = model_annotator(client.usage.model)
         with self._alone(project):  # around the plan, too: nobody asks what was just answered

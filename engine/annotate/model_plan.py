@@ -91,10 +91,6 @@ def make_plan(
         annotator: the model's name; "" while nobody knows which one it is.
         known: documents of the corpus.
         unaskable: queries that the corpus cannot be asked any more.
-
-    Raises:
-        BadInputError: a number of anchors or a limit that cannot be.
-        UnknownNameError: a query that the project does not have.
     """
     _check(request, queries)
     before = graded_by_model(judgments, annotator)

@@ -68,9 +68,6 @@ class Notebook(ForPerson):
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id; what they decided between others
         is none.
-
-        Raises:
-            NotAllowedError: an annotator asks for another's.
         """
         who = annotator or self._own(self._annotator)
         check_sees(self.person, who)
@@ -189,12 +186,7 @@ class Notebook(ForPerson):
         return export_trail(kind, steps, self.kept(trail_id), titles)
 
     def export_documents(self, corpus: str, doc_ids: Sequence[str], kind: str) -> str:
-        """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order.
-
-        Raises:
-            UnknownNameError: no such corpus or form.
-            BadInputError: there are more than ``MOST_REFERENCES``, or too many for this form.
-        """
+        """Documents of a corpus in one of the forms of ``EXPORT_FORMATS``, in their order."""
         from engine.search.trails import export_trail
 
         if len(doc_ids) > MOST_REFERENCES:
@@ -228,9 +220,6 @@ class Notebook(ForPerson):
         """Keep a document, at the end of the list, or remove it.
 
         One that was removed and is kept again comes back where it was, with its note.
-
-        Raises:
-            UnknownNameError: there is no such document to keep.
         """
         self._check_own(trail_id)
         if kept:

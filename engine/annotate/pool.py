@@ -214,9 +214,6 @@ class PoolFilling(ForPerson):
 
         Args:
             owner: who asks for it.
-
-        Raises:
-            BadInputError: the project's pool is being filled already.
         """
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:

@@ -87,10 +87,6 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
 
     Args:
         origin: of what is said by this name; a model's may be the name of one.
-
-    Raises:
-        BadInputError: empty, too long, with characters that are no text, or taken: by
-            adjudication, or by models.
     """
     name = name.strip()
     if not name:
@@ -116,11 +112,7 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
 
 
 def check_project(project: Project) -> Project:
-    """The project with its names cleaned up.
-
-    Raises:
-        BadInputError: its name, scale, guidelines, people or numbers cannot be used.
-    """
+    """The project with its names cleaned up."""
     if project.name and not _NAME.fullmatch(project.name):
         raise BadInputError(
             f"'{project.name}' cannot be a project's name.",
@@ -152,11 +144,7 @@ def check_project(project: Project) -> Project:
 
 
 def check_scale(scale: Scale) -> Scale:
-    """The scale, grades ascending.
-
-    Raises:
-        BadInputError: fewer than two grades, one twice, or one that is no single digit.
-    """
+    """The scale, grades ascending."""
     values = [grade.value for grade in scale.grades]
     if any(type(value) is not int for value in values):
         raise BadInputError(
@@ -216,11 +204,7 @@ def read_query_id(
 
 
 def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
-    """query_id -> query, of a file with one id on each line; empty lines are skipped.
-
-    Raises:
-        BadInputError: lists the lines that name no seed and aspect of the corpus.
-    """
+    """query_id -> query, of a file with one id on each line; empty lines are skipped."""
     queries, broken = {}, []
     for number, line in enumerate(text.splitlines(), start=1):
         query_id = line.strip()
@@ -269,11 +253,7 @@ class ProjectStore(ForPerson):
         return [_from_row(row) for row in rows if corpus in (None, row.corpus)]
 
     def project(self, corpus: str, name: str = "") -> Project:
-        """A project by name; a corpus always has its own, called "".
-
-        Raises:
-            UnknownNameError: no such corpus or project; names those that there are.
-        """
+        """A project by name; a corpus always has its own, called ""."""
         self._library.corpus(corpus)
         named = {project.name: project for project in self.projects(corpus)}
         if name and name not in named:
@@ -290,11 +270,6 @@ class ProjectStore(ForPerson):
 
         Args:
             before: the version that was changed; None for whatever there is.
-
-        Raises:
-            BadInputError: see :func:`check_project`; guidelines for an aspect that the lens does
-                not have; the project has leads, and ``author`` is none of them; the scale leaves
-                out grades that stand; or somebody changed the project since it was ``before``.
         """
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
@@ -363,11 +338,7 @@ class ProjectStore(ForPerson):
         return held[1]
 
     def query(self, project: Project, query_id: str) -> Query:
-        """A query of the project. A corpus's own takes in every seed and aspect there is.
-
-        Raises:
-            UnknownNameError: the project does not have it.
-        """
+        """A query of the project. A corpus's own takes in every seed and aspect there is."""
         known = self._every_query(project)
         if query_id in known:
             return known[query_id]
@@ -393,10 +364,6 @@ class ProjectStore(ForPerson):
         Args:
             queries: by id where a collection gave them one; others are named after seed and
                 aspect, see :func:`engine.search.queries.query_id`.
-
-        Raises:
-            BadInputError, UnknownNameError: a query that cannot be asked of the corpus, or another
-                one than the project has by its id.
         """
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
@@ -480,11 +447,7 @@ class ProjectStore(ForPerson):
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
     ) -> list[Judgment]:
-        """What stands, adjudications included, in order of arrival.
-
-        Raises:
-            NotAllowedError: an annotator asks for what others said.
-        """
+        """What stands, adjudications included, in order of arrival."""
         check_sees(self.person, annotator)
         return self._standing(project, query_id, annotator)
 

@@ -445,7 +445,6 @@ def app(port: int, address: str) -> None:
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = ["--server.port", str(port), "--server.address", address]
     os.environ["SEEDLENS_HOME"] = str(Settings().home)
-    os.chdir(ROOT)  # Streamlit looks for its settings here
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
 
 

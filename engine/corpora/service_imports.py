@@ -60,11 +60,6 @@ class ServiceImport:
 
         Args:
             queries: what services are asked, in place of the request's source; at least one.
-
-        Raises:
-            ServiceError: a service does not send what it should. What came is kept, and what was
-                imported from others stays.
-            BadInputError: a service cannot be asked this, or has nothing.
         """
         check_corpus_name(request.name)
         self.home.create()
@@ -80,10 +75,6 @@ class ServiceImport:
     ) -> ImportReport:
         """Import a file; abstracts that its documents lack are looked up by their DOIs first, at
         OpenAlex and Crossref. Stopped and run again, it goes on where it was.
-
-        Raises:
-            ServiceError: one of them does not send what it should. What came is kept.
-            BadInputError: as every import of a file.
         """
         check_corpus_name(request.name)
         source = open_source(
@@ -118,10 +109,6 @@ class ServiceImport:
         """Import the documents of a data set of ``ir_datasets``. Those without text stand by their
         title, unless the request says otherwise; the rest of them, and what is too long, is left
         out and counted.
-
-        Raises:
-            UnknownNameError, BadInputError, CorpusBusyError: as
-                :func:`engine.sources.datasets.fetch_dataset`.
         """
         check_corpus_name(request.name)
         on_progress(Progress("retrieving", 0, 0, 0.0))

@@ -1,53 +1,37 @@
-"""Files looked at in a process of their own, whose memory and time are limited.
-
-A file from outside may be made to fill the memory, or to take for ever: that ends the process
-(:mod:`engine.ingest.reading_process`), and nobody who uses the app notices.
-"""
+"""Files looked at in a process of their own; see :mod:`engine.ingest.isolated`."""
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-import subprocess
-import sys
+import pickle
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from engine import errors
-from engine.config import ROOT
 from engine.errors import BadInputError
-from engine.ingest.rows import short
+from engine.ingest import checks
+from engine.ingest.isolated import Isolated, OutOfTimeError
+from engine.ingest.rows import Row, short
+from engine.ingest.source import open_source, preview
 from engine.types.corpora import Mapped, Preview
-from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 from engine.types.limits import (
     CHECK_BYTES,
     CHECK_SECONDS,
     MEGABYTE,
     PREVIEW_BYTES,
+    PREVIEW_DEPTH,
     PREVIEW_SECONDS,
+    PREVIEW_VALUE_CHARS,
 )
-from engine.types.repairs import NO_REPAIRS, CheckReport, Fault, Repairs
-
-log = logging.getLogger("seedlens.ingest")
-T = TypeVar("T")
+from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 
 AT_ONCE = 2
 """Processes for previews at the same time, and for checks; the others wait."""
 MOST_KEPT = 16
 """Results, and refusals, that are kept."""
-_START_SECONDS = 5.0
-_ALONE = {
-    # Each thread and each allocator of its own would take from the memory that is allowed.
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "PYTHONIOENCODING": "utf-8",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,57 +54,40 @@ class Apart:
     """Looks at files, and keeps what it saw for as long as they do not change. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._turns = {t: threading.BoundedSemaphore(AT_ONCE) for t in ("preview", "examine")}
-        self._kept: OrderedDict[Hashable, Preview | CheckReport | BadInputError] = OrderedDict()
 
     def preview(self, reading: Reading) -> Preview:
-        """The first rows as :func:`engine.ingest.source.preview` has them, every value cut.
-
-        Raises:
-            BadInputError: as there, or it took more memory or time than is allowed.
-        """
-        limits = (PREVIEW_BYTES, PREVIEW_SECONDS)
-        return self._once("preview", reading, lambda: _preview(_asked("preview", reading, *limits)))
+        """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
+        found: Preview = self._once("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS)
+        return found
 
     def examine(self, reading: Reading) -> CheckReport:
         """What :func:`engine.ingest.checks.examine` finds. Raises as :meth:`preview`."""
-        limits = (CHECK_BYTES, CHECK_SECONDS)
-        return self._once("examine", reading, lambda: _report(_asked("examine", reading, *limits)))
+        found: CheckReport = self._once("examine", reading, CHECK_BYTES, CHECK_SECONDS)
+        return found
 
-    def _once(self, task: str, reading: Reading, look: Callable[[], T]) -> T:
-        key = (task, _key(reading))
+    def _once(self, task: str, reading: Reading, memory: int, seconds: float) -> Any:
         with self._turns[task]:
-            with self._lock:
-                found: Any = self._kept.get(key)
-            if found is None:
-                try:
-                    found = look()
-                except BadInputError as error:
-                    found = error
-            with self._lock:
-                self._kept[key] = found
-                self._kept.move_to_end(key)
-                while len(self._kept) > MOST_KEPT:
-                    self._kept.popitem(last=False)
+            state = tuple(_state(reading.path))
+            found = _kept(task, pickle.dumps(reading), state, memory, seconds)
         if isinstance(found, BadInputError):
             raise type(found)(found.message, found.remedy)
-        return found  # type: ignore[no-any-return]
+        return found
+
+
+@lru_cache(MOST_KEPT)
+def _kept(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
+    """What was seen, or the refusal, of a file in one state; ``reading`` is pickled."""
+    try:
+        return _asked(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
+    except BadInputError as error:
+        return error
 
 
 def check(reading: Reading) -> CheckReport:
-    """What :func:`engine.ingest.checks.check` finds in a file, however long that takes.
-
-    Raises:
-        BadInputError: as there, or it took more memory than is allowed.
-    """
-    return _report(_asked("check", reading, CHECK_BYTES, None))
-
-
-def _key(reading: Reading) -> Hashable:
-    chosen = tuple(sorted((reading.mapping or {}).items()))
-    return (*_state(reading.path), reading.source_format, chosen, reading.repairs, reading.lens,
-            reading.max_chars)  # fmt: skip
+    """What :func:`engine.ingest.checks.check` finds in a file, however long that takes."""
+    found: CheckReport = _asked("check", reading, CHECK_BYTES, None)
+    return found
 
 
 def _state(path: Path) -> Iterator[Hashable]:
@@ -133,43 +100,21 @@ def _state(path: Path) -> Iterator[Hashable]:
         yield str(path), str(error)
 
 
-def _asked(task: str, reading: Reading, memory: int, seconds: float | None) -> Mapping[str, Any]:
+def _asked(task: str, reading: Reading, memory: int, seconds: float | None) -> Any:
     """The answer of a process that looks at a file, with so many bytes and seconds."""
-    fields = {"task": task, "memory": memory, "seconds": seconds, **asdict(reading)}
-    fields |= {"path": str(reading.path), "mapping": dict(reading.mapping or {})}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "engine.ingest.reading_process"],
-            input=json.dumps(fields).encode(),
-            capture_output=True,
-            timeout=seconds and seconds + _START_SECONDS,
-            check=False,
-            cwd=ROOT,
-            env={**os.environ, **_ALONE},
-        )
-    except subprocess.TimeoutExpired:
-        raise _over(reading, "time", "", memory, seconds) from None
-    if done.returncode < 0:  # ended by the system
-        raise _over(reading, "memory", "", memory, seconds)
-    if done.returncode:
-        log.error("Reading %s failed: %s", reading.path, done.stderr.decode(errors="replace"))
-        raise RuntimeError(f"Reading {reading.path.name} failed.")
-    answer = json.loads(done.stdout)
-    if "refused" in answer:
-        kind, message, remedy = answer["refused"]
-        refusal = getattr(errors, kind, BadInputError)
-        raise refusal(message, remedy)
-    if "over" in answer:
-        raise _over(reading, answer["over"], answer["place"], memory, seconds)
-    return answer["done"]  # type: ignore[no-any-return]
+    with Isolated(memory) as process:
+        try:
+            return process.call(_look, seconds, task, reading, memory, seconds)
+        except (MemoryError, OutOfTimeError) as error:
+            raise _over(reading, error, "", memory, seconds) from None
 
 
 def _over(
-    reading: Reading, what: str, place: str, memory: int, seconds: float | None
+    reading: Reading, error: BaseException, place: str, memory: int, seconds: float | None
 ) -> BadInputError:
     """The error for a file that goes beyond its memory or time."""
     place = f", after {short(place)}" if place else ""
-    if what == "memory":
+    if isinstance(error, MemoryError):
         return BadInputError(
             f"{reading.path.name}{place}: reading it takes more than {memory // MEGABYTE:,}"
             " MB of memory.",
@@ -181,30 +126,50 @@ def _over(
     )
 
 
-def _preview(fields: Mapping[str, Any]) -> Preview:
-    return Preview(
-        **{
-            **fields,
-            "columns": tuple(fields["columns"]),
-            "rows": tuple(fields["rows"]),
-            "documents": tuple(map(_document, fields["documents"])),
-            "problems": tuple(fields["problems"]),
-        }
-    )
+# -- in the process ---------------------------------------------------------------------------
 
 
-def _document(fields: Mapping[str, Any]) -> SourceDocument:
-    sentences, roles = fields["sentences"], fields["roles"]
-    return SourceDocument(
-        **{
-            **fields,
-            "sentences": None if sentences is None else tuple((a, b) for a, b in sentences),
-            "roles": None if roles is None else tuple(roles),
-            "authors": tuple(fields["authors"]),
-        }
-    )
+def _look(task: str, reading: Reading, memory: int, seconds: float | None) -> Preview | CheckReport:
+    place = ""
+    chosen = (reading.path, reading.source_format, reading.mapping)
+    lens, repairs, most = reading.lens, reading.repairs, reading.max_chars
+
+    def rows() -> Iterator[Row]:
+        nonlocal place
+        for row in source._rows():
+            place = row.where
+            yield row
+
+    try:
+        if task == "preview":
+            return _shown(preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
+        source = open_source(*chosen, lens=lens, repairs=repairs)
+        looked = checks.check if task == "check" else checks.examine
+        return looked(replace(source, _rows=rows), most)
+    except (MemoryError, OutOfTimeError) as error:
+        raise _over(reading, error, place, memory, seconds) from None
 
 
-def _report(fields: Mapping[str, Any]) -> CheckReport:
-    faults = tuple(Fault(**{**one, "places": tuple(one["places"])}) for one in fields["faults"])
-    return CheckReport(**{**fields, "warnings": tuple(fields["warnings"]), "faults": faults})
+def _shown(whole: Preview) -> Preview:
+    """The preview with as much of each value as is shown."""
+    columns = frozenset(whole.columns)
+    rows = [
+        {str(name): plain(value) for name, value in row.items() if name in columns}
+        for row in whole.rows
+    ]
+    return replace(whole, rows=tuple(rows))
+
+
+def plain(value: Any, depth: int = PREVIEW_DEPTH) -> Any:
+    """A value as JSON can hold it, cut to ``PREVIEW_VALUE_CHARS`` and to so many levels."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list | tuple | Mapping) and not depth:
+        return "…"
+    if isinstance(value, Mapping):
+        first = list(value.items())[:PREVIEW_VALUE_CHARS]
+        return {plain(str(name)): plain(item, depth - 1) for name, item in first}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth - 1) for item in value[:PREVIEW_VALUE_CHARS]]
+    text = str(value[:PREVIEW_VALUE_CHARS] if isinstance(value, bytes) else value)
+    return text if len(text) <= PREVIEW_VALUE_CHARS else f"{text[:PREVIEW_VALUE_CHARS]}…"

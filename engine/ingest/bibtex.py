@@ -28,6 +28,7 @@ from bibtexparser.model import (
     String,
 )
 
+from engine.bibliographic import doi_in, first_last, verbatim
 from engine.errors import BadInputError
 from engine.ingest.latex import plain, unbraced
 from engine.ingest.rows import InputFile, Row, hashed_id, too_long
@@ -42,14 +43,23 @@ FIELDS = {
     "url": "url",
 }
 # The same rule as bibtexparser's: a block begins only at the start of a line.
-_BLOCK = re.compile(r"\s*@\w*[ \t]*[{(]")
+_BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
+_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
+"""Its brace, or its name too, may be in the next line."""
+_NO_KEY = re.compile(r"(@(?!(?:string|comment|preamble)\b)\w+[{(])(?=\s*[\w-]+\s*=)", re.IGNORECASE)
+_INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
+_OWN = {
+    "title", "subtitle", "abstract", "author", "doi", "url", "eprint", "pages", "key", "label",
+    "crossref", "xdata", "keywords", "note", "file", "shorttitle", "language",
+}  # fmt: skip
+"""Fields of an entry that the entries which refer to it have of their own."""
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_VERBATIM = frozenset({"url", "doi", "file", "eprint"})
+_VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
 
 # Every fault becomes an error of ours that names the line; its warnings would say it twice.
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
@@ -62,6 +72,7 @@ class _TooLongError(Exception):
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per entry; a block that cannot be parsed is a row with a problem."""
     strings = {month: month for month in _MONTHS}
+    parents = _parents(file)
     number = 0
     for first_line, chunk in _chunks(file):
         if chunk is None:
@@ -79,8 +90,8 @@ def rows(file: InputFile) -> Iterator[Row]:
                 try:
                     if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
                         yield _without_comma(where, name)
-                    else:
-                        yield _row(where, block, strings)
+                    elif row := _row(where, block, strings, parents):
+                        yield row
                 except _TooLongError:
                     yield too_long(where)
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
@@ -91,7 +102,7 @@ def rows(file: InputFile) -> Iterator[Row]:
 def _chunks(file: InputFile) -> Iterator[tuple[int, str | None]]:
     """Each block with the number of its first line; None for one that is too long."""
     first, lines, size = 0, list[str](), 0
-    for number, line in file.lines():
+    for number, line in _whole_beginnings(file.lines()):
         if _BLOCK.match(line):
             if lines:
                 yield first, "".join(lines) if size <= ROW_BYTES else None
@@ -103,7 +114,44 @@ def _chunks(file: InputFile) -> Iterator[tuple[int, str | None]]:
         yield first, "".join(lines) if size <= ROW_BYTES else None
 
 
+def _whole_beginnings(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Lines, of which those that begin a block are joined to that with its brace."""
+    held: list[tuple[int, str]] = []
+    for number, line in lines:
+        held.append((number, line))
+        whole = "".join(text for _, text in held)
+        if _BLOCK.match(whole):
+            yield held[0][0], _BLOCK.sub(r"@\1\2", whole, count=1)
+        elif _HALF_BLOCK.match(whole):
+            continue
+        else:
+            yield from held
+        held = []
+    yield from held
+
+
+def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
+    """The fields of entries that others refer to, by their keys in small letters."""
+    wanted = {
+        key.strip().lower()
+        for _, line in file.lines()
+        for found in _INHERITED.finditer(line)
+        for key in found[1].split(",")
+    }
+    parents: dict[str, Mapping[str, Any]] = {}
+    strings: dict[str, str] = {}
+    for first_line, chunk in _chunks(file) if wanted else ():
+        for block in _parse(file, first_line, chunk or ""):
+            with suppress(_TooLongError):
+                if isinstance(block, String):
+                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+                elif isinstance(block, Entry) and block.key.lower() in wanted:
+                    parents[block.key.lower()] = _fields(block, strings)
+    return parents
+
+
 def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:
+    chunk = _NO_KEY.sub(r"\1,", chunk, count=1)
     try:
         blocks: list[Block] = parse_string(chunk, parse_stack=[]).blocks
     except ParsingException as e:
@@ -130,7 +178,41 @@ def _without_comma(where: str, name: str) -> Row:
     return Row.broken(where, fault, "Write a comma between two fields, and braces in pairs.")
 
 
-def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
+def _row(
+    where: str, entry: Entry, strings: Mapping[str, str], parents: Mapping[str, Mapping[str, Any]]
+) -> Row | None:
+    """The row of an entry; None for one that others inherit from and that has no text."""
+    values = _fields(entry, strings)
+    if entry.entry_type.lower() in ("proceedings", "xdata") and not values.get("abstract"):
+        return None
+    for key in f"{values.get('xdata', '')},{values.get('crossref', '')}".split(","):
+        parent = parents.get(key.strip().lower(), {})
+        inherited = {name: value for name, value in parent.items() if name not in _OWN}
+        if "title" in parent:
+            inherited.setdefault("booktitle", parent["title"])
+        values = inherited | values
+    venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
+    values["venue"] = next(filter(None, venues), "")
+    values["year"] = values.get("year") or values.get("date")
+    values["url"] = values.get("url") or values.get("ee") or _address(values)
+    values["key"] = (
+        entry.key.strip()
+        or values.get("id")
+        or doi_in(values.get("doi"))
+        or hashed_id(str(values.get("title") or ""), values["year"])
+    )
+    return Row(where, values | {"type": entry.entry_type})
+
+
+def _address(values: Mapping[str, Any]) -> str:
+    """The address of an entry that has none under ``url``."""
+    if str(values.get("archiveprefix", values.get("eprinttype", ""))).lower() == "arxiv":
+        return f"https://arxiv.org/abs/{values.get('eprint', '')}"
+    published = str(values.get("howpublished", ""))
+    return published if published.startswith(("http://", "https://")) else ""
+
+
+def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     size = 0
     for item in entry.fields:
@@ -139,19 +221,9 @@ def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
         size += len(words)
         if size > ROW_BYTES:
             raise _TooLongError
+        words = verbatim(words) if name in _VERBATIM else words
         values[name] = _people(words) if name == "author" else words
-    venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
-    values["venue"] = next(filter(None, venues), "")
-    values["year"] = values.get("year") or values.get("date")
-    if not values.get("url") and values.get("doi"):
-        values["url"] = values["doi"]
-    values["key"] = (
-        entry.key.strip()
-        or values.get("id")
-        or values.get("doi")
-        or hashed_id(str(values.get("title") or ""), values["year"])
-    )
-    return Row(where, values | {"type": entry.entry_type})
+    return values
 
 
 def _is_value(raw: str) -> bool:
@@ -203,17 +275,20 @@ def _pieces(raw: str) -> list[str]:
     return [raw[start + 1 : end].strip() for start, end in zip(cuts, ends, strict=True)]
 
 
-def _people(names: str) -> list[str]:
+def _people(names: str) -> list[str | dict[str, str]]:
     # bibtexparser loses a command that a later name begins with (and \'Etienne).
     names = re.sub(r" and (?=\\)", " and {}", " ".join(names.split()))
     people = split_multiple_persons_names(names)
     return [_person(name) for name in people if name.lower() != "others"]
 
 
-def _person(name: str) -> str:
+def _person(name: str) -> str | dict[str, str]:
     if name.startswith("{") and name.endswith("}"):
-        return plain(name)  # an organisation, not a first and a last name
+        return {"literal": plain(name)}  # an organisation, not a first and a last name
     try:
-        return plain(parse_single_name_into_parts(name).merge_first_name_first)
+        whole = plain(parse_single_name_into_parts(name).merge_first_name_first)
     except InvalidNameError:
         return plain(unbraced(name))
+    # "Ada L" has the family's name L here, whatever databases mean by that.
+    first, _, last = whole.rpartition(" ")
+    return whole if "." in whole or first_last(whole) == whole else f"{last}, {first}"

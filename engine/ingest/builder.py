@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from engine.bibliographic import doi_in, without_markup, year_in
+from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import DOIS, NAMES, plain_name
+from engine.ingest.mapping import NAMES, plain_name
 from engine.ingest.rows import Format, Row, RowError, listed, short
 from engine.ingest.spans import join, kind, locate, without_blanks
 from engine.types.documents import SourceDocument, Span
 from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 _T = TypeVar("_T")
+_MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
+"""Columns that hold a DOI, if nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,7 @@ class Builder:
         if row.problem is not None:
             raise row.problem
         corrected: set[str] = set()
-        if self.source_format.delimited and "sentences" not in self.mapping:
-            values = {c: without_markup(value, corrected) for c, value in row.values.items()}
-            row = Row(row.where, values)
+        row = self._plain(row, corrected)
         used = set(self.mapping.values())
         title = self._title(row, corrected)
         text, spans = self._text(row, used, corrected)
@@ -77,6 +77,17 @@ class Builder:
         )
         notes.add(corrected)
         return document
+
+    def _plain(self, row: Row, corrected: set[str]) -> Row:
+        """A row without markup, unless sentences are given as places in its text, and with its
+        DOIs in one spelling."""
+        values = dict(row.values)
+        for column, value in row.values.items():
+            if _is_doi(column):
+                values[column] = doi_in(value) or value
+            elif "sentences" not in self.mapping:
+                values[column] = without_markup(value, corrected)
+        return Row(row.where, values)
 
     def _value(self, row: Row, field: str) -> Any:
         if field not in self.mapping:
@@ -107,9 +118,9 @@ class Builder:
         raise self._lacking(row, "doc_id", "no id" if absent else "the id is empty", "id")
 
     def _doi(self, row: Row) -> str | None:
-        columns = [c for c in row.values if plain_name(c).removeprefix("metadata.") in DOIS]
-        values = [row.values[c] for c in columns] + [self._value(row, "url")]
-        return next(filter(None, map(doi_in, values)), None)
+        values = [row.values[c] for c in row.values if _is_doi(c)] + [self._value(row, "url")]
+        others = (doi_of(row.values.get(name)) for name in _MAY_BE_DOI)
+        return next(filter(None, map(doi_in, [*values, *others])), None)
 
     def _url(self, row: Row, corrected: set[str]) -> str | None:
         url = self._optional(row, "url", v.url, corrected)
@@ -148,14 +159,14 @@ class Builder:
             text = v.clean(_as_text(row, value), corrected)
             if given and text.strip():
                 spans = locate(row.where, text, given, corrected)
-        return text, spans if text.strip() else None
+        return ("", None) if states_absence(text) else (text, spans)
 
     def missing_doi(self, row: Row) -> str | None:
         """The DOI of a row without text; None where there is a text, or no DOI."""
         if row.problem is not None or row.values.get(self.mapping.get("sentences", "")):
             return None
         value = self._value(row, "text")
-        return None if value is not None and str(value).strip() else self._doi(row)
+        return None if value is not None and not states_absence(str(value)) else self._doi(row)
 
     def _found(self, row: Row, corrected: set[str], notes: v.Notes) -> str:
         """The abstract that was found by the row's DOI, or ""."""
@@ -244,6 +255,10 @@ class Builder:
             f"Call a column {field!r} ({', '.join(NAMES[field][1:4])} are known too),"
             f" or choose the column that holds it: --map {field}=COLUMN.",
         )
+
+
+def _is_doi(column: str) -> bool:
+    return plain_name(column).removeprefix("metadata.") in DOIS
 
 
 def _line(row: Row, title: str) -> str:

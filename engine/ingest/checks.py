@@ -40,11 +40,6 @@ def check(source: Source, max_chars: int) -> CheckReport:
 
     Args:
         max_chars: characters that a text may have at most.
-
-    Raises:
-        BadInputError: naming the first such row, how many there are of each kind (broken, too
-            long, without id or text, an id with two different contents) and the options that
-            repair them; or there is no row.
     """
     first: dict[FaultKind, BadInputError] = {}
     report = _examined(source, max_chars, first.setdefault)
@@ -59,11 +54,7 @@ def check(source: Source, max_chars: int) -> CheckReport:
 
 
 def examine(source: Source, max_chars: int) -> CheckReport:
-    """:func:`check` without an error: rows that nothing was chosen for are counted.
-
-    Raises:
-        BadInputError: reading on is impossible, or there is no row.
-    """
+    """:func:`check` without an error: rows that nothing was chosen for are counted."""
     return _examined(source, max_chars, pass_over)
 
 
@@ -73,11 +64,7 @@ def unique_documents(
     max_chars: int | None = None,
     refuse: Refuse = raise_at_once,
 ) -> Iterator[SourceDocument]:
-    """The documents of a source, each once; exact repeats are left out and counted in ``notes``.
-
-    Raises:
-        BadInputError: as ``Source.read``, and when an id comes again with other content.
-    """
+    """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
 
     def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
         return source.read(notes, max_chars, refuse)

@@ -105,10 +105,6 @@ class _Records:
         if line is None:
             return None
         number, text = line
-        if number == 1 and text and "\r" in text and not text.endswith("\n"):
-            # Not a single LF in the file: CR ends its lines, as on old Macs.
-            text, *others = (f"{part}\n" for part in text.removesuffix("\r").split("\r"))
-            self._again.extend(enumerate(others, start=2))
         self._taken.append((number, text))
         self._size += len(text or "")
         if text is None or self._size > ROW_BYTES:

@@ -193,7 +193,13 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
     read = _wide_lines if encoding.wide else _narrow_lines
     try:
         for number, line in enumerate(read(path, encoding), start=1):
-            yield number, line.removeprefix("\ufeff") if line and number == 1 else line
+            line = line.removeprefix("\ufeff") if line and number == 1 else line
+            if number == 1 and line and "\r" in line and not line.endswith("\n"):
+                # Not a single LF in the file: CR ends its lines, as on old Macs.
+                lines = line.removesuffix("\r").split("\r")
+                yield from enumerate((f"{part}\n" for part in lines), start=1)
+            else:
+                yield number, line
     except OSError as e:
         raise unreadable(path, e) from e
 

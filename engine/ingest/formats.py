@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from itertools import islice
 from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
@@ -20,6 +20,7 @@ from engine.ingest import (
 )
 from engine.ingest.encodings import encoding_of, unreadable
 from engine.ingest.rows import Format, InputFile
+from engine.types.corpora import absolute
 
 _ALL = (
     Format("jsonl", jsonl.rows, peek=1000),
@@ -96,11 +97,13 @@ def detect_format(path: Path | str) -> str:
 def _text_format(path: Path) -> str | None:
     """What programs export as "text": Excel's tables, and RIS, BibTeX, JSON or JSON Lines."""
     try:
-        lines = InputFile(path, encoding_of(path)).lines()
-        first = next((line for _, line in lines if line.strip()), "")
+        lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return None
-    for mark, name in (("TY  -", "ris"), ("@", "bibtex"), ("{", "jsonl"), ("[", "json")):
+    first = next((line for _, line in lines if line.strip()), "")
+    if any(tag == "TY" for _, tag, _ in ris.tagged(lines)):  # numbers may stand before it
+        return "ris"
+    for mark, name in (("@", "bibtex"), ("{", "jsonl"), ("[", "json")):
         if first.lstrip().startswith(mark):
             return name
     return "csv" if any(mark in first for mark in delimited.DELIMITERS) else None
@@ -125,9 +128,8 @@ def _holds(folder: Path, pattern: str) -> bool:
 
 
 def existing(path: Path | str) -> Path:
-    """The path when a folder or a file with something in it is there, else BadInputError."""
-    # Path.expanduser raises when there is no such person; that path does not exist, no more.
-    path = Path(os.path.expanduser(path))  # noqa: PTH111
+    """The absolute path when a folder or a file that is not empty is there, else BadInputError."""
+    path = absolute(path)
     try:
         if path.is_dir():
             return path

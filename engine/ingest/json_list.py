@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.bibliographic import without_markup
 from engine.errors import BadInputError
 from engine.ingest.encodings import text_pieces
 from engine.ingest.rows import InputFile, Row, spread_metadata, too_long
@@ -108,9 +107,6 @@ def _row(where: str, value: Any) -> Row:
         values.setdefault("year", values.pop("issued"))
     if isinstance(values.get("container-title"), str):
         values.setdefault("venue", values.pop("container-title"))
-    for name in ("title", "abstract"):
-        if name in values:
-            values[name] = without_markup(values[name], set())
     return Row(where, values)
 
 

@@ -5,28 +5,71 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import suppress
+from typing import Any
 
-from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
-from pylatexenc.latexwalker import LatexWalkerError  # type: ignore[import-untyped]
+from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
+
+from engine.bibliographic import composed
 
 # It warns of each command that has no argument: megabytes for a file.
 logging.getLogger("pylatexenc").setLevel(logging.ERROR)
-_DECODER = LatexNodes2Text(math_mode="verbatim", keep_braced_groups=False)
+_WORDS = {
+    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "LaTeXe": "LaTeX2e", "XeTeX": "XeTeX",
+    "pounds": "£", "textsterling": "£", "euro": "€", "EUR": "€", "texteuro": "€",
+    "copyright": "©", "S": "§", "P": "¶", "degree": "°", "micro": "µ",
+    "textbackslash": "\\", "n": " ", "textless": "<", "textgreater": ">", "textbar": "|",
+    "textasciicircum": "^", "textbraceleft": "{", "textbraceright": "}",
+    "aap": "Astronomy and Astrophysics", "aapr": "Astronomy and Astrophysics Reviews",
+    "aj": "The Astronomical Journal", "apj": "The Astrophysical Journal",
+    "apjl": "The Astrophysical Journal Letters", "araa": "Annual Review of Astronomy and "
+    "Astrophysics", "apjs": "The Astrophysical Journal Supplement Series", "nat": "Nature",
+    "jcap": "Journal of Cosmology and Astroparticle Physics", "pra": "Physical Review A",
+    "mnras": "Monthly Notices of the Royal Astronomical Society", "prb": "Physical Review B",
+    "pasp": "Publications of the Astronomical Society of the Pacific", "prc": "Physical Review C",
+    "pasj": "Publications of the Astronomical Society of Japan", "prd": "Physical Review D",
+    "jgr": "Journal of Geophysical Research", "icarus": "Icarus", "pre": "Physical Review E",
+    "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
+}  # fmt: skip
+"""Commands that stand for words, those of journals as ADS and the AAS write them."""
+
+
+def _kept(node: Any, l2tobj: Any) -> str:
+    """The words of a command, or what its last argument says; of an unknown one the latter."""
+    arguments: list[Any] = list(getattr(node.nodeargd, "argnlist", None) or ())
+    if hasattr(node.nodeargd, "verbatim_text"):
+        return str(node.nodeargd.verbatim_text)
+    if node.macroname in _WORDS:
+        word = _WORDS[node.macroname]
+        return word + node.macro_post_space if word.isalpha() and word.isascii() else word
+    if any(arguments):
+        return str(l2tobj.nodelist_to_text([arguments[-1]]))
+    behind = node.parsing_state.s[node.pos + node.len :][:1]
+    # A line break of other programs, "A\nsurvey", is no command.
+    is_break = node.macroname.startswith("n") and len(node.macroname) > 2 and behind != "{"
+    return f" {node.macroname[1:]}{node.macro_post_space}" if is_break else ""
+
+
+_PARSED = latexwalker.get_default_latex_context_db()
+_PARSED.add_context_category(
+    "bibliographies",
+    prepend=True,
+    macros=[macrospec.std_macro("enquote", "*{"), macrospec.std_macro("href", "{{")],
+)
+_MEANT = latex2text.get_default_latex_context_db()
+_MEANT.add_context_category(
+    "bibliographies",
+    prepend=True,
+    macros=[latex2text.MacroTextSpec(name, _kept) for name in (*_WORDS, "url", "href", "enquote")],
+)
+_MEANT.set_unknown_macro_spec(latex2text.MacroTextSpec("", _kept))
+_DECODER = latex2text.LatexNodes2Text(
+    latex_context=_MEANT, math_mode="verbatim", keep_braced_groups=False
+)
+_ACCENT = r"\\(?:['`^\"~=.]|[uvHcdbkr](?![A-Za-z]))"
+_STACKED = re.compile(rf"({_ACCENT})\s*({_ACCENT}\s*(?:\{{[^{{}}]*\}}|\\[ij](?![A-Za-z])|\w))")
 # In an abstract "50% of" is words, though LaTeX would drop the rest of the line.
 _LITERAL = re.compile(r"(?<!\\)([%&#])")
 _BRACE = re.compile(r"(?<!\\)[{}]")
-# Signs that decoding, or the steps after it, would lose; in math they stay as they are written.
-_SIGNS = {
-    "{": "{", "}": "}", "textbraceleft": "{", "textbraceright": "}", "textasciitilde": "~",
-    "textasciicircum": "^", "textless": "<", "textgreater": ">", "textbar": "|",
-}  # fmt: skip
-_SIGN = re.compile(
-    r"\\\\|(?<!\\)\$[^$]*(?<!\\)\$|\\(?P<brace>[{}])|"
-    rf"\\(?P<word>{'|'.join(name for name in _SIGNS if len(name) > 1)})(?![A-Za-z])(?:\{{\}}| )?"
-)
-_STAND_INS = {sign: chr(0xE000 + i) for i, sign in enumerate(dict.fromkeys(_SIGNS.values()))}
-"""Sign -> what stands for it while a text is decoded, of Unicode's private use."""
-_BACK = str.maketrans({stand_in: sign for sign, stand_in in _STAND_INS.items()})
 
 
 def plain(text: str) -> str:
@@ -36,21 +79,17 @@ def plain(text: str) -> str:
     'BERT für 50% of all'
     """
     if "\\" in text:
-        text = _SIGN.sub(_stand_in, text)
         # When it is not LaTeX after all, the words as they stand are better than none.
-        with suppress(LatexWalkerError, ValueError, IndexError, RecursionError):
-            text = _DECODER.latex_to_text(_LITERAL.sub(r"\\\1", text))
+        with suppress(latexwalker.LatexWalkerError, ValueError, IndexError, RecursionError):
+            escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", text))
+            decoded = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED))
+            return " ".join(decoded.split()) or unbraced(text).strip()
     # Decoding every abstract costs 9 ms per 1,000 characters, so most take this way only.
-    text = unbraced(text).replace("~", " ").replace("\N{NO-BREAK SPACE}", " ")
+    text = unbraced(text).replace("~", " ")
     text = text.replace("---", "\N{EM DASH}").replace("--", "\N{EN DASH}")
     text = text.replace("``", "\N{LEFT DOUBLE QUOTATION MARK}")
     text = text.replace("''", "\N{RIGHT DOUBLE QUOTATION MARK}")
-    return re.sub(r"\s+", " ", text).strip().translate(_BACK)
-
-
-def _stand_in(found: re.Match[str]) -> str:
-    name = found["brace"] or found["word"]
-    return _STAND_INS[_SIGNS[name]] if name else found[0]
+    return " ".join(text.split())
 
 
 def unbraced(text: str) -> str:

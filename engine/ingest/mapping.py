@@ -24,8 +24,6 @@ NAMES: dict[str, tuple[str, ...]] = {
     "authors": ("authors", "author", "author_full_names", "creator"),
     "url": ("url", "link", "doi_url"),
 }  # fmt: skip
-DOIS = ("doi", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
-"""Columns in which a DOI is looked for, besides the link's."""
 FIELDS = tuple(NAMES)
 
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, TypeGuard
 from uuid import UUID
 
+from engine.bibliographic import doi_of, first_last, verbatim
 from engine.types.lenses import Lens
 from engine.types.repairs import Fault, FaultKind
 
@@ -23,11 +24,13 @@ Scalar = str | int | float | bool
 _TO_SPACE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
+_IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")
+"""Of a person, as Scopus writes it behind the full name."""
+_NEXT_ADDRESS = re.compile(r"[\s;,]+(?=https?://)")
 
 _NO_ROLE = ("other", "none", "")
 _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", "results": "result"}
@@ -203,23 +206,28 @@ def doc_id(value: Any, corrected: set[str]) -> str | None:
 def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
     """Names in order, "First Last", from a list of names or people, or one string.
 
-    A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``. An "et al." at the end of a
-    string is no person.
+    A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``, an organisation
+    ``{"literal": ...}``. An "et al." at the end of a string is no person.
     """
     if isinstance(value, str):
         parsed = as_list(value)
         value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
     if not isinstance(value, list | tuple):
         return ()
-    named = (_whole_name(item) if isinstance(item, Mapping) else item for item in value)
-    names = (one_line(name, corrected) for name in named if isinstance(name, str))
-    return tuple(_first_last(" ".join(name.split())) for name in names if name)
+    names = (" ".join(one_line(name, corrected).split()) for name in map(_name, value))
+    return tuple(filter(None, names))
 
 
-def _whole_name(person: Mapping[str, Any]) -> str:
-    for whole in ("name", "literal", "display_name", "full_name"):
-        if isinstance(name := person.get(whole), str) and name.strip():
-            return name
+def _name(person: Any) -> str:
+    if isinstance(person, str):
+        return first_last(_IDENTIFIER.sub("", " ".join(person.split())))
+    if not isinstance(person, Mapping):
+        return ""
+    if _is_text(literal := person.get("literal")):
+        return literal
+    for whole in ("name", "display_name", "full_name"):
+        if _is_text(name := person.get(whole)):
+            return first_last(" ".join(name.split()))
     parts = (person.get(part) for part in _NAME_PARTS)  # CORD-19 lists middle names
     texts = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
     return " ".join(filter(_is_text, texts))
@@ -250,25 +258,21 @@ def _between_commas(names: str) -> list[str]:
         return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     full = [len(part.split()) > 1 for part in parts]
     # "van der Berg, Jan Willem" is one person; of two full names neither begins in lower case.
-    if all(full) and (len(parts) > 2 or parts[0][:1].isupper()):
+    if all(full) and (
+        len(parts) > 2 or parts[0][:1].isupper() or all(first_last(part) != part for part in parts)
+    ):
         return parts
     return [names]
 
 
-def _first_last(name: str) -> str:
-    last, comma, first = name.partition(",")
-    turned = comma and first.strip() and last.strip() and "," not in first
-    return f"{first.strip()} {last.strip()}" if turned else name
-
-
 def url(value: Any, corrected: set[str]) -> str | None:
-    """A web address (a DOI becomes one); anything else is noted as ``links`` and left out."""
-    text = one_line(value, corrected) if isinstance(value, str) else ""
+    """The first web address (a DOI becomes one); anything else is noted as ``links``, and left
+    out."""
+    text = _NEXT_ADDRESS.split(verbatim(one_line(value, corrected)))[0] if _is_text(value) else ""
     if not text:
         return None
-    doi = _DOI.match(text)
-    if doi:
-        return f"https://doi.org/{doi.group(1)}"
+    if doi := doi_of(text):
+        return f"https://doi.org/{doi.lower()}"
     if text.lower().startswith(("http://", "https://")):
         return text
     corrected.add("links")  # javascript: and the like must never reach a page

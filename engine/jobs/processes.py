@@ -87,12 +87,6 @@ class ImportJobs(ForPerson):
 
         Args:
             owner: who asks for it, where nobody is logged in.
-
-        Raises:
-            NotAllowedError: whoever is logged in may not import this.
-            CorpusNameError: the name is not allowed.
-            CorpusBusyError: a job of this home is importing into that corpus.
-            StorageError: the process could not be started.
         """
         self._check(self.person, request)
         job = _new_job(request, self._own(owner))
@@ -109,9 +103,6 @@ class ImportJobs(ForPerson):
 
         Yields:
             what the import is to tell its progress, and to ask whether it is cancelled.
-
-        Raises:
-            NotAllowedError, CorpusNameError, CorpusBusyError, StorageError: as :meth:`start`.
         """
         self._check(self.person, request)
         pid = os.getpid()
@@ -135,14 +126,7 @@ class ImportJobs(ForPerson):
             self._forget(job.id)
 
     def resume(self, id_: str) -> ImportJob:
-        """Run the same import again: what is stored is kept, the rest is indexed.
-
-        Raises:
-            NotAllowedError: somebody else started it, and this is for no lead; or it reads what
-                whoever is logged in may not import.
-            UnknownNameError: there is no such job.
-            CorpusBusyError: it (or another job on its corpus) is still running.
-        """
+        """Run the same import again: what is stored is kept, the rest is indexed."""
         job = self.job(id_)
         check_ends(self.person, job.owner)
         self._check(self.person, job.request)
@@ -162,11 +146,7 @@ class ImportJobs(ForPerson):
         return self._start(job, self._spawn)
 
     def cancel(self, id_: str) -> None:
-        """Ask a job to stop after the batch at hand; nothing happens when it runs no more.
-
-        Raises:
-            NotAllowedError: somebody else started it, and this is for no lead.
-        """
+        """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
         job = self.job(id_)
         check_ends(self.person, job.owner)
         if job.state != "running":
@@ -336,9 +316,8 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
     now = _now()
     source = request.source
     if not isinstance(source, ServiceQueries | NamedDataset):
-        text = source if isinstance(source, str | Path) else "rows in memory"
-        # The process has another working folder.
-        source = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
+        text = source if isinstance(source, Path) else "rows in memory"
+        source = Path(os.path.realpath(text))
     return ImportJob(
         id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
         request=replace(request, source=source),

@@ -103,9 +103,6 @@ class JobRunner(ForPerson):
 
         Returns:
             the job's id; of the one that runs where none was begun.
-
-        Raises:
-            CorpusBusyError: another request is being worked on, and ``busy`` says so.
         """
         with self._lock:
             running = self.running(key)
@@ -122,11 +119,7 @@ class JobRunner(ForPerson):
             return job_id
 
     def job(self, job_id: str) -> Job[Any, Any]:
-        """The job as it stands now.
-
-        Raises:
-            UnknownNameError: there is none, or it ended long ago.
-        """
+        """The job as it stands now."""
         if job_id not in self._jobs:
             raise UnknownNameError(
                 "This run is not known any more.", "Start it again: what was done is kept."
@@ -169,11 +162,7 @@ class JobRunner(ForPerson):
             return self.job(ids[-1]) if ids else None
 
     def cancel(self, job_id: str) -> None:
-        """End a job after the step at hand; nothing happens when it has ended or is unknown.
-
-        Raises:
-            NotAllowedError: somebody else started it, and this is for no lead.
-        """
+        """End a job after the step at hand; nothing happens when it has ended or is unknown."""
         if job_id in self._jobs:
             *_, owner, thread = self._jobs[job_id]
             check_ends(self.person, owner)

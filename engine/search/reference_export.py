@@ -18,6 +18,7 @@ from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
 from bibtexparser.model import Entry, Field
 
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError
 from engine.types.documents import Document
@@ -60,19 +61,20 @@ _TYPE_WORDS = {
 """Letters of what other programs call a type -> type of CSL."""
 _CONTAINERS = ("journal", "journaltitle", "booktitle", "venue", "container-title", "journal_name",
                "secondary_title", "publication_title", "source_title", "journal/book",
-               "conference", "publication", "howpublished")  # fmt: skip
+               "journal_title", "journal_/_book", "so", "conference", "publication",
+               "howpublished")  # fmt: skip
 _FIELDS = (
-    ("volume", "volume", "volume", ()),
-    ("issue", "number", "number", ("issue",)),
-    ("page", "pages", "", ("page",)),
-    ("publisher", "publisher", "publisher", ("school", "institution", "university")),
-    ("publisher-place", "address", "place_published", ("location",)),
+    ("volume", "volume", "volume", ("vl",)),
+    ("issue", "number", "number", ("is",)),
+    ("page", "pages", "", ("art._no.", "article_number")),
+    ("publisher", "publisher", "publisher", ("school", "institution", "university", "pu")),
+    ("publisher-place", "address", "place_published", ("location", "place_published", "place")),
     ("edition", "edition", "edition", ()),
-    ("collection-title", "series", "tertiary_title", ()),
-    ("ISSN", "issn", "issn", ()),
+    ("collection-title", "series", "tertiary_title", ("tertiary_title",)),
+    ("ISSN", "issn", "issn", ("sn",)),
     ("ISBN", "isbn", "issn", ()),
-    ("language", "language", "language", ()),
-    ("keyword", "keywords", "keywords", ("keyword",)),
+    ("language", "language", "language", ("language_of_original_document", "la")),
+    ("keyword", "keywords", "keywords", ("author_keywords", "index_keywords", "de", "tags")),
 )
 """Variable of CSL, field of BibTeX, name in rispy, other names under which documents have it."""
 _JOURNALS = re.compile(
@@ -95,8 +97,6 @@ _ORGANISATION = re.compile(
     r"[&/@]|\d",
     re.IGNORECASE,
 )
-_SUFFIXES = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
-_DOI = re.compile(r"10\.\d{4,9}/\S+")
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
@@ -138,7 +138,7 @@ def csl_item(document: Document) -> CslItem:
         for name, value in document.metadata.items()
     }
     container = _first(known, _CONTAINERS)
-    doi = _DOI.search(known.get("doi", "")) or _DOI.search(document.url or "")
+    dois = (doi_in(known.get(name)) for name in DOIS)
     item: CslItem = {
         "type": _type(known, container),
         "title": _title(document),
@@ -149,12 +149,13 @@ def csl_item(document: Document) -> CslItem:
             csl: _first(known, (csl.lower(), bibtex, *others)) for csl, bibtex, _, others in _FIELDS
         },
         "genre": _genre(known),
-        "DOI": doi[0].rstrip(".,;") if doi else "",
+        "DOI": next(filter(None, dois), None) or doi_in(document.url) or "",
         "URL": web_address(document.url or "") or "",
         "abstract": _line(document.text) if document.text != document.title else "",
     }
-    if not item["page"] and known.get("start_page"):
-        item["page"] = "-".join(filter(None, (known["start_page"], known.get("end_page"))))
+    if first := _first(known, ("start_page", "page_start", "bp")):
+        last = _first(known, ("end_page", "page_end", "ep"))
+        item["page"] = "-".join(filter(None, (first, last)))
     item["page"] = re.sub(r"\s*[-\N{EN DASH}\N{EM DASH}]+\s*", "-", item["page"])
     return {name: value for name, value in item.items() if value}
 
@@ -179,6 +180,7 @@ def _type(known: Mapping[str, str], container: str) -> str:
         "item_type",
         "genre",
         "publication_type",
+        "dt",
     ):
         word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
         if word in _TYPE_WORDS:
@@ -204,7 +206,7 @@ def _genre(known: Mapping[str, str]) -> str:
 def _person(name: str) -> dict[str, str]:
     """A name as CSL has it: in parts for a person, whole for an organisation."""
     words = name.split()
-    suffix = words.pop() if len(words) > 2 and words[-1] in _SUFFIXES else ""
+    suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
     if "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper()):
         return {"literal": name}
     try:
@@ -357,7 +359,7 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
 
 
 def _is_doi_link(item: CslItem) -> bool:
-    return "DOI" in item and bool(re.match(r"https?://(dx\.)?doi\.org/", item["URL"]))
+    return "DOI" in item and doi_of(item["URL"]) is not None
 
 
 def _latex(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,6 +22,7 @@ from engine.types.searches import Evidence, SearchResults
 from engine.types.terms import TermPassage, TermUse
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
+_evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})
 
 
 def search_report(found: SearchResults) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "title": r.document.title,
                 "score": r.score,
                 "rank_change": r.rank_change,
-                "evidence": [_evidence(e) for e in r.evidence],
+                "evidence": list(map(_evidence, r.evidence)),
                 "explanation": r.explanation,
                 "facts": [_answer(f) for f in r.facts],
                 "scenario": None if r.scenario is None else _scenario(r.scenario),
@@ -111,18 +113,6 @@ def gap_report(found: Gap) -> dict[str, Any]:
 def gap_from_report(data: Mapping[str, Any]) -> Gap:
     """What :func:`gap_report` wrote."""
     return _GAP.validate_python({**data, "report": data["llm"]})
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return {
-        "seed_span": list(evidence.seed_span),
-        "doc_span": list(evidence.doc_span),
-        "seed_text": evidence.seed_text,
-        "doc_text": evidence.doc_text,
-        "score": evidence.score,
-        "seed_marks": [list(s) for s in evidence.seed_marks],
-        "doc_marks": [list(s) for s in evidence.doc_marks],
-    }
 
 
 def fact_report(fact: Fact) -> dict[str, Any]:

@@ -164,5 +164,7 @@ def _row(paper: Element, volume: Element, id_: str) -> Row:
         "url": f"{_SITE}/{id_}",
         "doi": doi_in(text("doi")),
         "venue": text("meta/booktitle", volume),
+        "pages": text("pages"),
+        "publisher": text("meta/publisher", volume),
         "source": "ACL Anthology",
     }

@@ -52,9 +52,6 @@ class Service(Protocol):
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Search words and ids of a query as people type it; one of the two is empty but
         for Zotero.
-
-        Raises:
-            BadInputError: the service cannot be asked this.
         """
         ...
 

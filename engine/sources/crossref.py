@@ -3,11 +3,10 @@ They come as JATS, as publishers deposit them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from engine.bibliographic import doi_in, unescaped
+from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.sources.contracts import Page, Row, batch, listed
 from engine.sources.http import Address, Client
@@ -16,16 +15,6 @@ from engine.types.sources import ServiceInfo, ServiceQuery
 
 BATCH = 50
 """DOIs of one request, each a filter; those of one name are joined by "or"."""
-_OWN_HEADING = re.compile(
-    r"(?<!\s)\s*<jats:title>\s*(?:abstract|summary)\s*+[.:]?\s*+</jats:title>", re.IGNORECASE
-)
-_HEADING = re.compile(r"(?<![\s.:])[\s.:]*</jats:title>", re.IGNORECASE)
-_TWICE = re.compile(
-    r"<jats:tex-math\b(?:[^<]++|<(?!/?jats:tex-math\b))*+</jats:tex-math>", re.IGNORECASE
-)
-"""A formula as TeX, which stands beside the same as MathML."""
-_BLOCK = re.compile(r"</?jats:(?:p|sec|title|list|list-item|disp-formula)\b[^<>]*>", re.IGNORECASE)
-_INLINE = re.compile(r"</?(?:jats|mml):[a-z-]++[^<>]*>", re.IGNORECASE)
 
 
 class Crossref:
@@ -88,8 +77,4 @@ def abstract_of(jats: Any) -> str:
     >>> abstract_of("<jats:sec><jats:title>Aims</jats:title><jats:p>To see.</jats:p></jats:sec>")
     'Aims: To see.'
     """
-    if not isinstance(jats, str):
-        return ""
-    text = _HEADING.sub(":</jats:title>", _OWN_HEADING.sub("", _TWICE.sub("", jats)))
-    # Some publishers escape twice.
-    return words(unescaped(_INLINE.sub("", _BLOCK.sub(" ", text))))
+    return words(jats)

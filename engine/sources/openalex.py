@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import doi_in, doi_of
 from engine.config import Settings
 from engine.sources.contracts import Page, Row, batch, listed
 from engine.sources.http import Address, Client
@@ -25,11 +25,10 @@ PAGED = 10_000
 """Results that page numbers reach."""
 FIELDS = (
     "id,doi,display_name,publication_year,authorships,abstract_inverted_index,"
-    "primary_location,type,language,primary_topic"
+    "primary_location,type,language,primary_topic,biblio,keywords"
 )
 _KEY = "A key (SEEDLENS_OPENALEX_KEY), which is free: openalex.org/settings/api,"
 _WORK = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d{1,12})", re.IGNORECASE)
-_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 
 class OpenAlex:
@@ -93,7 +92,7 @@ class OpenAlex:
 def _id(text: str) -> str | None:
     if work := _WORK.fullmatch(text):
         return work[1].upper()
-    return doi_in(text) if _DOI.fullmatch(text) else None
+    return doi_in(doi_of(text))
 
 
 def _next(meta: Mapping[str, Any], cursor: str, by_cursor: bool) -> str | None:
@@ -122,6 +121,8 @@ def _row(work: Mapping[str, Any]) -> Row | None:
     venue, field = location.get("source"), topic.get("field") if isinstance(topic, Mapping) else {}
     doi = doi_in(work.get("doi"))
     authors = [a.get("author") for a in listed(work.get("authorships"))]
+    places = work.get("biblio")
+    places = places if isinstance(places, Mapping) else {}
     return {
         "doc_id": id_[1],
         "title": words(work.get("display_name")),
@@ -131,6 +132,11 @@ def _row(work: Mapping[str, Any]) -> Row | None:
         "url": f"https://doi.org/{doi}" if doi else f"https://openalex.org/{id_[1]}",
         "doi": doi,
         "venue": words(venue.get("display_name")) if isinstance(venue, Mapping) else "",
+        "volume": words(places.get("volume")),
+        "issue": words(places.get("issue")),
+        "start_page": words(places.get("first_page")),
+        "end_page": words(places.get("last_page")),
+        "keywords": "; ".join(people(k.get("display_name") for k in listed(work.get("keywords")))),
         "field": words(field.get("display_name")) if isinstance(field, Mapping) else "",
         "type": words(work.get("type")),
         "language": words(work.get("language")),

@@ -10,9 +10,6 @@ from pathlib import Path
 
 from filelock import FileLock
 
-MOST = 1200.0
-"""Seconds ahead of now that a request can be due; a clock that was set back is disregarded."""
-
 
 class Pace:
     """When the next request is due, for all processes that share a file.
@@ -34,7 +31,7 @@ class Pace:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self._file}.lock", timeout=5):
-                at = max(now, self._stored(now))
+                at = max(now, self._file.stat().st_mtime if self._file.exists() else 0.0)
                 if at - now <= most:
                     self._file.touch()
                     os.utime(self._file, (at, at + self._seconds))
@@ -55,11 +52,3 @@ class Pace:
             with suppress(OSError):
                 self._file.touch()
                 os.utime(self._file, (self._due, self._due))
-
-    def _stored(self, now: float) -> float:
-        try:
-            due = self._file.stat().st_mtime if self._file else 0.0
-        except OSError:
-            return 0.0
-        # A clock that was set back must not stop all requests for years.
-        return due if due - now <= MOST else 0.0

@@ -65,10 +65,6 @@ def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[
 
     Args:
         read: an id as the service has it; None for what is none.
-
-    Raises:
-        BadInputError: nothing is asked for, more ids than allowed, or something is no id among
-            what can only be a list of them.
     """
     text = _UNSEEN.sub(" ", text).strip()
     parts = [part for part in re.split(r"[,;\s]+", text) if part]

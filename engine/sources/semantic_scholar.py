@@ -15,7 +15,7 @@ from engine.types.sources import ServiceInfo, ServiceQuery
 
 BATCH = 100
 """Papers of one request by id; up to 500 are allowed, and answers to 10 MB."""
-FIELDS = "title,abstract,year,authors,externalIds,url,venue,publicationTypes,fieldsOfStudy"
+FIELDS = "title,abstract,year,authors,externalIds,url,venue,journal,publicationTypes,fieldsOfStudy"
 _PREFIXES = "CorpusId|DOI|ARXIV|MAG|ACL|PMID|PMCID|URL"
 _PREFIXED = re.compile(rf"({_PREFIXES}):(\S+)", re.IGNORECASE)
 _PAPER = re.compile(r"[0-9a-f]{40}")
@@ -96,6 +96,8 @@ def _row(paper: Mapping[str, Any]) -> Row | None:
     others = paper.get("externalIds")
     doi = doi_in(others.get("DOI")) if isinstance(others, Mapping) else None
     fields, types = paper.get("fieldsOfStudy"), paper.get("publicationTypes")
+    journal = paper.get("journal")
+    journal = journal if isinstance(journal, Mapping) else {}
     return {
         "doc_id": id_,
         "title": words(paper.get("title")),
@@ -104,7 +106,9 @@ def _row(paper: Mapping[str, Any]) -> Row | None:
         "authors": people(author.get("name") for author in listed(paper.get("authors"))),
         "url": words(paper.get("url")) or f"https://www.semanticscholar.org/paper/{id_}",
         "doi": doi,
-        "venue": words(paper.get("venue")),
+        "venue": words(paper.get("venue")) or words(journal.get("name")),
+        "volume": words(journal.get("volume")),
+        "pages": words(journal.get("pages")),
         "field": words(fields[0]) if isinstance(fields, list) and fields else "",
         "type": words(types[0]) if isinstance(types, list) and types else "",
         "source": "Semantic Scholar",

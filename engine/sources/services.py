@@ -49,10 +49,6 @@ def read_query(
     Args:
         limit: documents at most; None for a thousand, or for all where ids name them.
         typed: it was typed or pasted; ids of a file may be more.
-
-    Raises:
-        UnknownNameError: there is no such service.
-        BadInputError: the service cannot be asked this.
     """
     service = service_of(key)
     if typed and len(text) > PASTED_CHARS:
@@ -86,12 +82,7 @@ def client_of(
 
 
 def look_up(query: ServiceQuery, settings: Settings, home: Home) -> Found:
-    """How much a service has for a query, and the first of it: one request or two.
-
-    Raises:
-        ServiceError: it does not say.
-        BadInputError: it cannot be asked this.
-    """
+    """How much a service has for a query, and the first of it: one request or two."""
     with client_of(query, settings, home, patient=False) as client:
         page = service_of(query.service).page(client, query, START)
     rows = page.rows

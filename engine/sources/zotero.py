@@ -25,6 +25,8 @@ _LIBRARY = re.compile(
 _KEY = re.compile(r"[23456789A-Z]{8}")
 _NO_PAPERS = ("attachment", "note", "annotation")
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository")
+_BIBLIOGRAPHIC = ("volume", "issue", "pages", "publisher", "place", "series", "ISSN", "ISBN",
+                  "edition", "language")  # fmt: skip
 
 
 class Zotero:
@@ -148,6 +150,7 @@ def _row(item: Mapping[str, Any]) -> Row | None:
         "url": link if link.lower().startswith(("http://", "https://")) else None,
         "doi": doi,
         "venue": next(filter(None, (words(data.get(name)) for name in _VENUES)), ""),
+        **{name: words(data.get(name)) for name in _BIBLIOGRAPHIC},
         "type": words(data.get("itemType")),
         "tags": "; ".join(words(tag.get("tag")) for tag in listed(data.get("tags"))),
         "source": "Zotero",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,12 @@ polars DataFrame), or an iterable of mappings ``{column: value}``. The libraries
 their types are not named."""
 
 
+def absolute(path: Path | str) -> Path:
+    """A path as the process that names it means it: others have another working folder."""
+    # Path.expanduser raises when there is no such person; that path does not exist, no more.
+    return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+
+
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
     """What to import.
@@ -173,6 +180,10 @@ class ImportRequest:
     lens: Lens | None = None
     repairs: Repairs = NO_REPAIRS
     origin: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, Path | str):
+            object.__setattr__(self, "source", absolute(self.source))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from engine.bibliographic import doi_of
 from engine.types.documents import Document
 from engine.types.limits import LINK_CHARS
 
-_DOI = re.compile(r"(?:doi:\s*|(?:https?://)?(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
 """What browsers drop or turn into something else before they read the scheme or the host."""
 _FIELDS = ("doi", "url", "link", "href")
@@ -44,9 +44,8 @@ def web_address(text: str) -> str | None:
     text = text.strip()
     if len(text) > LINK_CHARS:
         return None
-    doi = _DOI.fullmatch(text)
-    if doi is not None:
-        return "https://doi.org/" + quote(doi[1], safe="/:;()._-~+,=@!*'%")
+    if doi := doi_of(text):
+        return "https://doi.org/" + quote(doi, safe="/:;()._-~+,=@!*'%")
     if _UNSAFE.search(text):
         return None
     try:

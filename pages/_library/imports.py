@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -168,9 +167,7 @@ def _place() -> Path | None:
         placeholder="/home/me/papers.jsonl",
         on_change=forget_problem,
     )
-    # Path.expanduser raises when there is no such person; a path that is not there is told below.
-    plain = os.path.expanduser(text.strip())  # noqa: PTH111
-    return Path(plain) if plain else None
+    return Path(text.strip()) if text.strip() else None
 
 
 def _upload(explorer: Explorer) -> Path | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from engine.types.corpora import ImportRequest
 from tests.cli.command_line import run_inside
 from tests.pdf_conferences import acl
 from tests.pdf_journals import elsevier, plos
@@ -41,6 +45,26 @@ def test_a_folder_of_papers_is_imported_and_extended(
     done = run_inside(home, "import", folder, "--name", "mine", "--pdf", "sections", "--json")
     assert done.json["unchanged"] == 3
     assert done.json["added"] >= 10
+
+
+@pytest.mark.parametrize("source", ["papers", "papers/acl-1.pdf", "papers.zip", "table.parquet"])
+def test_a_path_is_that_of_the_folder_in_which_it_is_named(
+    home: Path,
+    folder: Path,
+    tiny_model: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+) -> None:
+    parent = folder.parent
+    (folder / "empty.pdf").unlink()
+    shutil.make_archive(str(parent / "papers"), "zip", folder)
+    pq.write_table(pa.table({"id": ["1"], "text": ["One."]}), parent / "table.parquet")
+    monkeypatch.chdir(parent)
+    done = run_inside(home, "import", source, "--name", "one", "--encoder", tiny_model("small"))
+    assert "'one' holds " in done.stdout
+    assert "Left out" not in done.stderr
+    assert ImportRequest(Path(source), "one").source == parent / source
+    assert make_explorer(home).library.preview(Path(source)).documents
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import doi_in, first_last, states_absence, verbatim, without_markup
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,16 @@ from engine.bibliographic import doi_in
             "https://doi.org/10.1175/1520-0469(1963)020%3C0130:DNF%3E2.0.CO;2",
             "10.1175/1520-0469(1963)020<0130:dnf>2.0.co;2",
         ),
+        (r"10.1000/a-b\_12", "10.1000/a-b_12"),
+        (r"{{10.1000/a-b{\_}12}}", "10.1000/a-b_12"),
+        (r"10.1000/a-b$\_$12", "10.1000/a-b_12"),
+        ("https://doi.org/10.1000/a-b%5C_12", "10.1000/a-b_12"),
+        (r"\url{http://dx.doi.org/10.1000/A-B\_12}", "10.1000/a-b_12"),
+        ("DOI 10.1000/a-b_12 [doi]", "10.1000/a-b_12"),
+        (
+            r"10.1002/(SICI)1-45(1998)49:8{\textless}693::AID-A4{\textgreater}3.0.CO;2-O",
+            "10.1002/(sici)1-45(1998)49:8<693::aid-a4>3.0.co;2-o",
+        ),
         ("10.10/x", None),
         (7, None),
     ],
@@ -38,3 +48,74 @@ def test_the_time_to_find_a_doi_grows_with_the_text_alone(text: str) -> None:
     started = time.process_time()
     assert doi_in(text) == "10.1000/a"
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        (r"http://example.org/a{\_}b", "http://example.org/a_b"),
+        (r"{http://example.org/a\%20b?x=1\&y=2\#z}", "http://example.org/a%20b?x=1&y=2#z"),
+        (r"\url{http://example.org/{\textasciitilde}me}", "http://example.org/~me"),
+        (r"http://example.org/\~{}me", "http://example.org/~me"),
+        ("http://example.org/a?x={1}&amp;y=2", "http://example.org/a?x={1}&y=2"),
+    ],
+)
+def test_an_address_is_read_without_what_a_format_writes_around_its_signs(
+    written: str, address: str
+) -> None:
+    assert verbatim(written) == address
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Liu F.", "F. Liu"),
+        ("Long V", "V. Long"),
+        ("van der Berg JP", "J. P. van der Berg"),
+        ("Sa-Ambo J.-M.", "J.-M. Sa-Ambo"),
+        ("O'Neil, Pat", "Pat O'Neil"),
+        ("Ada M. Lovelace", "Ada M. Lovelace"),
+        ("Martin Luther King III", "Martin Luther King III"),
+        ("IBM AI", "IBM AI"),
+        ("J R R Tolkien", "J R R Tolkien"),
+        ("Nguye\u0302\u0303n, Tha\u0306\u0301ng", "Thắng Nguyễn"),
+    ],
+)
+def test_a_name_is_given_before_family_with_its_accents_composed(written: str, name: str) -> None:
+    assert first_last(written) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[No abstract available]", "No abstract is available for this article.", "NA", "n/a"),
+        *("-", "", "Not available", "Kein Abstract verfügbar", "Zusammenfassung nicht verfügbar."),
+        *("Résumé non disponible", "Pas de résumé", "Resumen no disponible", "Sin resumen"),
+        *("无摘要", "摘要不可用", "null"),
+    ],
+)
+def test_a_statement_that_there_is_no_abstract_is_none(text: str) -> None:
+    assert states_absence(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["No.", "No abstract model is available for barns.", "Nanotubes", "无线传感器", "Available"],
+)
+def test_words_that_say_more_are_a_text(text: str) -> None:
+    assert not states_absence(text)
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        ("<jats:title>Abstract</jats:title> <jats:p>One.</jats:p><jats:p>Two.", "One. Two."),
+        ('<AbstractText Label="AIMS">To see.</AbstractText>', "AIMS: To see."),
+        ("<sec><title>Aims</title><p>To see.</p></sec>", "Aims: To see."),
+        ('CO<sub class="x">2</sub> in <i>E. coli</i>', "CO2 in E. coli"),
+        ("a &amp;lt; b &amp; AT&T", "a < b & AT&T"),
+        ("p<0.001, vector<int>, x <y and z>", "p<0.001, vector<int>, x <y and z>"),
+    ],
+)
+def test_markup_of_abstracts_becomes_plain_text(marked: str, plain: str) -> None:
+    assert without_markup(marked, set()) == plain

@@ -35,9 +35,6 @@ BEGINNING = "Beginning (no abstract was found)"
 def rows(file: InputFile) -> Iterator[Row]:
     """A row a paper, or a row a section where the file is read so; a file without readable text
     is a row with a problem.
-
-    Raises:
-        BadInputError: the zip is none, or there are too many files.
     """
     for name in _names(file.path):
         where = f"{file.name}, {name}" if name != file.name else name
@@ -67,7 +64,7 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
     if not first[1].strip():
         yield Row.broken(where, "the file has neither an abstract nor running text.", REMEDY)
         return
-    given = {column: value for column, value in values.items() if value not in (None, "", [])}
+    given = {column: value for column, value in values.items() if value not in (None, "", ())}
     if not sections or not paper["sections"]:
         yield Row(where, {**given, "text": first[1], "section": first[0]})
         return

@@ -6,31 +6,19 @@ A file that ends the process, or keeps it busy, costs that file: the next is rea
 from __future__ import annotations
 
 import atexit
-import json
 import re
 import stat
-import subprocess
-import sys
 import threading
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from engine.config import ROOT
+from engine.ingest.isolated import Isolated, OutOfTimeError
 from engine.types.limits import MEGABYTE, PDF_BYTES, PDF_MEMORY, PDF_SECONDS
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
-_START_SECONDS = 20.0
-"""For the process to come up, on a machine that is busy."""
 _XMP_DATE = re.compile(
     rb"<(?:prism:(?:publicationDate|coverDate)|dc:date)>[^0-9]{0,80}?((?:19|20)\d\d)"
 )
@@ -40,22 +28,11 @@ Read = tuple[Mapping[str, Any] | None, str]
 """The fields of a paper and "", or None and why there are none, as the rest of a sentence."""
 
 
-class PdfReader:
+class PdfReader(Isolated):
     """Reads PDFs one after the other. A context manager, which ends the process."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> PdfReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.end()
+        super().__init__(PDF_MEMORY)
 
     def read(self, path: Path, name: str) -> Read:
         """The paper in a file, as :class:`engine.ingest.pdf.paper.Paper` has it.
@@ -67,44 +44,13 @@ class PdfReader:
         Returns:
             See :data:`Read`.
         """
-        fresh = self._process is None
-        process = self._process or self._start()
-        self._process = process
-        request = json.dumps({"path": str(path), "name": name}).encode() + b"\n"
-        stdin, stdout = _pipes(process)
-        answer: bytes | None = b""
-        with suppress(BrokenPipeError):
-            stdin.write(request)
-            stdin.flush()
-            answer = _line(process, stdout, PDF_SECONDS + (_START_SECONDS if fresh else 0))
-        if not answer:
-            self.end()
-            if answer is None:
-                return None, f"takes longer than {PDF_SECONDS:.0f} s to read"
+        try:
+            return self.call(_read, PDF_SECONDS, path, name)
+        except OutOfTimeError:
+            return None, f"takes longer than {PDF_SECONDS:.0f} s to read"
+        except MemoryError:
             most = f"{PDF_MEMORY // MEGABYTE:,} MB of memory"
             return None, f"cannot be read: it ends the reader, or takes more than {most}"
-        found: dict[str, Any] = json.loads(answer)
-        return (found["paper"], "") if "paper" in found else (None, str(found["problem"]))
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "engine.ingest.pdf.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-        )
-
-    def end(self) -> None:
-        """End the process, if there is one; the next file starts another."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in _pipes(process):
-            with suppress(BrokenPipeError):  # what was not sent yet
-                pipe.close()
 
 
 _shared = PdfReader()
@@ -144,57 +90,21 @@ def _end_shared() -> None:
     _shared.end()
 
 
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise RuntimeError("The reader of PDFs has no pipes.")
-    return process.stdin, process.stdout
-
-
-def _line(process: subprocess.Popen[bytes], stdout: IO[bytes], seconds: float) -> bytes | None:
-    """The next line; b"" when the process has ended, None when it took too long and was ended."""
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        process.kill()
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        line = stdout.readline()
-    finally:
-        timer.cancel()
-    return None if late.is_set() else line
-
-
 # -- in the process ---------------------------------------------------------------------------
 
 
-def main() -> None:
-    """Answer each line of standard input, a request, with a line of standard output, both JSON."""
+def _read(path: Path, name: str) -> Read:
     # Imported here: whoever only starts the process needs none of it.
     from engine.ingest.pdf.pages import UnreadableError
     from engine.ingest.pdf.paper import find_paper
 
-    if resource is not None:
-        _limit(resource.RLIMIT_DATA, PDF_MEMORY)
-    for line in sys.stdin.buffer:
-        _allow_seconds()
-        request = json.loads(line)
-        answer: dict[str, Any]
-        try:
-            content = _content(Path(request["path"]), request["name"])
-            answer = {"paper": asdict(find_paper(*_parsed(content)))}
-        except UnreadableError as error:
-            answer = {"problem": str(error)}
-        except MemoryError:
-            answer = {"problem": f"takes more than {PDF_MEMORY // MEGABYTE:,} MB of memory"}
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            answer = {"problem": f"cannot be opened ({reason})"}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    try:
+        return asdict(find_paper(*_parsed(_content(path, name)))), ""
+    except UnreadableError as error:
+        return None, str(error)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return None, f"cannot be opened ({reason})"
 
 
 def _parsed(content: bytes) -> tuple[Any, str]:
@@ -202,20 +112,6 @@ def _parsed(content: bytes) -> tuple[Any, str]:
 
     date = _XMP_DATE.search(content)
     return read_pages(content), date[1].decode() if date else ""
-
-
-def _allow_seconds() -> None:
-    """Seconds of computing for the next file: whoever started the process may be gone."""
-    if resource is not None:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        most = int(used.ru_utime + used.ru_stime + PDF_SECONDS) + 2
-        _limit(resource.RLIMIT_CPU, most)
-
-
-def _limit(what: int, most: int) -> None:
-    """Set a limit, below one that the process has from whoever started it."""
-    _, hard = resource.getrlimit(what)
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _content(path: Path, name: str) -> bytes:
@@ -233,7 +129,3 @@ def _content(path: Path, name: str) -> bytes:
     if len(content) > PDF_BYTES:
         raise UnreadableError(f"has more than {PDF_BYTES // MEGABYTE} MB")
     return content
-
-
-if __name__ == "__main__":
-    main()

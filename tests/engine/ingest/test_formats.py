@@ -20,6 +20,7 @@ from engine.ingest import (
 )
 from engine.ingest.values import Notes
 from engine.lenses.definitions import RESEARCH
+from engine.types.repairs import Repairs
 from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault, one, passages
 
@@ -167,7 +168,7 @@ def test_csl_json_items_become_documents(write: Write, indent: int | None) -> No
     assert first.metadata == {
         "type": "article-journal",
         "venue": "Journal of Ponds",
-        "DOI": "10.5555/Ponds.7",
+        "DOI": "10.5555/ponds.7",
         "accessed": "2020-01",
     }
     assert (second.doc_id, second.text, second.year) == ("7", "No abstract", 2001)
@@ -267,6 +268,86 @@ def test_a_broken_bibtex_entry_names_its_line(write: Write, content: str, says: 
     assert says in fault(write("refs.bib", content))
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\texttt{a} \mbox{b} \textsf{c} \textup{d} \textmd{e} \verb|f_g|", "a b c d e f_g"),
+        (r"\LaTeX{} and \BibTeX\ for \pounds 5, \euro 6, \S 7", "LaTeX and BibTeX for £5, €6, §7"),
+        (r"20\degree{}C, 3 \micro m, \copyright{} us", "20°C, 3 µm, © us"),
+        (r"see \href{https://e.org/a_b}{the page} at \url{https://e.org/c%20d}",
+         "see the page at https://e.org/c%20d"),
+        (r"A\nsurvey of \unheard{birds}", "A survey of birds"),
+        (r"\mnras", "Monthly Notices of the Royal Astronomical Society"),
+        (r"\unheard", r"\unheard"),
+        (r"Nguy{\~\^e}n Th{\'\u a}ng", "Nguyễn Thắng"),
+        (r"In <i>vivo</i> {\&}amp; p\&lt;0.1", "In vivo & p<0.1"),
+    ],
+)  # fmt: skip
+def test_latex_keeps_its_words(write: Write, written: str, read: str) -> None:
+    assert one(write("a.bib", f"@misc{{a, title = {{{written}}}}}")).title == read
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "@misc\n{a, title = {T}}",
+        "@\n  misc\n  {\n  a,\n title = {T}}",
+        "@ misc {a, title = {T}}",
+        "@misc{\n  title = {T}}",
+        "@misc{ ,\n  title = {T}}",
+    ],
+)
+def test_an_entry_may_be_spread_over_lines_or_have_no_key(write: Write, entry: str) -> None:
+    document = one(write("a.bib", f"{entry}\n"))
+    assert (document.title, document.doc_id[:4]) == ("T", "a" if "a," in entry else "rec-")
+
+
+def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) -> None:
+    entries = """@string{p = {Pond Press}}
+@incollection{child, title = {Crayfish}, crossref = {Ponds}}
+@inproceedings{other, title = {Otters}, xdata = {meeting}, pages = {1--2}}
+@book{ponds, title = {All of ponds}, author = {A. Lee}, publisher = p, year = 2004}
+@proceedings{meeting, title = {Meeting on ponds}, date = {2011-06}}
+"""
+    child, other, book = open_source(write("a.bib", entries), lens=RESEARCH)
+    assert (child.year, child.authors, child.metadata["venue"]) == (2004, (), "All of ponds")
+    assert child.metadata["publisher"] == "Pond Press"
+    assert (other.year, other.metadata["venue"]) == (2011, "Meeting on ponds")
+    assert book.authors == ("A. Lee",)
+
+
+def test_links_of_entries_are_addresses_whatever_field_they_are_in(write: Write) -> None:
+    fields = {
+        "url = {\\url{http://e.org/a\\_b}}": "http://e.org/a_b",
+        "url = {http://e.org/a http://e.org/b}": "http://e.org/a",
+        "howpublished = {\\url{http://e.org/c}}": "http://e.org/c",
+        "ee = {https://doi.org/10.1000/AB\\_C}": "https://doi.org/10.1000/ab_c",
+        "note = {doi:10.1000/ab_c}": "https://doi.org/10.1000/ab_c",
+        "doi = {{10.1000/ab{\\_}c}}": "https://doi.org/10.1000/ab_c",
+        "eprint = {1908.02295}, archivePrefix = {arXiv}": "https://arxiv.org/abs/1908.02295",
+    }
+    entries = (f"@misc{{k{n}, title = {{T}}, {field}}}\n" for n, field in enumerate(fields))
+    source = open_source(write("a.bib", "".join(entries)), lens=RESEARCH)
+    assert [document.url for document in source] == list(fields.values())
+    assert not any("link" in warning for warning in check(source, MAX_CHARS).warnings)
+
+
+def test_spellings_of_one_doi_are_one_document(write: Write) -> None:
+    dois = ["10.1000/a_b", r"10.1000/a\_b", r"10.1000/a{\_}b", "{10.1000/a_b}", "doi:10.1000/A_b",
+            "DOI 10.1000/a_b", "http://dx.doi.org/10.1000/a_b", "10.1000/a_b [doi]",
+            "https://doi.org/10.1000/a%5C_b"]  # fmt: skip
+    path = write("a.csv", "text,digital object identifier\n" + "".join(f"T,{d}\n" for d in dois))
+    source = open_source(path, lens=RESEARCH, repairs=Repairs(ids_from_doi=True))
+    assert {document.doc_id for document in source} == {"10.1000/a_b"}
+    assert check(source, MAX_CHARS).documents == 1
+
+
+def test_a_name_in_braces_is_one_name(write: Write) -> None:
+    names = "{Council on Ponds, Rivers} and Lee, Ann and Ben O"
+    document = one(write("a.bib", f"@misc{{a, title = {{T}}, author = {{{names}}}}}"))
+    assert document.authors == ("Council on Ponds, Rivers", "Ann Lee", "Ben O")
+
+
 RIS = """TY  - JOUR
 ID  - 42
 TI  - A study of
@@ -304,12 +385,39 @@ def test_ris_records_become_documents(write: Write, end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "TY  - JOUR\nID \t- a\nTI\t- One\nAU\t- Lee, A.\nER  - \n",
+        "TY  -JOUR\nID  -a\nTI  -One\nAU  -Lee, A.\nER  -\n",
+        "TY - JOUR\nID - a\nTI - One\nA1 - Lee, A.\nER - \n",
+        "  TY  - JOUR\n  ID  - a\n  TI  - One\n  AU  - Lee, A.\n  ER  - \n",
+        "TY\u00a0 - JOUR\nID\u00a0 - a\nTI\u00a0\u00a0-\u00a0One\nAU\u00a0 - Lee, A.\nER  -\n",
+        "TY  - JOUR\rID  - a\rTI  - One\rAU  - Lee, A.\rER  - \r",
+        "TY  - JOUR\nID  - a\nTI  - One\nAU  - Lee A.\n\nTY  - JOUR\nID  - b\nTI  - Two\n",
+        "1.\nTY  - JOUR\nID  - a\nTI  - One\nAU  - Lee A.\nER  - \n\nLink to it:\nhttp://e.org\n",
+    ],
+    ids=["tabs", "no blank", "one blank", "indented", "no-break", "CR", "no ER", "between"],
+)
+@pytest.mark.parametrize("name", ["a.ris", "a.txt"])
+def test_a_file_that_is_nearly_ris_is_read(write: Write, name: str, content: str) -> None:
+    first = next(iter(open_source(write(name, content), lens=RESEARCH)))
+    assert (first.doc_id, first.title, first.authors) == ("a", "One", ("A. Lee",))
+
+
+def test_words_that_look_like_a_tag_stay_in_their_value(write: Write) -> None:
+    record = (
+        "TY  - JOUR\nTI  - T\nAB  - Scored as\nER - positive,\nT2 - weighted.\nPY  - 2001\nER  -"
+    )
+    document = one(write("a.ris", record))
+    assert (document.text, document.year) == ("Scored as ER - positive, T2 - weighted.", 2001)
+
+
+@pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("TY  - JOUR\nTI  - a\n", "row 1 (line 1): the record that begins here has no ER"),
-        ("TY  - JOUR\nTI  - a\nTY  - JOUR\nTI  - b\nER  - \n", "row 1 (line 1)"),
+        ("TY  - JOUR\nTI  - a\nER  - \nTY  - JOUR\nAB  - cut o", "row 2 (line 4): the record that"),
         ("TY  - JOUR\nPY  - 2001\nER  - \n", "neither a title nor a text"),
-        ("nothing\n", "0 rows"),
+        ("\n%0 Journal Article\n", "0 rows read as ris): line 2, '%0 Journal Article', is no tag"),
     ],
 )
 def test_a_broken_ris_record_names_its_line(write: Write, content: str, says: str) -> None:

@@ -50,7 +50,7 @@ def read_back(tmp_path: Path, name: str, content: str) -> list[SourceDocument]:
 
 
 TITLES = [
-    "50% of $x_i$ & {braces} \\alpha ~ # ^ _ | <b>tags</b>",
+    "50% of $x_i$ & {braces} \\alpha ~ # ^ _ | <x>tags</x>",
     "One { that is never closed",
     "And } one that is never opened",
     "BERT, mRNA and the iPhone: pre-training GPT-4's heirs",
@@ -93,6 +93,28 @@ def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write
     assert found[-2].metadata["doi"] == "10.1000/ab_c(2020)1%2"
     assert found[-1].metadata["doi"] == "10.1000/xyz"
     assert found[-1].url in (wanted[-1].url, "https://example.org/a_b?x=1&y=%7B2%7D")
+
+
+def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path: Path) -> None:
+    table = (
+        "Authors,Title,Year,Source title,Volume,Issue,Page start,Page end,Author Keywords,DOI,"
+        "Abstract\nLiu F.; Sa-Ambo J.M.; van der Berg J.-P.; O'Neil P.,Soil and rain,2026,Digital "
+        "Ponds,4,2,1,9,soil; rain,10.1000/X\\_1,We dig.\n"
+    )
+    (read,) = read_back(tmp_path, "a.csv", table)
+    one = kept(document(read.title, read.authors, read.year, url=read.url, **read.metadata))
+    (item,) = csl_items(one)
+    assert item["id"] == "liu2026soil"
+    names = ("container-title", "volume", "issue", "page", "keyword", "DOI")
+    values = ("Digital Ponds", "4", "2", "1-9", "soil; rain", "10.1000/x_1")
+    assert tuple(item[name] for name in names) == values
+    assert "AU  - Liu, F.\nAU  - Sa-Ambo, J. M.\nAU  - van der Berg, J.-P.\n" in to_ris(one)
+    assert (
+        "author = {Liu, F. and Sa-Ambo, J. M. and van der Berg, J.-P. and O'Neil, P.}"
+        in to_bibtex(one)
+    )
+    names = "Liu, F., Sa-Ambo, J. M., van der Berg, J.-P., & O’Neil, P. (2026). Soil and rain."
+    assert names in to_citations(one, "apa")
 
 
 @pytest.mark.parametrize(
