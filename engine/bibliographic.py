@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +16,8 @@ _DOI = re.compile(r"10\.\d{4,9}/(?:[^\s\"<>]|<\d[^\s\"<>/]*>)+")
 """Older ones hold parts in angle brackets: ``10.1175/1520-0469(1963)020<0130:DNF>2.0.CO;2``."""
 _LONGEST = 2_000
 """Characters of a value in which a DOI is looked for; decoding takes a hundred times their size."""
+_INDEXED = 8_000_000
+"""Characters of an abstract that is made of an index of words."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _TAG = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|p|br|scp|jats:[a-z]+)\s*/?>", re.IGNORECASE)
 
@@ -50,6 +53,24 @@ def year_in(value: Any) -> int | None:
     text = str(value).strip()
     match = _YEAR.search(text) or _COMPACT_DATE.match(text)
     return int(match.group(1)) if match else None
+
+
+def abstract_of(index: Any) -> str:
+    """The text that an index of words stands for, as OpenAlex has it; "" where there is none.
+
+    >>> abstract_of({"the": [0, 2], "more": [1], "better": [3]})
+    'the more the better'
+    """
+    if not isinstance(index, Mapping):
+        return ""
+    lists = [(word, places) for word, places in index.items() if isinstance(places, list)]
+    if sum((len(word) + 1) * len(places) for word, places in lists) > _INDEXED:
+        return ""  # a short answer can stand for a text that fills the memory
+    placed = [
+        (place, str(word)) for word, places in lists for place in places if isinstance(place, int)
+    ]
+    placed.sort(key=lambda pair: pair[0])
+    return " ".join(word for _, word in placed)
 
 
 def unescaped(text: str) -> str:

@@ -119,14 +119,16 @@ def main() -> None:
     "source_format",
     default="auto",
     show_default=True,
-    help="auto, jsonl, json, csv, tsv, parquet, bibtex, ris, beir, pdf, csfcube or impliret.",
+    help="auto, jsonl, json, csv, tsv, xlsx, parquet, bibtex, ris, nbib (PubMed), ciw (Web of "
+    "Science), enw (EndNote), xml (of both), beir, pdf, csfcube or impliret.",
 )
 @click.option(
     "--map",
     "mapping",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Read FIELD (id, title, text, year ...) from COLUMN. Repeatable.",
+    help="Read FIELD (id, title, text, year ...) from COLUMN; text=data.text reads a field of an "
+    "object. Repeatable.",
 )
 @click.option(
     "--encoder",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from engine.bibliographic import doi_in, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import DOIS, NAMES, plain_name
+from engine.ingest.mapping import DOIS, NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
 from engine.ingest.spans import join, kind, locate, without_blanks
 from engine.types.documents import SourceDocument, Span
@@ -81,7 +81,7 @@ class Builder:
     def _value(self, row: Row, field: str) -> Any:
         if field not in self.mapping:
             return None
-        value = row.values.get(self.mapping[field])
+        value = value_at(row.values, self.mapping[field])
         return None if v.missing(value) else value
 
     def _doc_id(self, row: Row, corrected: set[str]) -> str | None:
@@ -106,9 +106,13 @@ class Builder:
         absent = self._value(row, "doc_id") is None
         raise self._lacking(row, "doc_id", "no id" if absent else "the id is empty", "id")
 
+    @staticmethod
+    def doi_columns(columns: Iterable[str]) -> list[str]:
+        """Those in which a DOI is looked for."""
+        return [c for c in columns if plain_name(c).removeprefix("metadata.") in DOIS]
+
     def _doi(self, row: Row) -> str | None:
-        columns = [c for c in row.values if plain_name(c).removeprefix("metadata.") in DOIS]
-        values = [row.values[c] for c in columns] + [self._value(row, "url")]
+        values = [row.values[c] for c in self.doi_columns(row.values)] + [self._value(row, "url")]
         return next(filter(None, map(doi_in, values)), None)
 
     def _url(self, row: Row, corrected: set[str]) -> str | None:

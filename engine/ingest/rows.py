@@ -86,6 +86,7 @@ class Format:
         peek: rows looked at for column names; JSON objects may leave fields out.
         files: its rows are files: those that cannot be read are left out and named with their
             reasons, and refuse no import.
+        folders: it reads a folder itself; of others the files in one are read.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Format:
     delimited: bool = False
     peek: int = 100
     files: bool = False
+    folders: bool = False
 
 
 SHORTEN = "Split it, or leave out the columns that nobody needs."
