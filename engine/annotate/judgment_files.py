@@ -18,9 +18,9 @@ from engine.collections.grade_book import broken_line, grade_of
 from engine.collections.judgment_formats import (
     GradeLine,
     beir_file,
-    numbered_lines,
     grade_lines,
     judgment_field,
+    numbered_lines,
     parse_json,
     text_of,
 )

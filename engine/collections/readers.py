@@ -16,9 +16,9 @@ from typing import Any
 from engine.collections.grade_book import GradeBook, check_grade, read_grades
 from engine.collections.judgment_formats import (
     beir_file,
-    grade_lines,
     content_of,
     decoded,
+    grade_lines,
     numbered_lines,
     parse_json,
 )
