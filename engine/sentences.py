@@ -38,7 +38,7 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     >>> split_sentences("We measured it. It held.")
     ((0, 15), (16, 24))
     """
-    spans = []
+    spans: list[Span] = []
     for start, end in _boundaries(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())

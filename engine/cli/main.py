@@ -54,7 +54,7 @@ from engine.cli.scenarios import scenarios
 from engine.cli.sensitivity import sensitivity
 from engine.cli.services import limit_option, queries_of, run_import, update
 from engine.cli.terminal import print_json, print_results, say_notes, write_text_alone
-from engine.cli.trail import trail
+from engine.cli.trail import export_corpus, trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
 from engine.types.plurals import size
@@ -481,6 +481,7 @@ for command in (
         build,
         distill,
         evaluate,
+        export_corpus,
         facts,
         gap,
         generate,
