@@ -114,8 +114,8 @@ MAY: dict[str, dict[str, str]] = {
     },
     "maps.jobs": JOBS,
     "notebook": {
-        "all": "export_corpus export_documents export_trail kept put_text seed_title seed_titles text "
-        "trail trail_name",
+        "all": "export_corpus export_documents export_trail kept put_text seed_title seed_titles "
+        "text trail trail_name",
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },
