@@ -58,17 +58,6 @@ def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collect
     assert found["notes"] == []
 
 
-def test_labels_can_be_left_aside_on_a_derived_corpus(home: Path, collection: Path) -> None:
-    labelled = evaluated(home, collection, "--systems", "aspect", "--json").json
-    options = ("--systems", "aspect", "--ignore-labels", "--json")
-    estimated = evaluated(home, collection, *options).json
-    assert (labelled["corpus"], estimated["corpus"]) == ("tiny", "tiny-without-labels")
-    both = [r["systems"]["aspect"]["metrics"]["nDCG@20"] for r in (labelled, estimated)]
-    assert both[0] != both[1]
-    corpora = {c["name"]: c for c in run_inside(home, "corpora", "--json").json}
-    assert "derived from corpus 'tiny'" in corpora["tiny-without-labels"]["source"]
-
-
 def test_people_need_their_own_grades(home: Path, collection: Path) -> None:
     assert_refused(home, collection, "--human", says=("'tiny'", "single annotators", "--human"))
 

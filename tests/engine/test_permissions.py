@@ -91,7 +91,6 @@ MAY: dict[str, dict[str, str]] = {
         "all": "to_json",
         "leads": "answered_by checked estimate evaluate find history job missing model rankings "
         "run_file start",
-        "operator": "unlabelled",
     },
     "evaluations.jobs": JOBS,
     "gaps": {"all": "to_json", "leads": "checked estimate find history job measure start"},
