@@ -123,15 +123,6 @@ def listed(names: Iterable[str], most: int = 40) -> str:
     return words.encode(errors="backslashreplace").decode()
 
 
-def spread_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"metadata": {"year": 1}}`` as ``{"metadata.year": 1}``: one level, that column only."""
-    nested = values.get("metadata")
-    if not isinstance(nested, Mapping):
-        return dict(values)
-    flat = {key: value for key, value in values.items() if key != "metadata"}
-    return flat | {f"metadata.{key}": value for key, value in nested.items()}
-
-
 def repeated(names: Iterable[str]) -> list[str]:
     """The names that stand there more than once, sorted."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
