@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,21 +14,21 @@ from typing import Any, get_args
 
 from engine.annotate.intake import Intake
 from engine.annotate.projects import printable
-from engine.collections.grade_book import broken_line, check_grade
+from engine.collections.grade_book import broken_line, grade_of
 from engine.collections.judgment_formats import (
     GradeLine,
     beir_file,
-    beir_grades,
+    grade_lines,
+    judgment_field,
     numbered_lines,
     parse_json,
     text_of,
 )
 from engine.collections.readers import wording_of
-from engine.collections.trec import trec_grades
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import query_from_json, query_to_json
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
-from engine.types.collections import Collection
+from engine.types.collections import Collection as Graded
 from engine.types.documents import Span
 from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.searches import Query
@@ -62,8 +62,8 @@ def header(text: str) -> Mapping[str, Any] | None:
 
 
 def read_trec(text: str, intake: Intake, annotator: str, origin: Origin) -> None:
-    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
-    _take_grades(trec_grades(text), intake, annotator, origin)
+    """Lines of query, document and grade; empty ones are skipped."""
+    _take_grades(grade_lines(text), intake, annotator, origin)
 
 
 def read_beir(
@@ -88,7 +88,7 @@ def read_beir(
         queries = importable(file.parent.parent / "queries.jsonl")
         if queries.is_file():
             intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
-    _take_grades(beir_grades(text_of(file)), intake, annotator, origin)
+    _take_grades(grade_lines(text_of(file)), intake, annotator, origin)
 
 
 def _take_grades(
@@ -99,10 +99,9 @@ def _take_grades(
             intake.broken(line.number, line.problem)
             continue
         try:
-            grade = check_grade(line.grade, "", None)
-        except BadInputError:
-            words = f"The grade '{line.grade}' is not a whole number from 0 on."
-            intake.broken(line.number, words)
+            grade = grade_of(line.grade)
+        except ValueError:
+            intake.broken(line.number, f"The grade '{line.grade}' is not a whole number.")
         else:
             item = (line.query_id, line.doc_id)
             intake.add(line.number, _graded(*item, annotator, grade, origin))
@@ -112,7 +111,8 @@ def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -
     """Columns like those of our own export; query_id, doc_id and relevance must be there."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
+        rows.fieldnames = list(_named_fields(rows.fieldnames or ()))
+        missing = [name for name in _NEEDED if name not in rows.fieldnames]
         if missing:
             raise BadInputError(
                 f"{intake.file} has no column '{missing[0]}'.",
@@ -163,7 +163,7 @@ def read_hand_over(text: str, intake: Intake) -> None:
         )
 
 
-def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> None:
+def read_graded(collection: Graded, intake: Intake, adjudicator: str) -> None:
     """A collection that keeps its annotators, such as CSFCube: the grades of each of them, and
     the adjudicated ones as decisions by ``adjudicator``."""
     name = intake.corpus.name
@@ -191,11 +191,19 @@ def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
-        given = from_fields(fields, annotator)
+        names = _named_fields(fields)
+        given = from_fields(dict(zip(names, fields.values(), strict=True)), annotator)
     except BadInputError as error:
         intake.broken(line, error)
     else:
         intake.add(line, given if origin is None else replace(given, origin=origin))
+
+
+def _named_fields(names: Collection[str]) -> Iterator[str]:
+    """The names of a line's fields, ours where they go by others."""
+    for name in names:
+        ours = judgment_field(name)
+        yield name if ours in names else ours
 
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
@@ -283,7 +291,7 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
             raise BadInputError(f"The {name} is too long or holds control characters.")
     if any("\ud800" <= c <= "\udfff" for c in read["query_id"] + read["doc_id"]):
         raise BadInputError("An id holds half a character.")
-    relevance = _number(fields, "relevance", int)
+    relevance = _relevance(fields.get("relevance"))
     verdict = _text(fields, "verdict") or ("grade" if relevance is not None else "")
     if not verdict:
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
@@ -310,6 +318,15 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     if value is None or isinstance(value, (list, dict)):
         return ""
     return str(value)
+
+
+def _relevance(value: Any) -> int | None:
+    if value in (None, ""):
+        return None
+    try:
+        return grade_of(str(value))
+    except ValueError as error:
+        raise BadInputError(f"The relevance '{str(value)[:40]}' is not a whole number.") from error
 
 
 def _number(fields: Mapping[str, Any], name: str, kind: type[int] | type[float]) -> Any:

@@ -64,12 +64,6 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also measure the annotators' own grades against the adjudicated ones.",
 )
-@click.option(
-    "--ignore-labels",
-    is_flag=True,
-    help="Estimate the sentences' roles even where the source labels them, on a copy of the "
-    "corpus that is derived once, without encoding it again.",
-)
 @rerank_option
 @depth_option
 @budget_option
@@ -87,7 +81,6 @@ def evaluate(
     steer: float | None,
     sample: int | None,
     human: bool,
-    ignore_labels: bool,
     rerank: str | None,
     depth: int | None,
     budget_calls: int | None,
@@ -111,7 +104,7 @@ def evaluate(
     if human:
         check_annotators(collection)
     request = EvaluationRequest("", tuple(names), sample=sample, human=human)
-    request = replace(request, ignore_labels=ignore_labels, rerank=rerank or "")
+    request = replace(request, rerank=rerank or "")
     if steer is not None:
         request = replace(request, steer=steer)
     if depth is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from engine.assist.model import Model
@@ -22,6 +23,7 @@ from engine.evaluate.measuring import (
     system_scores,
     unjudged,
     what_is_judged,
+    without_own,
 )
 from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
 from engine.evaluate.watch import Tell, Watch
@@ -226,6 +228,7 @@ def judge_runs(
     searcher: Searcher, collection: Collection, topics: Sequence[Topic], runs: Sequence[SystemRun]
 ) -> Evaluation:
     """Measure runs against the judgments; those of annotators become one row, ``human``."""
+    runs = [replace(run, rankings=without_own(collection, topics, run.rankings)) for run in runs]
     scores = {
         r.system: system_scores(collection, topics, r.rankings, r.seconds, r.kind, r.llm)
         for r in runs

@@ -178,7 +178,6 @@ class EvaluationRequest:
         steer: 0 to 1, for systems that take it.
         sample: how many seeds to ask for; None for all.
         human: also the annotators themselves.
-        ignore_labels: sentence roles are estimated even where the source labels them.
         rerank: a mode in which a language model also reranks every system; "" for none. What
             comes of it stands beside the system as ``<system>+<mode>``.
         depth: documents of every ranking that are reranked.
@@ -191,7 +190,6 @@ class EvaluationRequest:
     steer: float = 0.5
     sample: int | None = None
     human: bool = False
-    ignore_labels: bool = False
     rerank: str = ""
     depth: int = 100
     model: str = ""

@@ -53,7 +53,6 @@ def controls(
     state["evaluate_systems"] = list(view.systems)
     state["evaluate_steer"] = round(view.steer * 100)
     state["evaluate_human"] = view.human and bool(info.annotators)
-    state["evaluate_ignore"] = view.ignore_labels
     by_model = explorer.model_systems
     systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
     left, right = st.columns([9, 3])
@@ -105,7 +104,6 @@ def _change(view: EvaluateView) -> None:
         systems=tuple(state["evaluate_systems"]),
         steer=state["evaluate_steer"] / 100,
         human=bool(state["evaluate_human"]),
-        ignore_labels=bool(state["evaluate_ignore"]),
         rerank=state["evaluate_rerank"],
         depth=int(state.get("evaluate_depth") or view.depth),
     )
@@ -168,11 +166,6 @@ def _switches(info: CollectionInfo, change: Callable[[], None]) -> None:
             "breaks ties, measured against the adjudicated grades."
             if info.annotators
             else "This collection does not keep single annotators' grades.",
-        )  # fmt: skip
-        st.toggle(
-            "Estimate roles", key="evaluate_ignore", on_change=change,
-            help="Leave the sentence labels of the data aside and estimate all roles, as for "
-            "documents that come without labels. A copy of the corpus is derived once.",
         )  # fmt: skip
 
 

@@ -217,7 +217,6 @@ def record_line(record: EvaluationRecord) -> str:
     asked = record.request
     parts = [moment(record.time), ", ".join(asked.systems), f"aspect weight {asked.steer:.0%}"]
     parts.append(seeds_of(asked.sample))
-    parts += ["roles estimated"] if asked.ignore_labels else []
     parts += [f"reranked {asked.rerank}, depth {asked.depth:,}"] if asked.rerank else []
     parts += [asked.model.partition(" at ")[0]] if asked.model else []
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}

@@ -79,9 +79,6 @@ class EvaluateView(UrlState):
     steer: float = param("steer", _PLAIN.steer, number("steer", 0, 1), "{:g}".format)
     sample: int | None = param("seeds", None, _sample, lambda seeds: str(seeds or "all"))
     human: bool = param("human", False, flag, write_flag)
-    ignore_labels: bool = param(
-        "labels", False, lambda text: text == "estimated", lambda own: "estimated" if own else ""
-    )
     measure: str = param("measure", CHARTED[0], one_of(CHARTED))
     rerank: str = param("rerank", "", one_of(tuple(Explorer.rerank_modes)))
     depth: int = param("depth", _PLAIN.depth, integer("depth", 1, DEEPEST))
@@ -116,7 +113,6 @@ class EvaluateView(UrlState):
             steer=self.steer,
             sample=seeds_asked(self, info),
             human=self.human and bool(info.annotators),
-            ignore_labels=self.ignore_labels,
             rerank=self.rerank,
             depth=self.depth,
             model=self.model or model,
@@ -141,7 +137,7 @@ def of_request(request: EvaluationRequest, measure: str) -> EvaluateView:
     """The view that shows a previous run."""
     return EvaluateView(
         request.collection, request.systems, request.steer, request.sample or 0,
-        request.human, request.ignore_labels, measure, request.rerank, request.depth,
+        request.human, measure, request.rerank, request.depth,
         request.model,
     )  # fmt: skip
 
