@@ -34,7 +34,6 @@ from pages._annotate.annotate_url import (
 from pages._annotate.judging_view import judging_view, leave
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_to_open
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
@@ -45,15 +44,13 @@ MOST_NAMED = 12
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
+    """The view of the address, with a project that is there."""
+    view = AnnotateView.opened_on(explorer, names)
     try:
-        view = AnnotateView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
-        if view.project:
-            explorer.annotation.project(view.corpus, view.project)
+        explorer.annotation.project(view.corpus, view.project)
     except SeedLensError as error:
         show_error(error)
-        view = AnnotateView(corpus=corpus_to_open(explorer, "", names))
+        view = AnnotateView(view.corpus)
     projects = [p.name for p in explorer.annotation.projects(view.corpus) if p.name]
     if not view.project and projects and view.part == "judge":
         view = replace(view, project=projects[-1])

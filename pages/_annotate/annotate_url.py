@@ -47,6 +47,7 @@ class AnnotateView(UrlState):
         measure, step: what the chart of agreement over time shows.
     """
 
+    script = "annotate"
     corpus: str = param("corpus", "", shared=True)
     project: str = param("project", "")
     part: str = param("part", "judge", one_of((*PARTS, NEW)))
@@ -68,6 +69,13 @@ class AnnotateView(UrlState):
             for name in names if part != self.part else ():
                 params.pop(name, None)
         return params
+
+
+def of_project(project: Project, part: str = "judge") -> AnnotateView:
+    """A part of a project's page, as links from other pages open it."""
+    return AnnotateView.elsewhere(
+        corpus=project.corpus, project=project.name, part=part, query="", doc="", sample=""
+    )
 
 
 def go(part: str) -> None:

@@ -18,7 +18,6 @@ from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, show_error
-from pages._common.url_state import corpus_to_open
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -28,21 +27,14 @@ JOB = "ask_job"
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AskView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = AskView.read()
-        corpus = corpus_to_open(explorer, view.corpus, names)
-    except SeedLensError as error:
-        show_error(error)
-        view = AskView(question=st.query_params.get("question", ""))
-        corpus = corpus_to_open(explorer, "", names)
+    """The view of the address, with an answer that is there."""
+    view = AskView.opened_on(explorer, names)
     try:
         if view.answer:
             explorer.reader.find(view.answer)
     except SeedLensError as error:
         show_error(error)
         view = replace(view, answer="")
-    view = replace(view, corpus=corpus)
     st.session_state[JOB] = view.answer
     view.write()
     return view

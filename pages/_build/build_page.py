@@ -21,7 +21,6 @@ from pages._build.labels import labels_step
 from pages._build.result import result_step
 from pages._common.components import component, dark, listen
 from pages._common.shared import attempt, error_boundary, show_error
-from pages._common.url_state import corpus_to_open
 
 _STEPS = component("build_steps")
 _NEW = "a new build"
@@ -47,9 +46,8 @@ _SHOW = {
 def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, OpenBuild | None]:
     """The view of the URL and its build; one that cannot be opened is explained."""
     build = None
+    view = BuildView.opened_on(explorer, names)
     try:
-        view = BuildView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
         if view.build:
             build = explorer.builds.open(view.corpus, view.build)
             if not view.step:
@@ -59,7 +57,7 @@ def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, Open
             view = replace(view, step="attribute")
     except SeedLensError as error:
         show_error(error)
-        view, build = BuildView(corpus=corpus_to_open(explorer, "", names), step="attribute"), None
+        view, build = BuildView(view.corpus, step="attribute"), None
     view.write()
     return view, build
 

@@ -72,6 +72,7 @@ class EvaluateView(UrlState):
         verifier, retrievers, sizes: of the gap.
     """
 
+    script = "evaluate"
     collection: str = param("collection", "")
     systems: tuple[str, ...] = param(
         "systems", SYSTEMS, some_of((*Explorer.known_systems, *Explorer.model_systems)), join

@@ -10,16 +10,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
-from pages._common import workspace
 from pages._common.components import Event
 from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, show_error
-from pages._common.url_state import aspect_that_is_there, corpus_to_open, seed_is_there
+from pages._common.shared import attempt
+from pages._common.url_state import aspect_that_is_there, seed_is_there
 from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
 from pages._login import login
@@ -44,30 +42,15 @@ SYSTEMS = {
 
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = View.read()
-        if view.rerank and view.rerank not in explorer.rerank_modes:
-            known = f"Use one of {', '.join(explorer.rerank_modes)}."
-            show_error(BadInputError(f"There is no reranking mode '{view.rerank}'.", known))
-            view = replace(view, rerank="")
-        return _filled(explorer, view, names)
-    except SeedLensError as error:
-        show_error(error)
-        return _filled(explorer, View(), names)
-
-
-def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
-    """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
-    view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
+    """The view of the address, with what a first visit leaves open: a corpus, a good seed, an
+    aspect, a trail."""
+    view = View.opened_on(explorer, names)
     lens = explorer.library.lens(view.corpus)
     view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
     if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = explorer.starting_point(view.corpus)
         view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect, focus=())
-    if not view.trail:  # a link has none: it goes on with the trail of this visit
-        trail = workspace.pages().shared.get("trail") or secrets.token_urlsafe(9)
-        view = replace(view, trail=trail)
+    view = replace(view, trail=view.trail or secrets.token_urlsafe(9))
     view.write()
     return view
 

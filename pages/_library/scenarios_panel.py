@@ -37,6 +37,7 @@ from pages._common.shared import (
     remembered,
     show_problem,
 )
+from pages._explore.explore_url import View
 from pages._library.scenarios_lines import (
     COMPONENTS,
     estimate_line,
@@ -347,7 +348,7 @@ def _search_button(corpus: str, job: ScenarioJob) -> None:
         and is_finished(job.report)
         and st.button("Search by them", key=f"library_scenarios_search_{corpus}")
     ):
-        st.switch_page("explore.py", query_params={"corpus": corpus, "system": "scenario"})
+        View.elsewhere(corpus=corpus, system="scenario").go()
 
 
 # -- reading them ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_box, corpus_to_open, seed_is_there
+from pages._common.url_state import corpus_box, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
@@ -30,13 +30,8 @@ FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
 
 
 def open_view(explorer: Explorer, names: list[str]) -> MapView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = MapView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
-    except SeedLensError as error:
-        show_error(error)
-        view = MapView(corpus=corpus_to_open(explorer, "", names))
+    """The view of the address, with a seed that is there."""
+    view = MapView.opened_on(explorer, names)
     if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
     view.write()
