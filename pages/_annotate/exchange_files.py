@@ -129,7 +129,7 @@ def _uploader(take: Callable[[str, bytes], None]) -> None:
             attempt(lambda: take(file.name, file.getvalue()))
 
     st.file_uploader(
-        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or a hand-over",
+        "Judgments: TREC, BEIR (TSV or ZIP), CSV, JSONL, or a hand-over",
         key=f"annotate_upload_{turn}", on_change=arrived, max_upload_size=MEGABYTES,
         help="The same file twice changes nothing; broken lines are named, and then nothing is "
         "imported.",

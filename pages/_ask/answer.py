@@ -134,6 +134,7 @@ def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
     by_number = {p.number: p for p in job.progress.passages}
     return {
         "text": part.text,
+        "unfounded": part.unfounded,
         "citations": [
             {
                 "number": c.number,

@@ -17,7 +17,7 @@ from engine.types.builds import (
 )
 from engine.types.plurals import counted
 from pages._build.build_url import RUNS, SHOWN_BY, STEPS
-from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import at_most, duration, end, joined, run_outcome, time_left, tokens
 
 
 class StepWords(NamedTuple):
@@ -214,7 +214,7 @@ def outcome_line(job: StepJob) -> str:
     report = job.report
     if report is None:
         return ""
-    return run_outcome([ENDS[report.stopped], many(report.made, WORDS[report.step].made)], report)
+    return run_outcome([end(report), many(report.made, WORDS[report.step].made)], report)
 
 
 # -- clusters ------------------------------------------------------------------------------

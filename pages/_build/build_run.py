@@ -24,7 +24,7 @@ from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, usable
 
 _MOST = "build_most_calls"
 _PLACE, _CARD = "run", "card"
@@ -123,7 +123,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
     estimate = remembered(
         f"build_estimate_{'_'.join(place)}_{step.step}",
         (state, endpoint(explorer)),
-        lambda: explorer.builds.estimate(*place, step.step, endpoint=chosen(explorer)),
+        lambda: explorer.builds.estimate(*place, step.step, endpoint=usable(explorer)),
     )
     idle = step.is_complete and not estimate.items
     needs_model = step.step not in WITHOUT_MODEL

@@ -213,9 +213,25 @@ def begun_from(key: str, field: str, now: T) -> T:
     return value
 
 
+_MENU = st.components.v2.component(
+    "seedlens_menu",
+    html="<span></span>",
+    js="""export default () => {
+      const leave = ({ target }) => {
+        if (innerWidth > 768 || !target.closest?.('[data-testid="stSidebarNavLink"]')) return
+        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+      }
+      document.addEventListener("click", leave)
+      return () => document.removeEventListener("click", leave)
+    }""",
+)
+
+
 def apply_style() -> None:
-    """The style sheet that Streamlit's theme cannot express."""
+    """The style sheet, and the menu of narrow screens that closes after a choice."""
     st.html(ASSETS / "style.css")
+    with st.container(key="menu_keeper"):
+        _MENU(key="menu")
 
 
 SAFE_CSV = (

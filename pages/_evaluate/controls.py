@@ -27,7 +27,7 @@ from pages._evaluate.evaluate_url import (
 )
 from pages._login import login
 from pages._model.model_form import apply_model_style, endpoint_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, usable
 
 MOST = "evaluate_most_calls"
 _CHOSEN = tuple(
@@ -77,7 +77,7 @@ def controls(
     if view.needs_model and view.systems and not info.problem:
         with error_boundary():
             request = request_of(explorer, view, info)
-            model_row(explorer, explorer.evaluations.estimate(request, chosen(explorer)))
+            model_row(explorer, explorer.evaluations.estimate(request, usable(explorer)))
 
 
 def choose_collection(

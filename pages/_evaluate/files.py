@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
+from engine.types.plurals import counted
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import collection_label
@@ -42,8 +43,8 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     for run in explorer.collections.runs(info.key):
         odd = " " + " ".join(run.notes) if run.notes else ""
         _line(
-            run.name, f"{run.queries:,} queries.{odd}", f"evaluate_remove_run_{run.id}",
-            explorer.collections.remove_run, run.id,
+            run.name, f"{counted(run.queries, 'query', 'queries')}.{odd}",
+            f"evaluate_remove_run_{run.id}", explorer.collections.remove_run, run.id,
         )  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
     for info in collections:
         if info.uploaded:
             _line(
-                info.source, f"{info.queries:,} queries on {info.corpus}.",
+                info.source, f"{counted(info.queries, 'query', 'queries')} on {info.corpus}.",
                 f"evaluate_remove_{info.key}", explorer.collections.remove_qrels, info.key,
             )  # fmt: skip
 

@@ -49,7 +49,7 @@ from pages._evaluate.evaluate_tables import (
 )
 from pages._evaluate.evaluate_url import EvaluateView, of_gap, sizes_of
 from pages._login import login
-from pages._model.model_settings import chosen
+from pages._model.model_settings import chosen, usable
 
 
 def controls(
@@ -110,7 +110,7 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     if info.problem or not view.retrievers:
         return None
     with error_boundary():
-        return explorer.gaps.estimate(view.gap_request(info), endpoint=chosen(explorer))
+        return explorer.gaps.estimate(view.gap_request(info), endpoint=usable(explorer))
     return None
 
 

@@ -13,7 +13,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import at_most, duration, end, joined, run_outcome, time_left, tokens
 from pages._common.outside_text import escape
 
 COMPONENTS: dict[Component, str] = {
@@ -116,7 +116,7 @@ def outcome_line(job: ScenarioJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [ENDS[report.stopped]]
+    parts = [end(report)]
     if report.written or not report.embedded:
         parts.append(
             f"{counted(report.scenarios, 'scenario')} for {counted(report.written, 'document')}"

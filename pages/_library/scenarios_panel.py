@@ -48,7 +48,7 @@ from pages._library.scenarios_lines import (
 )
 from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, usable
 
 ABOUT = (
     "A scenario says which need a document meets, and why: what the text only implies. They are "
@@ -288,7 +288,7 @@ def _estimate(
     return remembered(
         f"library_scenarios_estimate_{info.name}",
         (request, state, info.updated_at, connected if request.source == "generated" else None),
-        lambda: explorer.scenarios.estimate(request, endpoint=chosen(explorer)),
+        lambda: explorer.scenarios.estimate(request, endpoint=usable(explorer)),
     )
 
 

@@ -21,6 +21,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from pages._annotate.exchange_files import packed
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
@@ -188,6 +189,32 @@ def test_what_was_asked_in_words_of_several_lines_goes_out_and_comes_in(
     other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
     there = other.annotation.judgments(other.annotation.project("small", "p"), "lines")
     assert [j.instruction for j in there] == [said.instruction] * 2
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "beir"])
+def test_adjudicated_grades_come_back_as_whose_they_were(
+    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+) -> None:
+    project = judged.annotation.project("small", "p")
+    judged.annotation.judge(project, Judgment("own", "bread-network", "bob B.", 2))
+    exported = judged.annotation.exchange.export(project, kind)
+    name, content = packed(exported.held(), "p.zip")
+    (tmp_path / name).write_bytes(content)
+    empty_project(other, judged)
+    other.annotation.exchange.import_("small", tmp_path / name, "p", annotator="importer")
+    back = {(j.item, j.annotator): j for j in other.annotation.judgments(project)}
+    agreed = ("own", "bread-network")
+    assert back.keys() == {
+        ((METHOD, "bread-network"), "lead"), (agreed, "ann"), (agreed, "bob B."),
+        (("own", "tides-network"), "ann"),
+    }  # fmt: skip
+    decision = back[(METHOD, "bread-network"), "lead"]
+    assert (decision.origin, decision.note) == ("adjudication", "between them")
+    assert other.annotation.exchange.qrels(project).grades == exported_grades(judged, project)
+
+
+def exported_grades(explorer: Explorer, project: Project) -> object:
+    return explorer.annotation.exchange.qrels(project).grades
 
 
 @pytest.mark.parametrize("kind", ["trec", "beir"])
