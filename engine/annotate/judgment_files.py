@@ -215,7 +215,7 @@ def _row(
 ) -> None:
     try:
         given = [from_fields(one, annotator) for one in _as_they_were(fields)]
-    except (BadInputError, ValueError, TypeError) as error:
+    except BadInputError as error:
         intake.broken(line, error)
         return
     if fields.get("basis") == "adjudicated":
@@ -230,9 +230,12 @@ def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if fields.get("basis") == "adjudicated" and fields.get("by"):
         return [{**fields, "annotator": fields["by"]}]
     if fields.get("basis") in ("agreed", "single", "model"):
-        people = fields.get("annotators")
-        names = json.loads(people) if isinstance(people, str) else people
-        return [{**fields, "annotator": name} for name in names or [""]]
+        people = fields.get("annotators")  # in CSV, JSON in a cell
+        try:
+            names = json.loads(people) if isinstance(people, str) else list(people or ())
+        except (ValueError, TypeError) as error:
+            raise BadInputError("Its annotators are no list of names.") from error
+        return [{**fields, "annotator": str(name)} for name in names]
     return [fields]
 
 

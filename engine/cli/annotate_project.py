@@ -137,8 +137,8 @@ def show(name: str, project: str, as_json: bool) -> None:
         return
     click.echo(_line(shown))
     queries = counted(state["queries"], "query", "queries")
-    items, judgments = (counted(state[f"{one}s"], one) for one in ("item", "judgment"))
-    click.echo(f"{queries}, {items}, {judgments}")
+    items = counted(state["items"], "item")
+    click.echo(f"{queries}, {items}, {counted(state['judgments'], 'judgment')}")
     for who in people:
         progress = annotation.queue(shown, who).progress()
         click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")

@@ -34,6 +34,7 @@ from pages._annotate.annotate_url import (
 from pages._annotate.judging_view import judging_view, leave
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.url_state import corpus_box
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
@@ -65,12 +66,9 @@ def controls(
     named = {p.name: p for p in explorer.annotation.projects(view.corpus)}
     project = named.get(view.project) or explorer.annotation.project(view.corpus, view.project)
     who = annotator(explorer)
-    st.session_state.update(annotate_corpus=view.corpus, annotate_project=view.project)
+    st.session_state["annotate_project"] = view.project
     with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Corpus", names, key="annotate_corpus", on_change=attempt, args=(_change_corpus,),
-            width=140,
-        )  # fmt: skip
+        corpus_box(view, names, "annotate_corpus", width=140)
         st.selectbox(
             "Project", list(dict.fromkeys((*filter(None, named), ""))), key="annotate_project",
             on_change=attempt, args=(_change_project,), width=210,
@@ -107,7 +105,8 @@ def _parts(
         st.session_state["annotate_part"] = view.part if view.part in parts else None
         st.segmented_control(
             "Part", parts, format_func=PARTS.__getitem__, key="annotate_part", width="content",
-            on_change=_change_part, label_visibility="collapsed",
+            label_visibility="collapsed", on_change=attempt,
+            args=(lambda: go(st.session_state["annotate_part"] or view.part),),
         )  # fmt: skip
     return view, refused
 
@@ -120,10 +119,6 @@ def _who_leads(project: Project, who: str) -> str:
         return f"They are {named}."
     known = f"you are '{who}'" if who else "you gave no name"
     return f"They are {named}; {known}. If you are one of them, give that name under Annotator."
-
-
-def _change_corpus() -> None:
-    AnnotateView(corpus=st.session_state["annotate_corpus"]).write()
 
 
 def _change_project() -> None:
@@ -145,11 +140,6 @@ def _change_name() -> None:
 def _come_as(name: str) -> None:
     set_annotator(name)
     AnnotateView.change(lambda now: replace(now, query="", doc="", sample=""))
-
-
-def _change_part() -> None:
-    part = st.session_state["annotate_part"]
-    AnnotateView.change(lambda now: replace(now, part=part or now.part))
 
 
 def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:

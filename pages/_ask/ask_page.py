@@ -78,29 +78,24 @@ def _question(view: AskView) -> None:
 
 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
-    st.session_state.update(
-        ask_corpus=view.corpus,
-        ask_system=view.system,
-        ask_passages=view.passages,
-        ask_scenarios=view.scenarios and has_scenarios,
-    )
     left, right = st.columns(2)
     box = left.container(gap="xsmall")
-    box.selectbox("Corpus", names, **AskView.sets("corpus", "ask_corpus"))
+    box.selectbox("Corpus", names, **view.bound("corpus", "ask_corpus"))
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
         box.html('<span class="sl-tag">synthetic, written for this demo</span>')
     right.selectbox(
-        "Retriever", explorer.systems, **AskView.sets("system", "ask_system"),
+        "Retriever", explorer.systems, **view.bound("system", "ask_system"),
         help="The system that retrieves the passages. hybrid joins words and meaning.",
     )  # fmt: skip
     st.slider(
-        "Passages", 1, MOST_PASSAGES, **AskView.sets("passages", "ask_passages"),
+        "Passages", 1, MOST_PASSAGES, **view.bound("passages", "ask_passages"),
         help="How many passages the model reads, the best ones first. More may hold the answer "
         "more often; they cost more, and distract.",
     )  # fmt: skip
     place = st.container(gap="xsmall")
     place.toggle(
-        "Scenarios as context", **AskView.sets("scenarios", "ask_scenarios"),
+        "Scenarios as context",
+        **view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios),
         disabled=not has_scenarios,
         help="What the documents are of use for, written beforehand, goes along with the passages.",
     )  # fmt: skip

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsage
+from engine.types.models import (
+    Estimate,
+    ModelReport,
+    ModelRunProgress,
+    ModelRunReport,
+    ModelUsage,
+)
 from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
@@ -70,6 +76,20 @@ def spent(report: ModelUsage) -> list[str]:
 def end(report: ModelRunReport) -> str:
     """How a run over many items ended."""
     return "Incomplete" if report.failed and not report.stopped else _ENDS[report.stopped]
+
+
+def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: float) -> str:
+    """How far a run over many items is, what it took, and how long it will, in one line of HTML.
+
+    Args:
+        parts: what is done.
+        seconds: since it was asked for.
+    """
+    failed = f"{progress.failed:,} without a usable answer" if progress.failed else ""
+    asked = [counted(progress.calls, "call"), tokens(progress.tokens)] if progress.calls else []
+    told = progress.done < progress.total and progress.seconds > 1
+    left = time_left(progress.seconds_left) if told else ""
+    return joined([*parts, failed, *asked, duration(seconds), left])
 
 
 def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:

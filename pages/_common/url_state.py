@@ -267,10 +267,26 @@ class UrlState:
         """
 
         def change() -> None:
-            value = read(st.session_state[key])
+            try:
+                value = read(st.session_state[key])
+            except ValueError as error:
+                raise BadInputError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
             cls.change(lambda now: replace(now, **{name: value}, **also))
 
         return {"key": key, "on_change": attempt, "args": (change,)}
+
+    def bound(
+        self, name: str, key: str, shown: object = None,
+        read: Callable[[Any], Any] = lambda value: value, **also: Any,
+    ) -> dict[str, Any]:  # fmt: skip
+        """:meth:`sets`, of a widget that shows the field.
+
+        Args:
+            shown: what the widget shows where that is not the field itself.
+        """
+        value = getattr(self, name) if shown is None else shown
+        st.session_state[key] = list(value) if isinstance(value, tuple) else value
+        return self.sets(name, key, read, **also)
 
 
 def corpus_to_open(explorer: Explorer, corpus: str, known: Sequence[str]) -> str:

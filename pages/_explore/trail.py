@@ -127,7 +127,8 @@ def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
 def _go_back(query: Query) -> None:
     text_id = engine().notebook.put_text(query.text) if query.text else ""
     View.change(
-        lambda now: View(
+        lambda now: replace(
+            now,
             corpus=query.corpus,
             seed=query.seed or "",
             text_id=text_id,
@@ -140,10 +141,5 @@ def _go_back(query: Query) -> None:
             symmetric=query.symmetric,
             page=query.offset // now.size + 1,
             where="; ".join(map(str, query.filters)),
-            rerank=now.rerank,
-            depth=now.depth,
-            layout=now.layout,
-            sort=now.sort,
-            trail=now.trail,
         )
     )

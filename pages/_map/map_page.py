@@ -101,24 +101,21 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
     labels = {WHOLE: WHOLE_LABEL} | {a.key: a.name for a in lens.aspects}
     layouts = list(drawn.layouts)
     colours = _colours(explorer, view, drawn)
-    st.session_state.update(
-        map_layout=view.layout, map_colour=view.colour, map_marks=list(view.marks)
-    )
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
         corpus_box(view, names, "map_corpus", width=160)
         st.segmented_control(
             "Documents lie by", layouts, required=True, width="content",
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
             help="Near each other: alike as a whole, or in one aspect only.",
-            **MapView.sets("layout", "map_layout"),
+            **view.bound("layout", "map_layout"),
         )  # fmt: skip
         st.selectbox(
             "Colour", list(colours), format_func=lambda key: with_marks(colours[key]),
-            width=255, **MapView.sets("colour", "map_colour"),
+            width=255, **view.bound("colour", "map_colour"),
         )  # fmt: skip
         st.multiselect(
             "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Nothing but the seed",
-            width=300, **MapView.sets("marks", "map_marks", tuple),
+            width=300, **view.bound("marks", "map_marks", read=tuple),
         )  # fmt: skip
         if view.marks:
             with st.popover("Which pool and system", width="content"):
@@ -128,10 +125,9 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
 def _whose(explorer: Explorer, view: MapView) -> None:
     """Whose pool, judgments and top 20 are marked."""
     projects = ["", *(p.name for p in explorer.annotation.projects(view.corpus) if p.name)]
-    st.session_state.update(map_project=view.project, map_system=view.system)
     st.selectbox(
         "Project", projects, format_func=lambda name: with_marks(name) or "Judged on Explore",
-        **MapView.sets("project", "map_project", query=""),
+        **view.bound("project", "map_project", query=""),
     )  # fmt: skip
     queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
     if queries:
@@ -140,13 +136,12 @@ def _whose(explorer: Explorer, view: MapView) -> None:
             one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
             for one, query in queries.items()
         }
-        st.session_state["map_query"] = view.query
         st.selectbox(
             "Results of", list(names), format_func=lambda one: with_marks(names[one]),
-            **MapView.sets("query", "map_query"),
+            **view.bound("query", "map_query"),
         )  # fmt: skip
     st.selectbox(
-        "System", list(explorer.systems_of(view.corpus)), **MapView.sets("system", "map_system")
+        "System", list(explorer.systems_of(view.corpus)), **view.bound("system", "map_system")
     )
 
 

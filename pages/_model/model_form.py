@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import Future
 
 import streamlit as st
@@ -12,7 +11,7 @@ from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 from pages._common.job_words import endpoint_parts
 from pages._common.outside_text import escape
-from pages._common.shared import ASSETS, engine, escape_label, note
+from pages._common.shared import ASSETS, as_ours, engine, escape_label, note
 from pages._common.waiting import renew_when
 from pages._login import login
 from pages._model.beside import beside
@@ -29,7 +28,6 @@ from pages._model.model_settings import (
 )
 
 _CHECK, _PROBLEM, _OFFERED = "model_check", "model_problem", "model_offered_names"
-log = logging.getLogger("seedlens")
 _POLL_SECONDS = 0.3
 
 
@@ -78,6 +76,23 @@ def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
     # The key says whether it should be open: as it is, a person may close it.
     with st.expander(escape_label(label), expanded=opened, key=f"{page}_panel_{opened}"):
         endpoint_panel(explorer)
+
+
+def calls_box(explorer: Explorer, key: str) -> None:
+    """A limit of requests, for this visit; that of the settings holds all the same."""
+    limit = explorer.settings.llm_max_calls
+    st.number_input(
+        "Calls at most", key=key, min_value=1, max_value=limit or None, value=None, step=100,
+        placeholder="no limit" if limit is None else f"{limit:,}", width=170,
+        persist_state="session", help="A run ends when so many requests were sent, repeats "
+        "included. Completed work is kept.",
+    )  # fmt: skip
+
+
+def most_calls(key: str) -> int | None:
+    """The limit that was entered; None for that of the settings."""
+    value = st.session_state.get(key)
+    return None if value is None else int(value)
 
 
 def is_panel_busy() -> bool:
@@ -223,13 +238,8 @@ def _take_answer() -> None:
         del st.session_state[_CHECK]
         try:
             st.session_state[_PROBLEM], st.session_state[_OFFERED] = trial.result()
-        except SeedLensError as error:
-            st.session_state[_PROBLEM] = str(error)
-        except Exception:
-            log.exception("The endpoint could not be tried.")
-            st.session_state[_PROBLEM] = (
-                "Something went wrong in SeedLens itself; its log says what."
-            )
+        except Exception as error:
+            st.session_state[_PROBLEM] = str(as_ours(error, "The endpoint could not be tried."))
 
 
 def _code(line: str) -> str:
