@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from engine.types.models import (
@@ -168,7 +169,7 @@ def change_sentence(reranking: Reranking) -> str:
     came = top - sum(move.first_rank <= top for move in moves)
     moved = top - sum(move.moved == 0 for move in moves)
     said = top_sentence(moved, came, top, whole=not reranking.partial)
-    if report.unanswered < UNRELIABLE * max(1, report.questions):
+    if report.unanswered < UNRELIABLE * (report.questions or math.inf):
         return said
     of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
     return f"{said} Unreliable: {of_all} could not be used."
