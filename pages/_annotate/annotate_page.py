@@ -77,7 +77,7 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            name_field(who, "annotate_name", _change_name)
+            name_field(who, "annotate_name", _come_as)
         view, refused = _parts(view, project, who)
     if refused:
         note(*refused)
@@ -131,10 +131,6 @@ def _change_project() -> None:
         return replace(now, project=name, part=part, query="", doc="", sample="")
 
     AnnotateView.change(change)
-
-
-def _change_name() -> None:
-    _come_as(st.session_state["annotate_name"])
 
 
 def _come_as(name: str) -> None:

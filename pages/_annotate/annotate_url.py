@@ -122,12 +122,13 @@ _NAME_KEEPER = st.components.v2.component(
 )
 
 
-def name_field(who: str, key: str, change: Callable[[], None]) -> None:
+def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
     """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
     this visit is kept for the next one."""
     st.session_state[key] = who
     st.text_input(
-        "Annotator", key=key, on_change=attempt, args=(change,), width=160,
+        "Annotator", key=key, width=160,
+        on_change=attempt, args=(lambda: change(st.session_state[key]),),
         help="A name, not a secret. It goes with all that you judge or change, and this browser "
         "keeps it.",
     )  # fmt: skip

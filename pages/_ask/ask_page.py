@@ -66,12 +66,8 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
 
 
 def _question(view: AskView) -> None:
-    state = st.session_state
-    # Not set when it is the same already: what is being typed meanwhile would be lost.
-    if state.get("ask_question") != view.question:
-        state["ask_question"] = view.question
     st.text_area(
-        "Question", **AskView.sets("question", "ask_question"), height=120,
+        "Question", **view.bound("question", "ask_question"), height=120,
         max_chars=LONGEST_QUESTION,
         placeholder="What do you want to know? The answer comes from the corpus alone.",
     )  # fmt: skip

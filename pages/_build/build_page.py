@@ -73,11 +73,7 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
             format_func=lambda name: name or _NEW,
         )  # fmt: skip
         if not names_come_from_login():
-            name_field(annotator(explorer), "build_who", _change_who)
-
-
-def _change_who() -> None:
-    set_annotator(st.session_state["build_who"])
+            name_field(annotator(explorer), "build_who", set_annotator)
 
 
 def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> None:

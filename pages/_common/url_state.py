@@ -285,7 +285,10 @@ class UrlState:
             shown: what the widget shows where that is not the field itself.
         """
         value = getattr(self, name) if shown is None else shown
-        st.session_state[key] = list(value) if isinstance(value, tuple) else value
+        value = list(value) if isinstance(value, tuple) else value
+        # What it shows already is not set: that would undo what is being typed.
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
         return self.sets(name, key, read, **also)
 
 

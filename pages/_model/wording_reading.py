@@ -17,6 +17,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 from engine.types.reranking import EndpointInfo, WordingReading, WordingReadings
 from engine.types.searches import Query
@@ -25,6 +26,7 @@ from pages._common.outside_text import escape
 from pages._common.shared import as_ours, attempt, note
 from pages._common.visit_memory import memory
 from pages._common.waiting import renew_when
+from pages._explore.explore_url import View
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
 
@@ -62,6 +64,14 @@ class ModelReading:
     def in_use(self) -> bool:
         """Whether the query is read as the model reads it."""
         return bool(self.terms) and set(self.query.reading) == set(self.terms)
+
+
+def question(corpus: str, asked: View | Variant) -> Query:
+    """What of a search or a variant decides how its wording is read."""
+    return Query(
+        corpus, aspect=asked.aspect or None, instruction=asked.instruction or None,
+        focus=asked.focus, reading=asked.reading, system=asked.system,
+    )  # fmt: skip
 
 
 def is_on() -> bool:
