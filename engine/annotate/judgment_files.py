@@ -214,19 +214,20 @@ def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
-        given = [from_fields(one, annotator) for one in _as_they_were(fields)]
+        whose = _as_they_were(fields)
+        given = [from_fields(one, annotator) for one in whose or [fields]]
     except BadInputError as error:
         intake.broken(line, error)
         return
-    if fields.get("basis") == "adjudicated":
-        origin = "adjudication"
+    if whose:
+        origin = "adjudication" if fields["basis"] == "adjudicated" else None
     for one in given:
         intake.add(line, one if origin is None else replace(one, origin=origin))
 
 
 def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """A line of our adjudicated grades as what it was: one person's decision, or the grades of
-    those who agreed; others as they are."""
+    those who agreed; [] for other lines."""
     if fields.get("basis") == "adjudicated" and fields.get("by"):
         return [{**fields, "annotator": fields["by"]}]
     if fields.get("basis") in ("agreed", "single", "model"):
@@ -236,7 +237,7 @@ def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         except (ValueError, TypeError) as error:
             raise BadInputError("Its annotators are no list of names.") from error
         return [{**fields, "annotator": str(name)} for name in names]
-    return [fields]
+    return []
 
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
