@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from engine.annotate.intake import Intake
 from engine.annotate.projects import printable
@@ -35,12 +36,16 @@ from engine.types.searches import Query
 
 HAND_OVER = "seedlens-judgments"
 """What the first line of a hand-over has as its ``format``."""
+DECISIONS = "decisions.jsonl"
+"""In a BEIR folder of ours: whose grades are in its tables."""
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
 _NEEDED = ("query_id", "doc_id")
 
 
 def detect(path: Path) -> str:
     """The format of a file or folder, by its ending and what it begins with."""
+    if path.suffix == ".zip":
+        return "beir"
     if path.is_dir():
         return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
     if path.suffix in (".jsonl", ".ndjson"):
@@ -73,7 +78,7 @@ def read_beir(
     origin: Origin,
     importable: Callable[[Path], Path],
 ) -> None:
-    """A BEIR folder with qrels/test.tsv (or dev, train), or one such file.
+    """A BEIR folder with qrels/test.tsv (or dev, train), zipped or not, or one such file.
 
     Queries that their ids do not explain are taken from queries.jsonl, which beside one file lies
     a folder further up: it is as good as not there where nobody may import it.
@@ -81,14 +86,32 @@ def read_beir(
     Args:
         importable: raises NotAllowedError for such a path.
     """
-    file = path if path.is_file() else beir_file(path)
+    zipped = path.suffix == ".zip"
+    folder = _zipped_folder(path) if zipped else path
+    file = path if path.is_file() and not zipped else beir_file(folder)
     if file is None:
         raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
     with suppress(NotAllowedError):
-        queries = importable(file.parent.parent / "queries.jsonl")
+        beside = file.parent.parent / "queries.jsonl"
+        queries = beside if zipped else importable(beside)
         if queries.is_file():
             intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
-    _take_grades(grade_lines(text_of(file)), intake, annotator, origin)
+    decisions = folder / DECISIONS
+    if decisions.is_file():
+        read_jsonl(text_of(decisions), intake, annotator, None)
+    else:
+        _take_grades(grade_lines(text_of(file)), intake, annotator, origin)
+
+
+def _zipped_folder(archive: Path) -> Path:
+    """The folder of an archive that has the tables: the archive itself, or one in it. It can be
+    read like any."""
+    try:
+        root = zipfile.Path(archive)
+    except zipfile.BadZipFile as error:
+        raise BadInputError(f"{archive} is no ZIP file.", "Download it again.") from error
+    folders = [root, *(inside for inside in root.iterdir() if inside.is_dir())]
+    return cast(Path, next((one for one in folders if (one / "qrels").is_dir()), root))
 
 
 def _take_grades(
@@ -191,12 +214,32 @@ def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
+        whose = _as_they_were(fields)
         names = _named_fields(fields)
-        given = from_fields(dict(zip(names, fields.values(), strict=True)), annotator)
+        own = dict(zip(names, fields.values(), strict=True))
+        given = [from_fields(one, annotator) for one in whose or [own]]
     except BadInputError as error:
         intake.broken(line, error)
-    else:
-        intake.add(line, given if origin is None else replace(given, origin=origin))
+        return
+    if whose:
+        origin = "adjudication" if fields["basis"] == "adjudicated" else None
+    for one in given:
+        intake.add(line, one if origin is None else replace(one, origin=origin))
+
+
+def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A line of our adjudicated grades as what it was: one person's decision, or the grades of
+    those who agreed; [] for other lines."""
+    if fields.get("basis") == "adjudicated" and fields.get("by"):
+        return [{**fields, "annotator": fields["by"]}]
+    if fields.get("basis") in ("agreed", "single", "model"):
+        people = fields.get("annotators")  # in CSV, JSON in a cell
+        try:
+            names = json.loads(people) if isinstance(people, str) else list(people or ())
+        except (ValueError, TypeError) as error:
+            raise BadInputError("Its annotators are no list of names.") from error
+        return [{**fields, "annotator": str(name)} for name in names]
+    return []
 
 
 def _named_fields(names: Collection[str]) -> Iterator[str]:

@@ -68,6 +68,15 @@ if TYPE_CHECKING:
 @depth_option
 @budget_option
 @click.option(
+    "--run",
+    "own_runs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A TREC run of your own, measured beside the systems on the queries that it ranks, and "
+    "kept for the collection. Repeatable.",
+)
+@click.option(
     "--run-out",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -84,6 +93,7 @@ def evaluate(
     rerank: str | None,
     depth: int | None,
     budget_calls: int | None,
+    own_runs: tuple[Path, ...],
     run_out: Path | None,
     as_json: bool,
 ) -> None:
@@ -116,6 +126,8 @@ def evaluate(
     say_notes(collection.warnings, "Warning")
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
+    for file in own_runs:
+        explorer.collections.add_run(key, file.name, file.read_bytes())
     with watched() as tell:
         report = in_foreground(
             lambda cancelled: explorer.evaluations.evaluate(request, tell, cancelled, connection)

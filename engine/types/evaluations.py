@@ -205,11 +205,20 @@ class EvaluationProgress(RunProgress):
             ranked, or questions to a language model that are settled, of so many at most.
             ``seconds`` are since it began with what ``done`` counts.
         report: what the model was asked so far for the ranking at hand.
+        later: questions of the steps after this one; None where nobody knows how long they take.
     """
 
     step: str = "Reading the collection"
     unit: str = "queries"
     report: ModelReport | None = None
+    later: int | None = 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to the end of the last step, None while nobody knows."""
+        if not self.done or self.later is None:
+            return None
+        return self.seconds * ((self.total + self.later) / self.done - 1)
 
 
 @dataclass(frozen=True, slots=True)

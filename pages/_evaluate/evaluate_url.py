@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Self
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, CollectionInfo, EvaluationRequest
@@ -21,7 +21,6 @@ from pages._common.url_state import (
     write_flag,
 )
 
-State = TypeVar("State", bound="EvaluateView")
 SYSTEMS = ("bm25", "dense", "aspect")
 """Chosen on a first visit."""
 SAMPLES = (5, 10, 20, 40, 100)
@@ -72,6 +71,7 @@ class EvaluateView(UrlState):
         verifier, retrievers, sizes: of the gap.
     """
 
+    script = "evaluate"
     collection: str = param("collection", "")
     systems: tuple[str, ...] = param(
         "systems", SYSTEMS, some_of((*Explorer.known_systems, *Explorer.model_systems)), join
@@ -149,8 +149,3 @@ def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
         view, part="gap", sample=request.sample or 0, verifier=request.verifier,
         retrievers=request.systems, sizes=request.sizes, model=record.model,
     )  # fmt: skip
-
-
-def with_collection(view: State, key: str) -> State:
-    """Another collection with the same systems."""
-    return replace(view, collection=key, sample=None, model="")

@@ -49,6 +49,21 @@ def test_a_sample_asks_fewer_seeds_and_says_so(home: Path, collection: Path) -> 
     assert evaluated(home, collection, "--sample", 0).code == 2
 
 
+def test_a_run_of_ones_own_is_measured_beside_the_systems(
+    home: Path, collection: Path, tmp_path: Path
+) -> None:
+    evaluated(home, collection, "--run-out", tmp_path)
+    lines = (tmp_path / "dense.run").read_text().splitlines()
+    first = {line.split()[0]: line for line in lines}
+    own = tmp_path / "own.run"
+    own.write_text("\n".join(line[:-5] + "mine" for line in list(first.values())[:3]))
+    found = evaluated(home, collection, "--run", own, "--json").json
+    assert len(found["systems"]["mine"]["per_query"]) == 3
+    assert [r["queries"] for r in found["significance"] if "mine" in r["systems"]] == [3]
+    own.write_text("q1 Q0 d 1 1 me\n")
+    assert_refused(home, collection, "--run", own, says=("'own.run' ranks none",))
+
+
 def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collection: Path) -> None:
     found = evaluated(home, collection, "--json").json
     low, high = found["systems"]["dense"]["confidence"]["nDCG@20"]
