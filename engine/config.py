@@ -59,14 +59,6 @@ class Settings(BaseSettings):
     def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
         return tuple(map(_absolute_path, roots))
 
-    @field_validator("llm_allowed_hosts", mode="before")
-    @classmethod
-    def _hosts(cls, value: object) -> object:
-        """Hosts between commas."""
-        if not isinstance(value, str):
-            return value
-        return [host.strip().lower() for host in value.split(",") if host.strip()]
-
     @field_validator("service_addresses", mode="before")
     @classmethod
     def _addresses(cls, value: object) -> object:
@@ -145,9 +137,6 @@ class Settings(BaseSettings):
     """With login, requests per person and day at most; unset is no limit. So with the next two."""
     llm_daily_tokens: int | None = Field(default=None, ge=0)
     llm_daily_cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    llm_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """With login, hosts (``localhost``, ``10.0.0.7:8000``) that leads may enter as the address of
-    a model although they are not on the internet."""
     llm_input_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Price per million input tokens, in any currency; needed for limits of cost."""
     llm_output_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)

@@ -14,10 +14,10 @@ from typing import Any
 
 from engine.config import __version__
 from engine.errors import BadInputError, StorageError
-from engine.generate.constraints import constraints_for
 from engine.generate.implicit_records import Example, ImplicitRequest
 from engine.generate.rewriting import TRIES, Verification, rewrite
 from engine.generate.scenes import examples_of
+from engine.generate.tuple_sets import constraints_for
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
@@ -117,8 +117,8 @@ def _about(
             "rejected": counts.rejected,
         },
         "constraints": {
-            check.name: {"source": check.source, "sets": request.sets}
-            for check in constraints_for(request.category, request.style)
+            name: {"source": source, "sets": request.sets}
+            for name, source in constraints_for(request.category, request.style).items()
         },
     }
 
@@ -200,9 +200,8 @@ class BuiltCollection:
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """Those that every set was checked against."""
-        checks = constraints_for(self.request.category, self.request.style)
-        return tuple(check.name for check in checks)
+        """Those that every set meets by construction."""
+        return tuple(constraints_for(self.request.category, self.request.style))
 
 
 def generate_implicit(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from engine.generate import templates
-from engine.generate.constraints import broken
 from engine.generate.implicit_records import (
     MOST_SETS,
     DateTuple,
@@ -170,10 +169,6 @@ def examples_of(request: ImplicitRequest, number: int) -> list[Example]:
             keeps a value implicit.
     """
     drawn = tuple_set(request, number)
-    if unmet := broken(drawn):
-        raise UnsatisfiableError(
-            f"Set {number} breaks: {', '.join(unmet)}.", "Ask for fewer documents per set."
-        )
     scenes = bind(request, drawn)
     rng = randomness(request.seed, "thread", request.category, request.style, number)
     post = templates.opening_post(scenes[0], rng) if request.style == "multi" else ""

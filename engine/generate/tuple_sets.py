@@ -15,11 +15,13 @@ from typing import TypeVar
 
 from engine.errors import BadInputError
 from engine.generate.implicit_records import (
+    Category,
     DateTuple,
     ImplicitRequest,
     PlaceTuple,
     PriceTuple,
     Repetition,
+    Style,
     TupleSet,
 )
 from engine.generate.word_lists import COUNTRIES
@@ -338,3 +340,34 @@ def place_set(request: ImplicitRequest, number: int) -> TupleSet:
     what = f"{request.documents} of {len(COUNTRIES)} countries"
     tuples = solve(range(request.documents), options, fits, what)
     return TupleSet("world", request.style, number, tuple(tuples))
+
+
+def constraints_for(category: Category, style: Style) -> dict[str, str]:
+    """Constraints that sets of a category and style meet, with their place in ImpliRet's paper."""
+    if category == "arithmetic":
+        return {
+            "prices follow": "2.1",
+            "prices distinct": "A.1 (i)",
+            "prices round": "A.1 (ii)",
+            "prices spread": "A.1 (iii)",
+            "multipliers simple": "A.1 (iv)",
+        }
+    if category != "temporal":
+        return {
+            "places unique": "A.2 (i)",
+            "places say nothing": "A.2 (ii)",
+            "places specific": "A.2 (iii)",
+            "countries distinct": "A.2",
+        }
+    threads = {
+        "dates unique": "A.3 (i)",
+        "dates spread": "A.3 (ii)",
+        "offsets limited": "A.3 (iii)",
+        "messages apart": "A.3.2 (ii)",
+    }
+    schedules = {
+        "kinds complete": "A.3.2",
+        "repetitions true": "A.3.2",
+        "lots apart": "A.3.2 (i)",
+    }
+    return threads | schedules if style == "uni" else threads

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from engine.config import Settings
 from engine.errors import NotAllowedError
-from engine.llm.addresses import is_allowed
 from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.permissions import check_lead
@@ -35,7 +34,6 @@ class Endpoint:
         address: base URL, the ``/v1`` included, without user, password, query and last slash.
         model: what the endpoint calls the model.
         key: sent to ``address`` only; shown nowhere.
-        public_only: it is asked only at addresses on the internet.
         entered: by somebody who logged in, so that nothing of the environment goes along.
         person: on whose behalf it is asked.
 
@@ -47,7 +45,6 @@ class Endpoint:
     address: str
     model: str
     key: SecretStr = field(default=SecretStr(""))
-    public_only: bool = False
     entered: bool = False
     person: Person = field(default=OPERATOR, compare=False)
 
@@ -109,13 +106,9 @@ def find_endpoint(
             "Enter an address and a key of your own, or disconnect.",
         )
     entered = bool(own) and not person.is_operator
-    endpoint = Endpoint(address, model, SecretStr(key), entered=entered, person=person)
-    if place != 0 or person.is_operator:
-        return endpoint
-    check_lead(person)
-    return replace(
-        endpoint, public_only=not is_allowed(endpoint.address, settings.llm_allowed_hosts)
-    )
+    if place == 0:
+        check_lead(person)
+    return Endpoint(address, model, SecretStr(key), entered=entered, person=person)
 
 
 def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:

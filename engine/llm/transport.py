@@ -24,7 +24,6 @@ import httpx2
 import openai
 import tenacity
 
-from engine.llm.addresses import go_to_public_address
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import EndpointError, RefusedError, TransientError, UnsupportedError
 from engine.llm.endpoints import Endpoint, RetryPolicy, ambient_headers
@@ -316,7 +315,6 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         if dropped:
             request.headers.update(own | {"Host": request.url.netloc.decode("ascii")})
 
-    hooks = [drop, go_to_public_address] if endpoint.public_only else [drop]
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint.address,
@@ -325,7 +323,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
             follow_redirects=False,  # a redirect would send questions to another address
-            event_hooks={"request": hooks},
+            event_hooks={"request": [drop]},
         ),
     )
 

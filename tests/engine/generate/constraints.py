@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.generate.implicit_records import (
-    Category,
     DateTuple,
     PlaceTuple,
     PriceTuple,
-    Style,
     TupleSet,
 )
 from engine.generate.tuple_sets import (
@@ -27,16 +24,8 @@ from engine.generate.tuple_sets import (
     ONCE,
     RUNNING,
     STEP,
+    constraints_for,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """One condition: where the paper states it, and whether a tuple set meets it."""
-
-    name: str
-    source: str
-    holds: Callable[[TupleSet], bool]
 
 
 def one_per_band(values: Sequence[int], low: int, high: int) -> bool:
@@ -181,46 +170,33 @@ def messages_apart(group: TupleSet) -> bool:
     return all(0 not in t.offsets for t in _dates(group))
 
 
-# -- which hold where --------------------------------------------------------------------
-
-_PRICES = (
-    Constraint("prices follow", "2.1", prices_follow),
-    Constraint("prices distinct", "A.1 (i)", prices_distinct),
-    Constraint("prices round", "A.1 (ii)", prices_round),
-    Constraint("prices spread", "A.1 (iii)", prices_spread),
-    Constraint("multipliers simple", "A.1 (iv)", multipliers_simple),
-)
-_PLACES = (
-    Constraint("places unique", "A.2 (i)", places_unique),
-    Constraint("places say nothing", "A.2 (ii)", places_say_nothing),
-    Constraint("places specific", "A.2 (iii)", places_specific),
-    Constraint("countries distinct", "A.2", countries_distinct),
-)
-_THREADS = (
-    Constraint("dates unique", "A.3 (i)", dates_unique),
-    Constraint("dates spread", "A.3 (ii)", dates_spread),
-    Constraint("offsets limited", "A.3 (iii)", offsets_limited),
-    Constraint("messages apart", "A.3.2 (ii)", messages_apart),
-)
-_SCHEDULES = (
-    *_THREADS,
-    Constraint("kinds complete", "A.3.2", kinds_complete),
-    Constraint("repetitions true", "A.3.2", repetitions_true),
-    Constraint("lots apart", "A.3.2 (i)", lots_apart),
-)
-
-
-def constraints_for(category: Category, style: Style) -> tuple[Constraint, ...]:
-    """Those that sets of the category and style have to meet."""
-    if category == "temporal":
-        return _SCHEDULES if style == "uni" else _THREADS
-    return _PRICES if category == "arithmetic" else _PLACES
+CHECKS: dict[str, Callable[[TupleSet], bool]] = {
+    check.__name__.replace("_", " "): check
+    for check in (
+        prices_follow,
+        prices_distinct,
+        prices_round,
+        prices_spread,
+        multipliers_simple,
+        places_unique,
+        places_say_nothing,
+        places_specific,
+        countries_distinct,
+        dates_unique,
+        dates_spread,
+        offsets_limited,
+        messages_apart,
+        kinds_complete,
+        repetitions_true,
+        lots_apart,
+    )
+}
 
 
 def broken(group: TupleSet) -> list[str]:
     """Names of the constraints that a set breaks."""
-    checks = constraints_for(group.category, group.style)
-    return [check.name for check in checks if not check.holds(group)]
+    names = constraints_for(group.category, group.style)
+    return [name for name in names if not CHECKS[name](group)]
 
 
 def _prices(group: TupleSet) -> list[PriceTuple]:
