@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
@@ -52,23 +52,6 @@ from engine.types.builds import (
 )
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
-
-
-class QueryChange(NamedTuple):
-    """What a person says of a query; None leaves it as it is."""
-
-    text: str | None = None
-    dropped: bool | None = None
-
-
-Meant = Callable[[str, tuple[object, ...] | None], bool]
-"""The document or cluster, what stands of it (None: nothing yet) -> whether a change of it is
-still to be made. Raises where something else stands than the change was made for."""
-
-
-def always(*_: object) -> bool:
-    """Makes every change, whatever stands."""
-    return True
 
 
 class OpenBuild:
@@ -140,7 +123,7 @@ class OpenBuild:
         """doc_id -> label of documents that show the attribute."""
         return {label.doc_id: label.text for label in self.labels() if label.text}
 
-    def set_labels(self, changes: Mapping[str, str], author: str, meant: Meant = always) -> int:
+    def set_labels(self, changes: Mapping[str, str], author: str) -> int:
         """Keep a person's labels ("": the document does not show it). What the label is already
         is no change, unless it is outdated: whoever says it again says that it still holds.
 
@@ -165,8 +148,6 @@ class OpenBuild:
         def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
             for doc_id, label in lines.items():
                 old, basis = standing.get(doc_id), bases[doc_id]
-                if not meant(doc_id, None if old is None else (old.label,)):
-                    continue
                 if old is None or (old.label, old.basis) != (label, basis):
                     where = (*self._place, doc_id)
                     rows.append(LabelRow(*where, label, "", "person", author, basis, now))
@@ -284,43 +265,21 @@ class OpenBuild:
             UnknownNameError: no such cluster, or none that becomes a query.
             BadInputError: an empty or too long text; there is no query yet to be dropped.
         """
-        return self.set_queries({key: QueryChange(text, dropped)}, author)[0][key].shown
-
-    def set_queries(
-        self, changes: Mapping[str, QueryChange], author: str, meant: Meant = always
-    ) -> tuple[dict[str, StoredQuery], int]:
-        """Change several at once, all of them or, on an error, none.
-
-        Returns:
-            the queries by key, and how many changed. Raises as :meth:`set_query`.
-        """
-        author, active = check_annotator(author), self.active()
-        clusters = {key: find_cluster(active, key) for key in changes}
-        worded = {
-            key: self._by_person(clusters[key], change.text)
-            for key, change in changes.items()
-            if change.text is not None
-        }
+        author, cluster = check_annotator(author), find_cluster(self.active(), key)
+        worded = None if text is None else self._by_person(cluster, text)
         after: dict[str, StoredQuery] = {}
-        changed = 0
 
-        def change_all(row: StepRow | None) -> StepRow | None:
-            nonlocal changed
+        def change(row: StepRow | None) -> StepRow | None:
             before = _wordings(row)
-            for key, change in changes.items():
-                old = before.get(key)
-                if meant(key, None if old is None else (old.text, old.dropped)):
-                    name = clusters[key].name
-                    after[key] = _changed_query(old, worded.get(key), change.dropped, name)
-            changed = sum(before.get(key) != query for key, query in after.items())
-            if not changed:
+            after[key] = _changed_query(before.get(key), worded, dropped, cluster.name)
+            if before.get(key) == after[key]:
                 return None
             now = datetime.now(UTC)
             first = StepRow(*self._place, "verbalise", "edit", "", "", 0, "", "", now)
-            return _edit(row or first, queries_to_json({**before, **after}), changed, author)
+            return _edit(row or first, queries_to_json({**before, **after}), 1, author)
 
-        self.rows.change(*self._place, "verbalise", change_all)
-        return after, changed
+        self.rows.change(*self._place, "verbalise", change)
+        return after[key].shown
 
     def _by_person(self, cluster: Cluster, text: str) -> StoredQuery:
         line = check_line(text, "The query", LONGEST_QUERY)

@@ -166,7 +166,7 @@ def list_(corpus: str | None, as_json: bool) -> None:
 @click.argument("corpus")
 @click.argument("name")
 @step_option
-@click.option("--csv", "as_csv", is_flag=True, help="A file to edit; see: seedlens build edit.")
+@click.option("--csv", "as_csv", is_flag=True, help="As a CSV file.")
 @click.option(
     "--spreadsheet", is_flag=True, help="As --csv; no text is a formula to a spreadsheet program."
 )
@@ -279,37 +279,6 @@ def _finish(
 
 def _counts(progress: StepProgress) -> str:
     return f"{progress.calls:,} calls"
-
-
-@build.command()
-@click.argument("corpus")
-@click.argument("name")
-@click.option("--step", type=click.Choice(BUILD_STEPS), required=True)
-@click.option("--file", "file", type=click.Path(path_type=Path), required=True)
-@author_option
-@json_option
-def edit(
-    corpus: str, name: str, step: BuildStep, file: Path, author: str | None, as_json: bool
-) -> None:
-    """Take in what a person changed in a file of `show --step S --csv`.
-
-    Labels: what stands in 'label', empty for a document that does not show it. Clusters: lines
-    of one 'cluster' are one; give a line another cluster to move it, leave 'cluster' empty and
-    write a new 'name' for a new one; 'dropped' is yes or no. Queries: 'query' and 'dropped'.
-
-    Lines that were left alone say nothing. A line that changes what somebody else changed since
-    the file was written is refused, by the column 'was'; in a file without that column every
-    line is meant as it stands.
-    """
-    from engine.build.sheets import take_in
-    from engine.collections.judgment_formats import text_of
-
-    opened = open_explorer().builds.open(corpus, name)
-    changed = take_in(opened, step, text_of(file), file.name, author_or_own(author))
-    if as_json:
-        print_json({"step": step, "changed": changed})
-    else:
-        click.echo(f"{changed:,} changed.")
 
 
 @build.command()

@@ -1,4 +1,4 @@
-"""``seedlens build``: a collection from a lens, with files to edit in between."""
+"""``seedlens build``: a collection from a lens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command_line import Outcome, run_inside
+from tests.cli.command_line import run_inside
 from tests.lens_builds import LENS, NAME, knows_methods
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
@@ -64,17 +64,6 @@ def _sheet(home: Path, step: str) -> list[dict[str, str]]:
     shown = run_inside(home, "build", "show", *PLACE, "--step", step, "--csv")
     assert shown.code == 0, shown.stderr
     return list(csv.DictReader(io.StringIO(shown.stdout)))
-
-
-def _edit(home: Path, step: str, file: Path, rows: list[dict[str, str]] | str) -> Outcome:
-    if isinstance(rows, str):
-        file.write_text(rows, encoding="utf-8")
-    else:
-        with file.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.DictWriter(handle, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    return run_inside(home, "build", "edit", *PLACE, "--step", step, "--file", file)
 
 
 def test_a_collection_is_built_in_one_go_exported_and_evaluated(
@@ -136,138 +125,10 @@ def a_collection_is_exported_to(home: Path, out: Path) -> None:
     assert run_inside(home, "build", "export", *PLACE, "--out", out, "--overwrite").code == 0
 
 
-def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Path) -> None:
-    file = tmp_path / "left.csv"
-    rows = _sheet(labelled, "label")
-    assert len(rows) == len(DOCUMENTS)
-    rows[0]["label"], rows[1]["label"] = "", "Something\nelse"
-    assert "2 changed" in _edit(labelled, "label", file, rows).stdout
-    labels = {label["doc_id"]: label for label in _show(labelled, "label")}
-    changed = labels[rows[1]["doc_id"]]
-    assert (changed["text"], changed["maker"], changed["author"]) == (
-        *("Something else", "person", "me"),
-    )
-    assert labels[rows[0]["doc_id"]]["text"] == ""
-
-    rows = _sheet(labelled, "collapse")
-    before = {cluster["key"]: cluster for cluster in _show(labelled, "collapse")}
-    first, last = rows[0]["cluster"], rows[-1]["cluster"]
-    for row in rows:
-        if row["cluster"] == last:
-            row["name"], row["dropped"] = "Renamed", "yes"
-    for row in rows[:2]:
-        row["cluster"], row["name"] = "", "Moved out"
-    assert "3 changed" in _edit(labelled, "collapse", file, rows).stdout
-    after = {cluster["key"]: cluster for cluster in _show(labelled, "collapse")}
-    assert (after[last]["name"], after[last]["dropped"]) == ("Renamed", True)
-    assert len(after[first]["doc_ids"]) == len(before[first]["doc_ids"]) - 2
-    assert [c["name"] for key, c in after.items() if key not in before] == ["Moved out"]
-
-    rows = _sheet(labelled, "verbalise")
-    rows[0]["query"] = "Whatever stands under lamps."
-    rows[1]["dropped"] = "yes"
-    assert "2 changed" in _edit(labelled, "verbalise", file, rows).stdout
-    queries = {query["key"]: query for query in _show(labelled, "verbalise")}
-    assert queries[rows[0]["cluster"]]["text"] == "Whatever stands under lamps."
-    assert queries[rows[1]["cluster"]]["dropped"]
-    assert "0 changed" in _edit(labelled, "verbalise", file, rows).stdout
-
-    rows = _sheet(labelled, "verbalise")
-    rows[0]["query"] = "=1+1"
-    assert "1 changed" in _edit(labelled, "verbalise", file, rows).stdout
-    safe = run_inside(labelled, "build", "show", *PLACE, "--step", "verbalise", "--spreadsheet")
-    assert "'=1+1" in safe.stdout
-    taken = _edit(labelled, "verbalise", file, safe.stdout)
-    assert "0 changed" in taken.stdout, "the mark is taken off again"
-    assert {s["step"]: s["edits"] for s in _show(labelled)["steps"]}["verbalise"] == 3
-
-
-def test_an_older_file_changes_nothing_that_others_changed_since(
-    labelled: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "left.csv"
-    old = {step: _sheet(labelled, step) for step in ("label", "collapse", "verbalise")}
-    theirs = [dict(row) for row in old["label"]]
-    theirs[0]["label"] = "By somebody else"
-    assert "1 changed" in _edit(labelled, "label", file, theirs).stdout
-    mine = [dict(row) for row in old["label"]]
-    mine[1]["label"] = "By me"
-    assert "1 changed" in _edit(labelled, "label", file, mine).stdout, "the others say nothing"
-    labels = {label["doc_id"]: label["text"] for label in _show(labelled, "label")}
-    assert [labels[row["doc_id"]] for row in mine[:2]] == ["By somebody else", "By me"]
-    mine[0]["label"] = "By me, too"
-    refused = _edit(labelled, "label", file, mine)
-    assert refused.code == 2
-    assert "line 2: the label of" in refused.stderr
-
-    _edit(labelled, "collapse", file, [_renamed(r, "c1", "Theirs") for r in old["collapse"]])
-    mine = [_renamed(row, "c2", "Mine") for row in old["collapse"]]
-    at = next(n for n, row in enumerate(mine) if row["cluster"] == "c3")
-    mine[at] = {**mine[at], "cluster": "c1", "name": _name(old["collapse"], "c1")}
-    assert "3 changed" in _edit(labelled, "collapse", file, mine).stdout
-    clusters = {cluster["key"]: cluster for cluster in _show(labelled, "collapse")}
-    assert (clusters["c1"]["name"], clusters["c2"]["name"]) == ("Theirs", "Mine")
-    assert mine[at]["doc_id"] in clusters["c1"]["doc_ids"]
-    last = [_renamed(row, "c1", "Mine as well") for row in old["collapse"]]
-    refused = _edit(labelled, "collapse", file, last)
-    assert "was changed by somebody else since" in refused.stderr
-    assert _show(labelled, "collapse") == list(clusters.values())
-
-    theirs = [dict(row) for row in old["verbalise"]]
-    theirs[0]["query"], theirs[1]["dropped"] = "Their words", "yes"
-    assert "2 changed" in _edit(labelled, "verbalise", file, theirs).stdout
-    assert "0 changed" in _edit(labelled, "verbalise", file, old["verbalise"]).stdout
-    mine = [dict(row) for row in old["verbalise"]]
-    mine[1]["query"] = "My words"
-    refused = _edit(labelled, "verbalise", file, mine)
-    assert "line 3: the query of the cluster" in refused.stderr
-    assert _show(labelled, "verbalise")[0]["text"] == "Their words"
-
-
-def _renamed(row: dict[str, str], key: str, name: str) -> dict[str, str]:
-    return {**row, "name": name} if row["cluster"] == key else dict(row)
-
-
-def _name(rows: list[dict[str, str]], key: str) -> str:
-    return next(row["name"] for row in rows if row["cluster"] == key)
-
-
-@pytest.mark.parametrize(
-    ("step", "text", "said"),
-    [
-        ("label", "doc_id,label\nbees-survey,x\nbees-survey,y\n", "line 3: document 'bees-survey'"),
-        ("label", "doc_id,label\n\nnowhere,x\n", "line 3: there is no document 'nowhere'"),
-        ("label", "doc_id,label\nbees-survey,x,z\n", "line 2: 3 cells under 2 columns"),
-        ("label", 'doc_id,label\nbees-survey,"x\n', "line 2: it cannot be read as CSV"),
-        ("label", "doc_id\nbees-survey\n", "line 1: there is no column 'label'"),
-        ("label", "", "line 1: there is no column 'doc_id'"),
-        ("label", f"doc_id,label\nbees-survey,{'x' * 201}\n", "201 characters"),
-        ("collapse", "cluster,name,dropped,doc_id\nc1,A,maybe,bees-survey\n", "line 2: 'maybe'"),
-        ("collapse", "cluster,name,dropped,doc_id\nc1, ,no,bees-survey\n", "line 2: the cluster"),
-        (
-            "collapse",
-            "cluster,name,dropped,doc_id\nc1,A,no,bees-survey\nc1,B,no,maps-survey\n",
-            "line 3: the cluster 'c1' is called or dropped otherwise in line 2",
-        ),
-        (
-            "collapse",
-            "cluster,name,dropped,doc_id\nc1,A,no,bees-survey\n",
-            "in no cluster any more",
-        ),
-        ("label", "doc_id,label,was\nbees-survey,x,\n", "line 2: the label of 'bees-survey'"),
-        ("verbalise", "cluster,query,dropped\nc77,x,no\n", "line 2: no cluster 'c77'"),
-        ("verbalise", "cluster,query,dropped\nc1,,no\n", "line 2: the query is empty"),
-        ("expand", "x\n", "'expand' leaves judgments"),
-    ],
-)
-def test_a_file_that_cannot_be_taken_in_names_its_line_and_changes_nothing(
-    labelled: Path, tmp_path: Path, step: str, text: str, said: str
-) -> None:
-    before = [_show(labelled, name) for name in ("label", "collapse", "verbalise")]
-    outcome = _edit(labelled, step, tmp_path / "left.csv", text)
-    assert outcome.code == 2
-    assert said in outcome.stderr
-    assert [_show(labelled, name) for name in ("label", "collapse", "verbalise")] == before
+def test_each_step_is_shown_as_a_table(labelled: Path) -> None:
+    assert len(_sheet(labelled, "label")) == len(DOCUMENTS)
+    assert {row["dropped"] for row in _sheet(labelled, "collapse")} == {"no"}
+    assert all(row["query"] for row in _sheet(labelled, "verbalise"))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +145,6 @@ def test_a_file_that_cannot_be_taken_in_names_its_line_and_changes_nothing(
         (("show", *PLACE, "--csv"), "--step"),
         (("run", *PLACE, "--step", "expand"), "OPENAI_BASE_URL"),
         (("run", *PLACE, "--step", "label", "--all"), "exclude each other"),
-        (("edit", *PLACE, "--step", "label", "--file", "/nowhere.csv"), "/nowhere.csv"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -53,7 +53,8 @@ JOBS = {"own": "cancel dismiss start", "all": "job latest result running"}
 MAY: dict[str, dict[str, str]] = {
     "": {
         "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
-        "parse_reading reads_aspect reads_steer reads_wording search searcher select starting_point systems_of",
+        "parse_reading reads_aspect reads_steer reads_wording search searcher select "
+        "starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
