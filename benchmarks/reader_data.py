@@ -30,7 +30,7 @@ TYPING_ERRORS = 0.12
 """Share of wordings that get one or two, anew in every epoch."""
 CHAT_STYLE = 0.08
 """Share of wordings that lose capitals, apostrophes and the full stop."""
-WITHOUT_TERMS, ENGLISH_TERMS = 0.3, 0.45
+WITHOUT_TERMS, ENGLISH_TERMS = 0.2, 0.45
 """Share of tagged wordings without a term, and of English terms in other languages."""
 LANGUAGES = {"en": 0.44, "de": 0.14, "fr": 0.14, "es": 0.14, "zh": 0.14}
 THINGS = {
@@ -178,7 +178,7 @@ class TermComposer:
             *_, head = words = gloss(row["text"]).casefold().split()
             if len(words) < 3 and head not in stop_words():
                 self._heads.setdefault(head, set()).add(row["aspect"])
-        self._others = [row["text"] for row in (*rows("dev"), *rows("statements"))]
+        self._others = [row["text"] for row in rows("dev")]
         self._composer = Composer(rng)
 
     def compose(self) -> TaggedWords:

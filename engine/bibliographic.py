@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +19,7 @@ _WHOLE_DOI = re.compile(
     r"(?:(?:https?://)?(?:dx\.|www\.)?doi\.org/|doi\b:?\s*)*(10\.\d{4,9}/\S+?)(?:\s*\[doi\])?",
     re.IGNORECASE,
 )
-DOIS = ("doi", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
+DOIS = ("doi", "di", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
 """Names of fields in which a DOI is looked for, besides the link's."""
 _LONGEST = 2_000
 """Characters of a value in which a DOI is looked for; decoding takes a hundred times their size."""
@@ -30,6 +31,8 @@ _ESCAPED = re.compile(
 )
 """A sign as LaTeX writes it: ``\\_``, ``{\\_}``, ``$\\_$``, ``{\\textless}``, ``%5C_``."""
 _LINK = re.compile(r"\\(?:url|href)\s*\{([^{}]*)\}(?:\{[^{}]*\})?")
+_INDEXED = 8_000_000
+"""Characters of an abstract that is made of an index of words."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _OWN_HEADING = re.compile(
     r"(?<!\s)\s*<(?:jats:)?title>\s*(?:abstract|summary)\s*+[.:]?\s*+</(?:jats:)?title>",
@@ -129,6 +132,24 @@ def year_in(value: Any) -> int | None:
     text = str(value).strip()
     match = _YEAR.search(text) or _COMPACT_DATE.match(text)
     return int(match.group(1)) if match else None
+
+
+def abstract_of(index: Any) -> str:
+    """The text that an index of words stands for, as OpenAlex has it; "" where there is none.
+
+    >>> abstract_of({"the": [0, 2], "more": [1], "better": [3]})
+    'the more the better'
+    """
+    if not isinstance(index, Mapping):
+        return ""
+    lists = [(word, places) for word, places in index.items() if isinstance(places, list)]
+    if sum((len(word) + 1) * len(places) for word, places in lists) > _INDEXED:
+        return ""  # a short answer can stand for a text that fills the memory
+    placed = [
+        (place, str(word)) for word, places in lists for place in places if isinstance(place, int)
+    ]
+    placed.sort(key=lambda pair: pair[0])
+    return " ".join(word for _, word in placed)
 
 
 def unescaped(text: str) -> str:

@@ -28,7 +28,6 @@ from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
 from engine.evaluate.gaps import Gaps
 from engine.evaluate.human import human_rows
-from engine.evaluate.unlabelled import Unlabelled
 from engine.facts import find_facts
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
@@ -127,11 +126,8 @@ class Explorer(ForPerson):
             self.home, self._ledger, self.settings, self.library, self.annotation
         )
         self.verifier = Verifier(self.settings, self._ledger, self.searcher)
-        unlabelled = Unlabelled(self.home, self._ledger, self.settings, self.library)
         connect = self.verifier.connection
-        self.evaluations = Evaluations(
-            self._ledger, self.collections, unlabelled, self.searcher, connect
-        )
+        self.evaluations = Evaluations(self._ledger, self.collections, self.searcher, connect)
         self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)
         self.reader = Reader(self.settings, self._ledger, self.searcher)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}

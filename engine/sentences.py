@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 
 import sentencex
@@ -13,6 +14,16 @@ from engine.types.documents import Span
 WINDOW = 20_000
 """Characters that are split at once: of a thousand quotation marks each is compared with all the
 others. A sentence that is longer is cut."""
+_LOOKED_AT = 60
+"""Characters before a boundary that say whether it is one."""
+_NO_END = re.compile(
+    r"(?:\b(?:approx|incl|excl|pv|cf|viz|e\.g|i\.e)\.|\bet al\.,? ?[\[(][^\])]*[\])]|(?:^|\s)\.)\Z",
+    re.I,
+)
+"""Words with a full stop that end no sentence, citations behind names, and the dot of ``.NET``."""
+_LABEL = re.compile(r"\b(?:eqs?|figs?|tabs?|secs?|refs?|chap|nos?|al|ca|spp?|subsp)\.\Z", re.I)
+_VALUE = re.compile(r"[\[(]?\d|[a-z]")
+"""What such words stand before: numbers, also in brackets, and small letters."""
 LANGUAGE = "en"
 """Language whose abbreviations are known; boundaries of other scripts are found as well."""
 
@@ -27,14 +38,24 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     >>> split_sentences("We measured it. It held.")
     ((0, 15), (16, 24))
     """
-    spans = []
+    spans: list[Span] = []
     for start, end in _boundaries(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())
         end -= len(piece) - len(piece.rstrip())
-        if end > start:
+        if spans and _goes_on(text, spans[-1], start):
+            spans[-1] = (spans[-1][0], end)
+        elif end > start:
             spans.append((start, end))
     return tuple(spans)
+
+
+def _goes_on(text: str, span: Span, following: int) -> bool:
+    """Whether a sentence goes on behind a boundary that was found in it."""
+    end = (max(span[0], span[1] - _LOOKED_AT), span[1])
+    if _NO_END.search(text, *end):
+        return True
+    return bool(_LABEL.search(text, *end) and _VALUE.match(text, following))
 
 
 def _boundaries(text: str) -> Iterator[Span]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages._common.filter_panel import PageFilters
 from pages._common.shared import error_boundary, note, show_problem
 from pages._common.url_state import corpus_box
 from pages._explore import (
@@ -15,11 +16,11 @@ from pages._explore import (
     explore_model,
     explore_page,
     explore_reading,
-    filter_controls,
+    no_results,
     reading_chips,
     trail,
 )
-from pages._explore.explore_url import LAYOUTS, RANK
+from pages._explore.explore_url import LAYOUTS, RANK, View
 from pages._explore.first_visit import open_page
 from pages._login import login
 
@@ -52,10 +53,11 @@ with error_boundary():
         reading = explore_page.ranking_controls(explorer, view, lens)
         with error_boundary():
             explore_model.model_controls(explorer, view, run)
+        filters = PageFilters(explorer, view.corpus, View, key="explore", page=1)
         with error_boundary():
-            filter_controls.filter_controls(explorer, view)
+            filters.panel()
     with right, error_boundary():
-        filter_controls.chips(explorer, view)
+        filters.chips()
         query = view.to_query(explorer)
         shown = explore_model.shown(explorer, view, query, run)
         page = shown.results
@@ -90,6 +92,6 @@ with error_boundary():
             )
             explore_explain.watch(explorer, query, generated)
         else:
-            filter_controls.nothing(explorer, page)
+            no_results.nothing(explorer, page, filters)
         explore_page.pages_bar(view, page.total)
         trail.remember(explorer, view, steps, query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.filter_panel import where_panel
+from pages._common.filter_panel import PageFilters
 from pages._common.shared import error_boundary, show_problem
 from pages._common.url_state import corpus_box
 from pages._explore.first_visit import open_page
@@ -35,6 +35,8 @@ with error_boundary():
             cluster_names(explorer, view, drawn)
         with right, st.container(key="map_right"):
             with error_boundary():  # beside the map, so that it is seen to follow
-                where_panel(explorer, view.corpus, MapView, key="map", unfolds=False)
+                filters = PageFilters(explorer, view.corpus, MapView, key="map")
+                filters.chips()
+                filters.panel(unfolds=False)
             with error_boundary():
                 selection_panel(explorer, view, chosen)

@@ -8,6 +8,7 @@ and get Arrow tables back; nothing here knows what a role or an aspect is.
 from __future__ import annotations
 
 import errno
+import re
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -45,6 +46,12 @@ SAMPLE, ROUNDS, BITS = 64, 15, 1
 of k-means, and bits of each dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
 """Of the full-text index, as LanceDB and Lance both call it."""
+BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
+"""Of one with texts in scripts that part no words by blanks (Chinese, Japanese, Thai ...), or in
+whose words there are marks that other tokenizers take for punctuation (Devanagari ...)."""
+_SCRIPTS = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LOOKED_AT = 1_000
+"""Documents from all over a table that say which scripts it has."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
@@ -640,7 +647,13 @@ class DocumentTable(StoredTable):
     def _build(self, vector_columns: Sequence[str]) -> None:
         super()._build(vector_columns)
         # It comes last: is_finished takes it as the sign that all is done.
-        self._table.create_index("search_text", config=FTS(**TEXT), replace=True)
+        self._table.create_index("search_text", config=FTS(**self._text_options()), replace=True)
+
+    def _text_options(self) -> dict[str, Any]:
+        """How its texts are cut into words: English as ever, others by a dictionary."""
+        rows = range(0, self.count(), max(1, self.count() // _LOOKED_AT))
+        texts = self.take(rows, ["search_text"])["search_text"].to_pylist()
+        return BY_DICTIONARY if any(map(_SCRIPTS.search, texts)) else TEXT
 
     def _build_apart(self, vector_columns: Sequence[str], builders: Builders) -> bool:
         """Have others build the indexes; False where the rows are in one fragment."""
@@ -656,6 +669,7 @@ class DocumentTable(StoredTable):
                 strict=True,
             )
         )
+        shared["search_text"] = self._text_options()
         # What takes longest begins first.
         columns = ("search_text", *vector_columns, "doc_id")
         parts = [IndexPart(version, c, some, shared.get(c, {})) for c in columns for some in cut]
@@ -687,7 +701,7 @@ class DocumentTable(StoredTable):
 
         kind: dict[str, dict[str, Any]] = {
             "doc_id": {"kind": "BTREE"},
-            "search_text": {"kind": "INVERTED", "num_workers": 1, **TEXT},
+            "search_text": {"kind": "INVERTED", "num_workers": 1, **part.shared},
         }
         options = kind.get(part.column, {"kind": "IVF_RQ", **part.shared})
         given = self._dataset, part.version, part.column

@@ -1,6 +1,6 @@
-// Adjudicating by keys, as on the desk: a digit is the decision, and decides where a reason is
-// written already; N goes to the reason, Enter there decides, Escape comes back to the keys.
-const writes = (node) => node instanceof HTMLElement && (node.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(node.tagName))
+// Adjudicating by keys: a digit chooses the decision, N goes to the reason, Enter decides, or
+// goes to the reason where there is none yet; Escape leaves the reason.
+const writes = (node) => node instanceof HTMLElement && (node.isContentEditable || node.matches('input:not([type="checkbox"], [type="radio"]), textarea, select'))
 
 export default function (component) {
   const { data, parentElement } = component
@@ -17,17 +17,16 @@ export default function (component) {
       return
     }
     if (event.repeat || document.querySelector('[role="dialog"], [data-baseweb="popover"]')) return
-    const note = event.key.toLowerCase() === "n"
-    if (!note && !data.grades.map(String).includes(event.key)) return
+    const choices = [...form().querySelectorAll('[data-variant="segmented_control"]')]
+    const enters = event.key === "Enter" && (choices.includes(target) || !target.closest("button, a, summary"))
+    const note = event.key.toLowerCase() === "n" || (enters && !reason.value.trim())
+    if (!note && !enters && !data.grades.map(String).includes(event.key)) return
     event.preventDefault()
     held = event.key
-    if (!note) {
-      const choices = [...form().querySelectorAll('[data-variant="segmented_control"]')]
-      const choice = choices.find((one) => one.textContent.trim().startsWith(`${event.key} `))
-      if (choice && !choice.hasAttribute("data-selected")) choice.click()
-    }
-    if (note || !reason.value.trim()) reason.focus()
-    else setTimeout(() => form()?.querySelector('[data-testid="stFormSubmitButton"] button')?.click())
+    const choice = choices.find((one) => one.textContent.trim().startsWith(`${event.key} `))
+    if (note) reason.focus()
+    else if (enters) form().querySelector('[data-testid="stFormSubmitButton"] button')?.click()
+    else if (choice && !choice.hasAttribute("data-selected")) choice.click()
   }
   document.addEventListener("keydown", onKey)
   parentElement.querySelector(".root").dataset.listening = "true"

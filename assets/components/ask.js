@@ -82,7 +82,14 @@ const answerNode = (data, actions) => {
   node.setAttribute("aria-live", "polite")
   node.setAttribute("aria-busy", String(data.state === "running"))
   data.parts.forEach((part, at) => {
-    node.append(document.createTextNode(withMarks(at ? part.text : part.text.trimStart())))
+    const text = at ? part.text : part.text.trimStart()
+    const doubtful = part.unfounded ? text.lastIndexOf(part.unfounded) : text.length
+    node.append(document.createTextNode(withMarks(text.slice(0, doubtful))))
+    if (part.unfounded) {
+      const marked = make("span", "unfounded", withMarks(text.slice(doubtful)))
+      setTip(marked, "Its citation names no passage that was given")
+      node.append(marked)
+    }
     if (!part.citations.length) return
     const chips = make("span", "chips")
     for (const citation of part.citations) chips.append(chipNode(citation, at, actions))

@@ -107,7 +107,7 @@ class DocumentMap {
   setLayout(layout) {
     const { positions } = layout.arrays
     const moves = this.layout && this.layout.corpus === layout.corpus
-    if (this.layout && !moves) this.camera.fit()
+    if (!moves) this.camera.recall(layout.corpus)
     this.painter.set("before", moves ? this.layout.arrays.positions : positions)
     this.painter.set("after", positions)
     this.layout = layout
@@ -310,6 +310,7 @@ class DocumentMap {
   redraw(camera = false) {
     this.onlyCamera = camera && (this.onlyCamera ?? true)
     this.frame ??= requestAnimationFrame((now) => {
+      if (this.layout) this.camera.remember(this.layout.corpus)
       const shifts = this.onlyCamera && this.shifted()
       Object.assign(this, { frame: null, onlyCamera: null })
       if (shifts) this.placeNames()

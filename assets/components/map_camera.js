@@ -14,6 +14,16 @@ class Camera {
     Object.assign(this, { x: 0.5, y: 0.5, zoom: 1 })
   }
 
+  // What this tab saw last of the map of a corpus comes back with the page.
+  remember(corpus) {
+    sessionStorage.setItem(`seedlens-map ${corpus}`, JSON.stringify({ x: this.x, y: this.y, zoom: this.zoom }))
+  }
+
+  recall(corpus) {
+    this.fit()
+    Object.assign(this, JSON.parse(sessionStorage.getItem(`seedlens-map ${corpus}`)))
+  }
+
   // Pixels for the whole of each direction.
   get scale() {
     const [wide, high] = this.size.map((pixels) => Math.max(40, pixels - 2 * MARGIN))

@@ -35,7 +35,7 @@ from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import NotAllowedError
+from engine.errors import BadInputError, NotAllowedError
 from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
@@ -329,9 +329,16 @@ class Annotation(ProjectStore):
         Args:
             seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
                 else stands. None decides whatever stands.
+
+        Raises:
+            BadInputError: the project has leads, and ``by`` is none of them; no reason, or a
+                number alone, for a grade; a decision taken back that there is not; somebody
+                else's decision that ``by`` did not see; and as :meth:`judge`.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)
+        if reason.strip().isdigit():
+            raise BadInputError(f"'{reason.strip()}' is no reason.", "Say in a few words why.")
         verdict: Verdict = "withdrawn" if relevance is None else "grade"
         decision = Judgment(
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels, Decision, own_grades
-from engine.annotate.judgment_files import FIELDS, HAND_OVER, to_fields
+from engine.annotate.judgment_files import DECISIONS, FIELDS, HAND_OVER, to_fields
 from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines
 from engine.collections.trec import trec_lines
 from engine.corpora.opened import OpenCorpus
@@ -103,11 +103,13 @@ def decided_files(
         name: of the files, without an ending.
     """
     count = sum(map(len, decided.grades.values()))
+    rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
     if kind in ("csv", "jsonl"):
-        rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
         files = _table(kind, name, rows, DECIDED_FIELDS, spreadsheet=spreadsheet)
     else:
         files = _qrels(kind, name, {"": decided.grades}, queries, corpus)
+        if kind == "beir":  # whose grades they are, which its tables do not say
+            files[DECISIONS] = json_lines(rows)
     notes = (*decided.notes, *_without_text(kind, decided.grades, queries, corpus))
     return Exported(files, count, notes)
 

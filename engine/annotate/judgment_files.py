@@ -5,42 +5,47 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from engine.annotate.intake import Intake
 from engine.annotate.projects import printable
-from engine.collections.grade_book import broken_line, check_grade
+from engine.collections.grade_book import broken_line, grade_of
 from engine.collections.judgment_formats import (
     GradeLine,
     beir_file,
-    beir_grades,
+    grade_lines,
+    judgment_field,
     numbered_lines,
     parse_json,
     text_of,
 )
 from engine.collections.readers import wording_of
-from engine.collections.trec import trec_grades
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import query_from_json, query_to_json
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
-from engine.types.collections import Collection
+from engine.types.collections import Collection as Graded
 from engine.types.documents import Span
 from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.searches import Query
 
 HAND_OVER = "seedlens-judgments"
 """What the first line of a hand-over has as its ``format``."""
+DECISIONS = "decisions.jsonl"
+"""In a BEIR folder of ours: whose grades are in its tables."""
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
 _NEEDED = ("query_id", "doc_id")
 
 
 def detect(path: Path) -> str:
     """The format of a file or folder, by its ending and what it begins with."""
+    if path.suffix == ".zip":
+        return "beir"
     if path.is_dir():
         return "csfcube" if any(path.glob(CSFCUBE_FILES)) else "beir"
     if path.suffix in (".jsonl", ".ndjson"):
@@ -62,8 +67,8 @@ def header(text: str) -> Mapping[str, Any] | None:
 
 
 def read_trec(text: str, intake: Intake, annotator: str, origin: Origin) -> None:
-    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
-    _take_grades(trec_grades(text), intake, annotator, origin)
+    """Lines of query, document and grade; empty ones are skipped."""
+    _take_grades(grade_lines(text), intake, annotator, origin)
 
 
 def read_beir(
@@ -73,7 +78,7 @@ def read_beir(
     origin: Origin,
     importable: Callable[[Path], Path],
 ) -> None:
-    """A BEIR folder with qrels/test.tsv (or dev, train), or one such file.
+    """A BEIR folder with qrels/test.tsv (or dev, train), zipped or not, or one such file.
 
     Queries that their ids do not explain are taken from queries.jsonl, which beside one file lies
     a folder further up: it is as good as not there where nobody may import it.
@@ -81,14 +86,32 @@ def read_beir(
     Args:
         importable: raises NotAllowedError for such a path.
     """
-    file = path if path.is_file() else beir_file(path)
+    zipped = path.suffix == ".zip"
+    folder = _zipped_folder(path) if zipped else path
+    file = path if path.is_file() and not zipped else beir_file(folder)
     if file is None:
         raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
     with suppress(NotAllowedError):
-        queries = importable(file.parent.parent / "queries.jsonl")
+        beside = file.parent.parent / "queries.jsonl"
+        queries = beside if zipped else importable(beside)
         if queries.is_file():
             intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
-    _take_grades(beir_grades(text_of(file)), intake, annotator, origin)
+    decisions = folder / DECISIONS
+    if decisions.is_file():
+        read_jsonl(text_of(decisions), intake, annotator, None)
+    else:
+        _take_grades(grade_lines(text_of(file)), intake, annotator, origin)
+
+
+def _zipped_folder(archive: Path) -> Path:
+    """The folder of an archive that has the tables: the archive itself, or one in it. It can be
+    read like any."""
+    try:
+        root = zipfile.Path(archive)
+    except zipfile.BadZipFile as error:
+        raise BadInputError(f"{archive} is no ZIP file.", "Download it again.") from error
+    folders = [root, *(inside for inside in root.iterdir() if inside.is_dir())]
+    return cast(Path, next((one for one in folders if (one / "qrels").is_dir()), root))
 
 
 def _take_grades(
@@ -99,10 +122,9 @@ def _take_grades(
             intake.broken(line.number, line.problem)
             continue
         try:
-            grade = check_grade(line.grade, "", None)
-        except BadInputError:
-            words = f"The grade '{line.grade}' is not a whole number from 0 on."
-            intake.broken(line.number, words)
+            grade = grade_of(line.grade)
+        except ValueError:
+            intake.broken(line.number, f"The grade '{line.grade}' is not a whole number.")
         else:
             item = (line.query_id, line.doc_id)
             intake.add(line.number, _graded(*item, annotator, grade, origin))
@@ -112,7 +134,8 @@ def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -
     """Columns like those of our own export; query_id, doc_id and relevance must be there."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
+        rows.fieldnames = list(_named_fields(rows.fieldnames or ()))
+        missing = [name for name in _NEEDED if name not in rows.fieldnames]
         if missing:
             raise BadInputError(
                 f"{intake.file} has no column '{missing[0]}'.",
@@ -163,7 +186,7 @@ def read_hand_over(text: str, intake: Intake) -> None:
         )
 
 
-def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> None:
+def read_graded(collection: Graded, intake: Intake, adjudicator: str) -> None:
     """A collection that keeps its annotators, such as CSFCube: the grades of each of them, and
     the adjudicated ones as decisions by ``adjudicator``."""
     name = intake.corpus.name
@@ -191,11 +214,39 @@ def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
-        given = from_fields(fields, annotator)
+        whose = _as_they_were(fields)
+        names = _named_fields(fields)
+        own = dict(zip(names, fields.values(), strict=True))
+        given = [from_fields(one, annotator) for one in whose or [own]]
     except BadInputError as error:
         intake.broken(line, error)
-    else:
-        intake.add(line, given if origin is None else replace(given, origin=origin))
+        return
+    if whose:
+        origin = "adjudication" if fields["basis"] == "adjudicated" else None
+    for one in given:
+        intake.add(line, one if origin is None else replace(one, origin=origin))
+
+
+def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A line of our adjudicated grades as what it was: one person's decision, or the grades of
+    those who agreed; [] for other lines."""
+    if fields.get("basis") == "adjudicated" and fields.get("by"):
+        return [{**fields, "annotator": fields["by"]}]
+    if fields.get("basis") in ("agreed", "single", "model"):
+        people = fields.get("annotators")  # in CSV, JSON in a cell
+        try:
+            names = json.loads(people) if isinstance(people, str) else list(people or ())
+        except (ValueError, TypeError) as error:
+            raise BadInputError("Its annotators are no list of names.") from error
+        return [{**fields, "annotator": str(name)} for name in names]
+    return []
+
+
+def _named_fields(names: Collection[str]) -> Iterator[str]:
+    """The names of a line's fields, ours where they go by others."""
+    for name in names:
+        ours = judgment_field(name)
+        yield name if ours in names else ours
 
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
@@ -283,7 +334,7 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
             raise BadInputError(f"The {name} is too long or holds control characters.")
     if any("\ud800" <= c <= "\udfff" for c in read["query_id"] + read["doc_id"]):
         raise BadInputError("An id holds half a character.")
-    relevance = _number(fields, "relevance", int)
+    relevance = _relevance(fields.get("relevance"))
     verdict = _text(fields, "verdict") or ("grade" if relevance is not None else "")
     if not verdict:
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
@@ -310,6 +361,15 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     if value is None or isinstance(value, (list, dict)):
         return ""
     return str(value)
+
+
+def _relevance(value: Any) -> int | None:
+    if value in (None, ""):
+        return None
+    try:
+        return grade_of(str(value))
+    except ValueError as error:
+        raise BadInputError(f"The relevance '{str(value)[:40]}' is not a whole number.") from error
 
 
 def _number(fields: Mapping[str, Any], name: str, kind: type[int] | type[float]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +23,9 @@ from engine.types.searches import Query
 from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
 from storage.ledger import Ledger
 from storage.trails import TrailNameRow
+
+_AT_ONCE = 500
+"""Documents that an export reads at once."""
 
 
 class Notebook(ForPerson):
@@ -196,6 +199,29 @@ class Notebook(ForPerson):
             )
         documents = self._library.open(corpus).documents(doc_ids)
         return export_trail(kind, (), [KeptDocument(corpus, one) for one in documents], {})
+
+    def export_corpus(
+        self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None
+    ) -> Iterator[str]:
+        """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part.
+
+        Args:
+            doc_ids: which, in which order; None for all.
+
+        Raises:
+            UnknownNameError: no such corpus, form or document.
+        """
+        from engine.search.trails import export_documents
+
+        opened = self._library.open(corpus)
+        ids = opened.doc_ids if doc_ids is None else [opened.known(one) for one in doc_ids]
+
+        def kept() -> Iterator[KeptDocument]:
+            for start in range(0, len(ids), _AT_ONCE):
+                for one in opened.documents(ids[start : start + _AT_ONCE]):
+                    yield KeptDocument(corpus, one)
+
+        return export_documents(kind, kept)
 
     # The reading list of a trail
 

@@ -48,8 +48,9 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
 
     A query's items follow one another, so that the seed stays in view. Queries, and in a
     ``shuffled`` project items, go by a hash that differs between annotators: what tires or
-    teaches them is not the same for all. ``disagreement`` asks first for what the sources
-    disagree on most, ``rank`` for what any of them ranks best.
+    teaches them is not the same for all. ``same`` is shuffled alike for everybody: so many items
+    of one are those of another. ``disagreement`` asks first for what the sources disagree on
+    most, ``rank`` for what any of them ranks best.
     """
     by_query: dict[str, list[PoolItem]] = {}
     for item in items:
@@ -60,6 +61,7 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     }
     keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
         "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),
+        "same": lambda item: (0, _hash("", item.query_id, item.doc_id)),
         "disagreement": lambda item: (
             -disagreement(item, sources[item.query_id]),
             item.doc_id,
@@ -68,7 +70,9 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     }
     return [
         item
-        for query_id in sorted(by_query, key=lambda q: _hash(annotator, q))
+        for query_id in sorted(
+            by_query, key=lambda q: _hash("" if project.order == "same" else annotator, q)
+        )
         for item in sorted(by_query[query_id], key=keys[project.order])
     ]
 

@@ -45,10 +45,11 @@ class _Parts:
     done: list[AnswerPart] = field(default_factory=list)
     text: str = ""
     numbers: list[int] = field(default_factory=list)
+    unknown: int = 0
 
     def say(self, text: str) -> None:
         """Words; they begin a new part when the last one has its citations."""
-        if self.numbers and text:
+        if (self.numbers or self.unknown) and text:
             self.close()
         self.text += text
 
@@ -59,8 +60,8 @@ class _Parts:
             cited = tuple(
                 Citation(n, self.sentences.likest(claim, n)) for n in dict.fromkeys(self.numbers)
             )
-            self.done.append(AnswerPart(self.text, cited))
-        self.text, self.numbers = "", []
+            self.done.append(AnswerPart(self.text, cited, claim if self.unknown else ""))
+        self.text, self.numbers, self.unknown = "", [], 0
 
 
 def read_citations(text: str, passages: Sequence[GivenPassage], *, complete: bool = True) -> Cited:
@@ -80,6 +81,7 @@ def read_citations(text: str, passages: Sequence[GivenPassage], *, complete: boo
         at = group.end()
         named = _numbers(group[1])
         known = [n for n in named if n in given]
+        parts.unknown += len(named) - len(known)
         unknown += len(named) - len(known)
         parts.numbers += known
     parts.say(text[at:])

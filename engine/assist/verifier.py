@@ -16,7 +16,7 @@ from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
-from engine.llm.connecting import HOW, connect, describe, try_endpoint
+from engine.llm.connecting import HOW, connect, describe, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.estimates import estimator
@@ -106,6 +106,10 @@ class Verifier(ForPerson):
         except EndpointError as error:
             return replace(info, tried=False, problem=str(error))
         return self.endpoint(endpoint)
+
+    def offered(self, endpoint: Endpoint | None) -> list[str]:
+        """Names of the models that an endpoint lists, whichever it names."""
+        return offered_models(self.connection(endpoint), self._answers)
 
     def connection(
         self, endpoint: Endpoint | None = None, most_calls: int | None = None

@@ -19,6 +19,7 @@ from engine.types.grading import (
     GradingRequest,
     ModelCheck,
 )
+from engine.types.plurals import counted
 
 DEFAULTS = GradingRequest()
 LISTED = 20
@@ -98,7 +99,8 @@ def grade(
 
 def say_estimate(estimate: GradingEstimate) -> None:
     """What is to be done, and what it will take at most, on stderr."""
-    text = f"{estimate.candidates:,} candidates of {estimate.queries:,} queries to grade"
+    queries = counted(estimate.queries, "query", "queries")
+    text = f"{estimate.candidates:,} candidates of {queries} to grade"
     if estimate.done:
         text += f"; {estimate.done:,} have this model's grade already"
     if estimate.judged:

@@ -14,6 +14,7 @@ from engine.cli.common import author_or_own, json_option, open_explorer, with_op
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
 from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
+from engine.types.plurals import counted
 
 
 @click.group()
@@ -135,9 +136,9 @@ def show(name: str, project: str, as_json: bool) -> None:
         print_json({**asdict(shown), **state})
         return
     click.echo(_line(shown))
-    click.echo(
-        f"{state['queries']:,} queries, {state['items']:,} items, {state['judgments']:,} judgments"
-    )
+    queries = counted(state["queries"], "query", "queries")
+    items = counted(state["items"], "item")
+    click.echo(f"{queries}, {items}, {counted(state['judgments'], 'judgment')}")
     for who in people:
         progress = annotation.queue(shown, who).progress()
         click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")

@@ -95,16 +95,23 @@ def selection_of(explorer: Explorer, corpus: str, file: Path | None) -> tuple[Fi
     if file is None:
         return ()
     explorer.library.corpus(corpus)
+    doc_ids = ids_in(file)
+    try:
+        return (explorer.select(corpus, doc_ids),)
+    except (BadInputError, UnknownNameError) as error:
+        raise type(error)(f"{file}: {error.message}", error.remedy) from error
+
+
+def ids_in(file: Path) -> list[str]:
+    """The ids in a file, one on each line; BadInputError where it cannot be read."""
     try:
         lines = file.read_text(encoding="utf-8-sig").split("\n")
-        return (explorer.select(corpus, [line.strip() for line in lines if line.strip()]),)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise BadInputError(
             f"{file} cannot be read: {reason}.", "Name a text file with an id on each line."
         ) from error
-    except (BadInputError, UnknownNameError) as error:
-        raise type(error)(f"{file}: {error.message}", error.remedy) from error
+    return [line.strip() for line in lines if line.strip()]
 
 
 def import_command(source: str, name: str) -> str:

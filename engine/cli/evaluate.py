@@ -64,15 +64,18 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also measure the annotators' own grades against the adjudicated ones.",
 )
-@click.option(
-    "--ignore-labels",
-    is_flag=True,
-    help="Estimate the sentences' roles even where the source labels them, on a copy of the "
-    "corpus that is derived once, without encoding it again.",
-)
 @rerank_option
 @depth_option
 @budget_option
+@click.option(
+    "--run",
+    "own_runs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A TREC run of your own, measured beside the systems on the queries that it ranks, and "
+    "kept for the collection. Repeatable.",
+)
 @click.option(
     "--run-out",
     type=click.Path(path_type=Path),
@@ -87,10 +90,10 @@ def evaluate(
     steer: float | None,
     sample: int | None,
     human: bool,
-    ignore_labels: bool,
     rerank: str | None,
     depth: int | None,
     budget_calls: int | None,
+    own_runs: tuple[Path, ...],
     run_out: Path | None,
     as_json: bool,
 ) -> None:
@@ -111,7 +114,7 @@ def evaluate(
     if human:
         check_annotators(collection)
     request = EvaluationRequest("", tuple(names), sample=sample, human=human)
-    request = replace(request, ignore_labels=ignore_labels, rerank=rerank or "")
+    request = replace(request, rerank=rerank or "")
     if steer is not None:
         request = replace(request, steer=steer)
     if depth is not None:
@@ -123,6 +126,8 @@ def evaluate(
     say_notes(collection.warnings, "Warning")
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
+    for file in own_runs:
+        explorer.collections.add_run(key, file.name, file.read_bytes())
     with watched() as tell:
         report = in_foreground(
             lambda cancelled: explorer.evaluations.evaluate(request, tell, cancelled, connection)

@@ -22,6 +22,7 @@ from engine.cli.model import INTERRUPTED, budget_option, exit_code, say_what_it_
 from engine.cli.terminal import print_json, say_notes
 from engine.search.reports import gap_report
 from engine.types.evaluations import Interval
+from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapRequest
 
 
@@ -92,8 +93,9 @@ def gap(
 
 def print_gap(gap: Gap) -> None:
     """A row per size with both bounds, and the retrievers."""
+    queries = counted(gap.queries, "query", "queries")
     click.echo(
-        f"{gap.collection}: {gap.queries} queries on corpus '{gap.corpus}', {gap.measure}, "
+        f"{gap.collection}: {queries} on corpus '{gap.corpus}', {gap.measure}, "
         f"verified by {gap.verifier} ({gap.report.model})\n"
     )
     heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")

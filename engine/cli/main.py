@@ -54,7 +54,7 @@ from engine.cli.scenarios import scenarios
 from engine.cli.sensitivity import sensitivity
 from engine.cli.services import limit_option, queries_of, run_import, update
 from engine.cli.terminal import print_json, print_results, say_notes, write_text_alone
-from engine.cli.trail import trail
+from engine.cli.trail import export_corpus, trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
 from engine.types.plurals import size
@@ -119,14 +119,16 @@ def main() -> None:
     "source_format",
     default="auto",
     show_default=True,
-    help="auto, jsonl, json, csv, tsv, parquet, bibtex, ris, beir, pdf, csfcube or impliret.",
+    help="auto, jsonl, json, csv, tsv, xlsx, parquet, bibtex, ris, nbib (PubMed), ciw (Web of "
+    "Science), enw (EndNote), xml (of both), beir, pdf, csfcube or impliret.",
 )
 @click.option(
     "--map",
     "mapping",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Read FIELD (id, title, text, year ...) from COLUMN. Repeatable.",
+    help="Read FIELD (id, title, text, year ...) from COLUMN; text=data.text reads a field of an "
+    "object. Repeatable.",
 )
 @click.option(
     "--encoder",
@@ -478,6 +480,7 @@ for command in (
         build,
         distill,
         evaluate,
+        export_corpus,
         facts,
         gap,
         generate,

@@ -206,7 +206,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
     rows = [*evaluation.systems, *_annotators(evaluation)]
     first = max(map(len, rows)) + 2
     sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
-    asked = f"{evaluation.queries} queries{sample}"
+    asked = f"{counted(evaluation.queries, 'query', 'queries')}{sample}"
     click.echo(f"{evaluation.collection}: {asked} on corpus '{evaluation.corpus}'\n")
     click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(heads, widths, strict=True)))
     for name, scores in evaluation.systems.items():
@@ -238,7 +238,10 @@ def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[in
 
 def print_sensitivity(table: Sensitivity) -> None:
     """One table per system: a line per variant."""
-    click.echo(f"{table.queries} queries of {table.collection} on corpus {table.corpus}")
+    click.echo(
+        f"{counted(table.queries, 'query', 'queries')} of {table.collection} "
+        f"on corpus {table.corpus}"
+    )
     columns = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
     widths = [max(len(name), 6) + 2 for name in columns]
     for system in table.systems:

@@ -1,20 +1,30 @@
-"""``seedlens trail``: what was searched and kept while exploring, as lists and as files."""
+"""``seedlens trail``: what was searched and kept while exploring, as lists and as files;
+``seedlens export``: documents of a corpus."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from engine.cli.common import json_option, open_explorer
+from engine.cli.common import ids_in, json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.errors import UnknownNameError
 from engine.types.plurals import counted
-from engine.types.trails import EXPORT_FORMATS, TrailInfo
+from engine.types.trails import DOCUMENT_FORMATS, EXPORT_FORMATS, TrailInfo
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
+
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Default: stdout.",
+)
 
 
 @click.group()
@@ -61,23 +71,47 @@ def show(trail_id: str) -> None:
     help="apa to nature: formatted citations as text, apa-html ...: as a page that has their "
     "italics. markdown and jsonl have the searches too.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Default: stdout.",
-)
+@out_option
 def export(trail_id: str, kind: str, out: Path | None) -> None:
     """Export the reading list of TRAIL.
 
     BibTeX, RIS and CSL-JSON have entry types, DOIs and your notes; import reads BibTeX and
     RIS back.
     """
-    text = _known(trail_id).notebook.export_trail(trail_id, kind)
+    write_out([_known(trail_id).notebook.export_trail(trail_id, kind)], out)
+
+
+@click.command("export")
+@click.argument("name")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(DOCUMENT_FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl and csv have all fields, and import reads them back; apa to nature: citations.",
+)
+@click.option(
+    "--ids",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Only the documents that FILE names, an id on each line, in this order.",
+)
+@out_option
+def export_corpus(name: str, kind: str, ids: Path | None, out: Path | None) -> None:
+    """Write the documents of corpus NAME with all their fields."""
+    doc_ids = None if ids is None else ids_in(ids)
+    write_out(open_explorer().notebook.export_corpus(name, kind, doc_ids), out)
+
+
+def write_out(parts: Iterable[str], out: Path | None) -> None:
+    """Write a text to a file, or to stdout."""
     if out is None:
-        click.echo(text, nl=False)
-    else:
-        out.write_text(text, encoding="utf-8")
+        for part in parts:
+            click.echo(part, nl=False)
+        return
+    with out.open("w", encoding="utf-8") as file:
+        file.writelines(parts)
 
 
 def _known(trail_id: str) -> Explorer:

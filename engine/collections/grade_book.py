@@ -20,26 +20,33 @@ class JudgmentsFile:
     warnings: tuple[str, ...] = ()
 
 
-def check_grade(value: str, where: str, most: int | None) -> int:
-    """A grade as a number.
-
-    Args:
-        where: file and line, for the error.
-        most: the highest grade there is; None for any.
+def grade_of(value: str) -> int:
+    """A grade as a number: ``2.0`` is 2, and what is below 0 (spam, in TREC's files) counts as 0.
 
     Raises:
-        BadInputError: no whole number, negative, or above ``most``.
+        ValueError: it is no whole number.
+
+    >>> grade_of("2.0"), grade_of("-2")
+    (2, 0)
     """
+    number = float(value)
+    if not number.is_integer():
+        raise ValueError(value)
+    return max(0, int(number))
+
+
+def check_grade(value: str, where: str, most: int) -> int:
+    """:func:`grade_of`, ``most`` at most; BadInputError naming file and line in ``where``."""
     try:
-        grade = int(value)
+        grade = grade_of(value)
     except ValueError as error:
         raise BadInputError(
             f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
         ) from error
-    if grade < 0 or (most is not None and grade > most):
-        allowed = "0 or more" if most is None else f"0 to {most:,}"
+    if grade > most:
         raise BadInputError(
-            f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; correct it."
+            f"{where}: the grade {grade} is out of range.",
+            f"Grades are 0 to {most:,}; correct it.",
         )
     return grade
 
@@ -81,7 +88,7 @@ class GradeBook:
         return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
 
 
-def read_grades(lines: Iterable[GradeLine], file: str, most: int = HIGHEST_GRADE) -> JudgmentsFile:
+def read_grades(lines: Iterable[GradeLine], file: str) -> JudgmentsFile:
     """The judgments of lines of any format, each of which must be sound.
 
     Raises:
@@ -91,7 +98,7 @@ def read_grades(lines: Iterable[GradeLine], file: str, most: int = HIGHEST_GRADE
     for line in lines:
         if line.problem:
             raise broken_line(file, line.number, line.problem)
-        grade = check_grade(line.grade, f"{file}, line {line.number}", most)
+        grade = check_grade(line.grade, f"{file}, line {line.number}", HIGHEST_GRADE)
         book.add(line.query_id, line.doc_id, grade, line.number)
     return JudgmentsFile(book.qrels, book.warnings)
 

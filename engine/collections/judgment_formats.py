@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,12 @@ from engine.types.spreadsheets import spreadsheet_cell
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 _NAMED = f"'{' '.join(BEIR_COLUMNS)}'"
+JUDGMENT_NAMES = {
+    "query_id": ("query_id", "qid", "query", "topic", "topic_id"),
+    "doc_id": ("doc_id", "corpus_id", "docid", "docno", "document_id", "pid", "document"),
+    "relevance": ("relevance", "score", "grade", "label", "rel", "rating"),
+}
+"""Fields that a judgment cannot do without, and what files call them."""
 BEIR_SPLITS = ("test", "dev", "train")
 """What a BEIR folder may call its judgments; the first that is there is read."""
 
@@ -119,28 +127,47 @@ def beir_file(path: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def beir_grades(text: str, *, named: bool = False) -> Iterator[GradeLine]:
-    """A table with tabs: :data:`BEIR_COLUMNS` in this order, or as its first line names them.
+@functools.lru_cache(maxsize=256)
+def judgment_field(column: str) -> str:
+    """The field of a judgment that a column holds, by any name that it has; the name itself else.
 
-    Args:
-        named: the first line must do so.
+    >>> judgment_field("corpus-id"), judgment_field("Label"), judgment_field("note")
+    ('doc_id', 'relevance', 'note')
     """
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
-    places, is_first = [0, 1, 2], True
+    plain = column.strip().lower().replace("-", "_")
+    return next((field for field, names in JUDGMENT_NAMES.items() if plain in names), column)
+
+
+def grade_lines(text: str) -> Iterator[GradeLine]:
+    """``query_id 0 doc_id relevance`` lines, as TREC has them; or a table with tabs or commas,
+    whose first line names its columns or, with tabs, is :data:`BEIR_COLUMNS` in this order."""
+    first = text.partition("\n")[0].rstrip("\r")
+    for mark in ("\t", ","):
+        names = [judgment_field(name) for name in next(csv.reader([first], delimiter=mark), [])]
+        if set(JUDGMENT_NAMES) <= set(names):
+            yield from _table(text, mark, [names.index(name) for name in JUDGMENT_NAMES], skip=1)
+            return
+        if mark == "\t" and len(names) == len(BEIR_COLUMNS):
+            yield from _table(text, mark, [0, 1, 2])
+            return
+    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
+        if problem:
+            yield GradeLine(number, problem=problem)
+        else:
+            yield GradeLine(number, fields[0], fields[2], fields[3])
+
+
+def _table(text: str, mark: str, places: Sequence[int], skip: int = 0) -> Iterator[GradeLine]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
     try:
-        for fields in rows:
-            if is_first and BEIR_COLUMNS[0] in fields:
-                places = [fields.index(n) if n in fields else 99 for n in BEIR_COLUMNS]
-            elif is_first and named:
-                yield GradeLine(1, problem=f"It does not name the columns {_NAMED}.")
-            elif fields:
-                yield _beir_line(rows.line_num, fields, places)
-            is_first = False
+        for fields in islice(rows, skip, None):
+            if fields:
+                yield _table_line(rows.line_num, fields, places)
     except csv.Error as error:
         yield GradeLine(rows.line_num, problem=f"{error}.")
 
 
-def _beir_line(number: int, fields: Sequence[str], places: Sequence[int]) -> GradeLine:
+def _table_line(number: int, fields: Sequence[str], places: Sequence[int]) -> GradeLine:
     values = [fields[place] if place < len(fields) else "" for place in places]
     if all(values):
         return GradeLine(number, *values)

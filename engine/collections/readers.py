@@ -16,9 +16,9 @@ from typing import Any
 from engine.collections.grade_book import GradeBook, check_grade, read_grades
 from engine.collections.judgment_formats import (
     beir_file,
-    beir_grades,
     content_of,
     decoded,
+    grade_lines,
     numbered_lines,
     parse_json,
 )
@@ -284,9 +284,7 @@ def _beir(path: Path) -> Collection:
     split = beir_file(path)
     if split is None:
         raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
-    judgments = read_grades(
-        beir_grades(decoded(content_of(split), split.name), named=True), split.name
-    )
+    judgments = read_grades(grade_lines(decoded(content_of(split), split.name)), split.name)
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=wording_of(q))
         for q in _json_lines(path / "queries.jsonl")

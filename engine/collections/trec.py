@@ -12,10 +12,9 @@ import ir_measures
 import numpy as np
 
 from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
-from engine.collections.judgment_formats import GradeLine, columns_of, content_of, decoded
+from engine.collections.judgment_formats import columns_of, content_of, decoded, grade_lines
 from engine.errors import BadInputError
-from engine.types.collections import MOST_GRADE, Qrels
-from engine.types.limits import HIGHEST_GRADE
+from engine.types.collections import Qrels
 from engine.types.searches import Ranking
 
 
@@ -63,17 +62,16 @@ class RunFile:
     tag: str
 
 
-def read_qrels(text: str, file: str, most: int = HIGHEST_GRADE) -> JudgmentsFile:
-    """Read ``query_id 0 doc_id relevance`` lines; empty lines are skipped.
+def read_qrels(text: str, file: str) -> JudgmentsFile:
+    """Read the judgments of a file, see :func:`grade_lines`; empty lines are skipped.
 
     Args:
         file: its name, for errors.
-        most: the highest grade there is.
 
     Raises:
         BadInputError: names file, line and remedy.
     """
-    judgments = read_grades(trec_grades(text), file, most)
+    judgments = read_grades(grade_lines(text), file)
     if not judgments.qrels:
         raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
     return judgments
@@ -146,17 +144,8 @@ def qrels_in(path: Path) -> JudgmentsFile:
     for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
         file = path / name
         if file.is_file():
-            return read_qrels(decoded(content_of(file), file.name), file.name, MOST_GRADE)
+            return read_qrels(decoded(content_of(file), file.name), file.name)
     raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
-
-
-def trec_grades(text: str) -> Iterator[GradeLine]:
-    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
-    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
-        if problem:
-            yield GradeLine(number, problem=problem)
-        else:
-            yield GradeLine(number, fields[0], fields[2], fields[3])
 
 
 # -- writing -----------------------------------------------------------------------------------

@@ -231,13 +231,14 @@ class OpenCorpus:
 
     def document(self, doc_id: str) -> Document:
         """One stored document, or UnknownNameError."""
-        return self.documents([self._known(doc_id)])[0]
+        return self.documents([self.known(doc_id)])[0]
 
     def seed(self, doc_id: str) -> Seed:
         """One stored document with its passages' vectors, or UnknownNameError."""
-        return next(self.seeds([self._known(doc_id)]))
+        return next(self.seeds([self.known(doc_id)]))
 
-    def _known(self, doc_id: str) -> str:
+    def known(self, doc_id: str) -> str:
+        """The id of a stored document, or UnknownNameError."""
         if doc_id not in self.row_of:
             raise UnknownNameError(
                 f"There is no document '{doc_id}' in corpus '{self.name}'.",

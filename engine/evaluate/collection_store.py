@@ -298,7 +298,7 @@ class CollectionStore(ForPerson):
     def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
         """The uploaded runs, cut to the topics of a sample.
 
-        One that ranks none of the sample's queries is all empty, and says so.
+        One that ranks none of the sample's queries is empty, and says so.
         """
         topics = self.topics(key, sample)
         runs = []
@@ -368,9 +368,9 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
             "Check that it was made for this collection.",
         )
     notes = []
-    missing = len(topics) - len(rankings)
-    if missing:
-        notes.append(f"{missing:,} of {len(topics):,} queries are missing and count as 0.")
+    if len(rankings) < len(topics):
+        ranked = f"{len(rankings):,} of {counted(len(topics), 'query', 'queries')}"
+        notes.append(f"it ranks {ranked}, and is measured on these.")
     if seeds_out:
         notes.append(f"the seed was taken out of {seeds_out:,} of its own rankings.")
     return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from engine.assist.model import Model
@@ -22,6 +23,7 @@ from engine.evaluate.measuring import (
     system_scores,
     unjudged,
     what_is_judged,
+    without_own,
 )
 from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
 from engine.evaluate.watch import Tell, Watch
@@ -133,15 +135,17 @@ class EvaluationRun:
                 f"'{unmade[0]}' needs a language model, and none is connected.", "Connect one."
             )
         watch = Watch(tell, cancelled)
+        by_model = None if model is None else ModelRuns(model, self._searcher, topics, watch)
+        left = [n for n in self.missing(with_failed=True) if asks_model(n)] if by_model else []
+        watch.later = None if left else 0
         ranker = Ranker(self._searcher, topics, request.steer)
         try:
             made, known = self._rank(ranker, watch)
         except CancelledWorkError:
             return EvaluationReport(None, "cancelled")
-        by_model = None if model is None else ModelRuns(model, self._searcher, topics, watch)
         error: SeedLensError | None = None
         try:
-            known += self._rank_with_model(made, by_model)
+            known += self._rank_with_model(made, by_model, left)
         except SeedLensError as failure:
             error = failure
         watch.begin("Measuring", 1)
@@ -182,8 +186,13 @@ class EvaluationRun:
             made[name] = run
         return made, known
 
-    def _rank_with_model(self, made: dict[str, SystemRun], by_model: ModelRuns | None) -> list[str]:
+    def _rank_with_model(
+        self, made: dict[str, SystemRun], by_model: ModelRuns | None, left: list[str]
+    ) -> list[str]:
         """Add the runs that a model takes part in, as far as it comes; which there were before.
+
+        Args:
+            left: runs that are to be made.
 
         Raises:
             EndpointError: the endpoint refused or failed, and there is not a single answer.
@@ -194,6 +203,8 @@ class EvaluationRun:
             # Failures are asked again: answers that are there cost nothing.
             if by_model is not None and (run is None or _has_failures(run)):
                 system, mode = system_and_mode(name)
+                left.remove(name)
+                by_model.expect(left, self._request.depth)
                 if mode:
                     run = by_model.rerank(made[system], Plan(mode, self._request.depth))
                 else:
@@ -225,14 +236,22 @@ def human_runs(
 def judge_runs(
     searcher: Searcher, collection: Collection, topics: Sequence[Topic], runs: Sequence[SystemRun]
 ) -> Evaluation:
-    """Measure runs against the judgments; those of annotators become one row, ``human``."""
-    scores = {
-        r.system: system_scores(collection, topics, r.rankings, r.seconds, r.kind, r.llm)
-        for r in runs
-        if r.kind != "human"
-    }
+    """Measure runs against the judgments; those of annotators become one row, ``human``.
+
+    An uploaded run is measured on the queries that it ranks, and compared on these.
+    """
+    runs = [replace(run, rankings=without_own(collection, topics, run.rankings)) for run in runs]
+    scores = {}
+    for run in runs:
+        ranked = {r.query_id for r in run.rankings}
+        own = [t for t in topics if run.kind != "run" or t.query_id in ranked]
+        if own and run.kind != "human":
+            scores[run.system] = system_scores(
+                collection, own, run.rankings, run.seconds, run.kind, run.llm
+            )
     people = {r.system.removeprefix(f"{HUMAN}-"): r.rankings for r in runs if r.kind == "human"}
-    values = {n: [float(q[MAIN_MEASURE]) for q in s.per_query] for n, s in scores.items()}
+    main = {n: {q["query_id"]: q[MAIN_MEASURE] for q in s.per_query} for n, s in scores.items()}
+    values = {n: [own.get(t.query_id) for t in topics] for n, own in main.items()}
     if people:
         scores[HUMAN] = human_scores(collection, topics, people)
     missing = check_documents(collection, searcher)

@@ -196,13 +196,14 @@ def run_from_json(text: str, system: str, seconds: float) -> SystemRun:
 
 def request_json(request: EvaluationRequest) -> dict[str, Any]:
     """A request as the ledger keeps it."""
-    data = asdict(request)
+    data = {**asdict(request), "ignore_labels": False}  # as of evaluations from before
     return data if request.model else {k: v for k, v in data.items() if k not in _LATER}
 
 
 def request_from_json(data: Mapping[str, Any]) -> EvaluationRequest:
     """What :func:`request_json` wrote, now or before there were models."""
-    return EvaluationRequest(**{**data, "systems": tuple(data["systems"])})
+    known = {name: value for name, value in data.items() if name != "ignore_labels"}
+    return EvaluationRequest(**{**known, "systems": tuple(data["systems"])})
 
 
 def record_of(row: EvaluationRow) -> EvaluationRecord:

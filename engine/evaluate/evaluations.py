@@ -15,17 +15,15 @@ from engine.evaluate.evaluation_run import EvaluationRun
 from engine.evaluate.evaluation_store import EvaluationStore, in_one_order, record_of
 from engine.evaluate.human import check_annotators
 from engine.evaluate.model_runs import EvaluationEstimates, foreseen_runs, needs_model, run_names
-from engine.evaluate.unlabelled import Unlabelled
 from engine.evaluate.watch import Tell
 from engine.jobs.runner import JobRunner
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import all_for_leads, check_operator
+from engine.permissions import all_for_leads
 from engine.rerank import MODES
 from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.corpora import Progress
 from engine.types.evaluations import (
     Evaluation,
     EvaluationProgress,
@@ -64,20 +62,13 @@ class Evaluations(ForPerson):
         self,
         ledger: Ledger,
         collections: CollectionStore,
-        unlabelled: Unlabelled,
         searcher: Callable[[str], Searcher],
         connect: Connect,
     ) -> None:
         self._experiments, self._answers = ledger.experiments, ledger.answers
         self._collections, self._searcher, self._connect = collections, searcher, connect
         self._estimates = EvaluationEstimates(ledger.answers)
-        self._unlabelled, self.jobs = unlabelled, JobRunner()
-
-    @property
-    def unlabelled(self) -> Unlabelled:
-        """Derives corpora whose sentence roles are all estimated; for programs."""
-        check_operator(self.person)
-        return self._unlabelled
+        self.jobs = JobRunner()
 
     # -- what is known -----------------------------------------------------------------
 
@@ -114,16 +105,13 @@ class Evaluations(ForPerson):
 
     def find(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        opened = self._open(self.checked(request))
-        return None if opened is None else opened[1].evaluation()
+        _, store = self._open(self.checked(request))
+        return store.evaluation()
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`EvaluationRun.missing`."""
         request = self.checked(request)
-        opened = self._open(request)
-        if opened is None:
-            return run_names(request)
-        return self._run(request, *opened).missing(with_failed=with_failed)
+        return self._run(request, *self._open(request)).missing(with_failed=with_failed)
 
     def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
         """The request with the model of the latest evaluation that is equal but for the model.
@@ -145,9 +133,9 @@ class Evaluations(ForPerson):
             UnknownNameError, BadInputError: as :meth:`checked`.
         """
         request = self.checked(request)
-        opened = self._open(request)
+        _, store = self._open(request)
         uploaded = self._collections.uploaded_runs(request.collection, request.sample)
-        known = map(opened[1].get, run_names(request)) if opened is not None else ()
+        known = map(store.get, run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
     def run_file(self, request: EvaluationRequest, system: str) -> str:
@@ -189,7 +177,7 @@ class Evaluations(ForPerson):
             request = replace(request, model=model_name(connection))
         in_order = tuple(dict.fromkeys(request.systems))
         request = replace(self.checked(request), systems=in_order)
-        searcher, store = self._open(request) or self._derived(request, tell)
+        searcher, store = self._open(request)
         model = None if connection is None else Model(connection, self._answers)
         report = self._run(request, searcher, store).compute(tell, cancelled, model)
         if report.evaluation is not None and not report.stopped:
@@ -254,23 +242,9 @@ class Evaluations(ForPerson):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _open(self, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore] | None:
-        """What is searched, and what the ledger has; None where the corpus is to be derived."""
-        corpus: str | None = self._collections.info(request.collection).corpus
-        if corpus is not None and request.ignore_labels:
-            corpus = self._unlabelled.current(corpus)
-        return None if corpus is None else self._opened(corpus, request)
-
-    def _derived(self, request: EvaluationRequest, tell: Tell) -> tuple[Searcher, EvaluationStore]:
-        def told(now: Progress) -> None:
-            step = "Estimating sentence roles"
-            tell(EvaluationProgress(now.done, now.total, step=step, unit="documents"))
-
-        corpus = self._collections.info(request.collection).corpus
-        return self._opened(self._unlabelled.derive(corpus, told), request)
-
-    def _opened(self, corpus: str, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore]:
-        searcher = self._searcher(corpus)
+    def _open(self, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore]:
+        """What is searched, and what the ledger has."""
+        searcher = self._searcher(self._collections.info(request.collection).corpus)
         return searcher, EvaluationStore(self._experiments, self._collections, searcher, request)
 
     def _run(

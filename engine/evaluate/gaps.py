@@ -119,6 +119,7 @@ class Gaps(ForPerson):
         collection = self._collections.read(request.collection)
         watch, verifier = Watch(tell, cancelled), request.verifier
         rankings = len(sampled(collection.topics, request.sample)) * len(request.systems)
+        watch.later = None
         watch.begin("Ranking with the retrievers", rankings, "rankings")
         try:
             baseline = prepare(searcher, collection, request, watch.count)
@@ -126,6 +127,7 @@ class Gaps(ForPerson):
             return GapReport(None, "cancelled")
         check_scenarios(searcher, request.systems, scenarios)
         pools = len(baseline.distinct_pools())
+        watch.later = 0
         watch.begin(f"Verifying, {verifier}", baseline.foreseen().calls, "questions at most")
         verified = 0
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.measures.metrics import MEASURES, csfcube_ndcg, mean, measure_runs
 from engine.measures.p_mrr import P_MRR, instruction_following, wanted_by
 from engine.measures.significance import confidence_interval
-from engine.types.collections import Collection, Topic
+from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
@@ -40,6 +40,26 @@ def system_scores(
 ) -> SystemScores:
     """All measures of one system; a topic without a ranking counts as an empty one."""
     return summarised(query_rows(collection, topics, rankings), seconds, kind, llm)
+
+
+def without_own(
+    collection: Collection, topics: Sequence[Topic], rankings: Sequence[Ranking]
+) -> tuple[Ranking, ...]:
+    """The rankings without the document that a query is: the one of its id, as in ArguAna, unless
+    it is judged relevant. BEIR leaves it out, too."""
+    own = {
+        topic.query_id
+        for topic in topics
+        if topic.text is not None
+        and collection.qrels.get(topic.query_id, {}).get(topic.query_id, 0) < RELEVANT
+    }
+    return tuple(_others(ranking) if ranking.query_id in own else ranking for ranking in rankings)
+
+
+def _others(ranking: Ranking) -> Ranking:
+    at = [n for n, doc_id in enumerate(ranking.doc_ids) if doc_id != ranking.query_id]
+    doc_ids, scores = ranking.doc_ids, ranking.scores
+    return Ranking(ranking.query_id, tuple(doc_ids[n] for n in at), tuple(scores[n] for n in at))
 
 
 def query_rows(

@@ -43,6 +43,7 @@ from engine.search.topics import SystemRun, topic_query
 from engine.types.collections import Topic
 from engine.types.evaluations import EvaluationRequest
 from engine.types.models import ModelReport
+from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
 from storage.answers import Answers
@@ -97,6 +98,11 @@ class ModelRuns:
         self, model: Model, searcher: Searcher, topics: Sequence[Topic], watch: Watch
     ) -> None:
         self._model, self._searcher, self._topics, self._watch = model, searcher, topics, watch
+
+    def expect(self, names: Sequence[str], depth: int) -> None:
+        """Say which runs follow the next one, for the time that is left."""
+        ahead = foreseen_runs(names, depth, self._searcher, self._topics)
+        self._watch.later = sum(estimate.calls for estimate in ahead)
 
     def rank(self, system: str) -> SystemRun:
         """The rankings of a system that needs a model.
@@ -182,6 +188,9 @@ class ModelRuns:
             words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
             why = words.get(report.stopped, "the endpoint failed")
             notes = (f"the model did not answer everything: {why}. The order is the best so far.",)
+        elif report.unanswered:
+            of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
+            notes = (f"{of_all} of the model could not be used.",)
         return SystemRun(name, rankings, seconds, notes=notes, llm=report)
 
 

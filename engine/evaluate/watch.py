@@ -19,7 +19,10 @@ class Watch:
 
     Attributes:
         cancelled: whether somebody cancelled it.
+        later: of the next step; see :class:`EvaluationProgress`.
     """
+
+    later: int | None = 0
 
     def __init__(self, tell: Tell, cancelled: Ask) -> None:
         self._tell, self.cancelled = tell, cancelled
@@ -30,7 +33,9 @@ class Watch:
     ) -> None:
         """Begin another count, and the clock anew."""
         self._began = time.monotonic()
-        self._now = EvaluationProgress(0, total, step=step, unit=unit, report=report)
+        self._now = EvaluationProgress(
+            0, total, step=step, unit=unit, report=report, later=self.later
+        )
         self._tell(self._now)
 
     def count(self, step: str = "") -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import NAMES, plain_name
+from engine.ingest.mapping import NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
 from engine.ingest.spans import join, kind, locate, without_blanks
 from engine.types.documents import SourceDocument, Span
@@ -83,7 +83,7 @@ class Builder:
         DOIs in one spelling."""
         values = dict(row.values)
         for column, value in row.values.items():
-            if _is_doi(column):
+            if is_doi(column):
                 values[column] = doi_in(value) or value
             elif "sentences" not in self.mapping:
                 values[column] = without_markup(value, corrected)
@@ -92,7 +92,7 @@ class Builder:
     def _value(self, row: Row, field: str) -> Any:
         if field not in self.mapping:
             return None
-        value = row.values.get(self.mapping[field])
+        value = value_at(row.values, self.mapping[field])
         return None if v.missing(value) else value
 
     def _doc_id(self, row: Row, corrected: set[str]) -> str | None:
@@ -118,7 +118,7 @@ class Builder:
         raise self._lacking(row, "doc_id", "no id" if absent else "the id is empty", "id")
 
     def _doi(self, row: Row) -> str | None:
-        values = [row.values[c] for c in row.values if _is_doi(c)] + [self._value(row, "url")]
+        values = [row.values[c] for c in row.values if is_doi(c)] + [self._value(row, "url")]
         others = (doi_of(row.values.get(name)) for name in _MAY_BE_DOI)
         return next(filter(None, map(doi_in, [*values, *others])), None)
 
@@ -257,7 +257,8 @@ class Builder:
         )
 
 
-def _is_doi(column: str) -> bool:
+def is_doi(column: str) -> bool:
+    """Whether a DOI is looked for in a column of this name."""
     return plain_name(column).removeprefix("metadata.") in DOIS
 
 

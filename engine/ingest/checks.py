@@ -76,13 +76,15 @@ def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
     """Keeps two 16-byte digests per document, nothing else."""
     notes = Notes()
     documents = characters = 0
+    lacking = {"title", "year", "authors"}
     for document in unique_documents(source, notes, max_chars, refuse):
         documents += 1
         characters += len(document.text)
+        lacking -= {field for field in lacking if getattr(document, field)}
     faults = notes.faults()
     if not documents and not faults:
         raise no_documents(source)
-    warnings = (*source.encoding_remarks(), *notes.sentences())
+    warnings = (*source.encoding_remarks(), *notes.sentences(), *source.other_columns(lacking))
     return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
+from typing import Any
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG
+from engine.ingest.mapping import is_known
 from engine.ingest.rows import SHORTEN, InputFile, Row
 from engine.types.limits import ROW_BYTES
 
@@ -39,11 +41,13 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
     if lines and (said := _SAID.match(lines[0])):
         return said.group(1)
 
-    def fits(mark: str) -> tuple[float, int]:
+    def fits(mark: str) -> tuple[bool, float, int]:
         # Fields with line breaks end elsewhere: the share of rows like the header decides.
-        widths = [len(cells) for cells in csv.reader(lines, delimiter=mark)]
-        alike = sum(width == widths[0] for width in widths) / len(widths)
-        return (alike, widths[0]) if widths[0] > 1 else (0.0, 0)
+        table = list(csv.reader(lines, delimiter=mark))
+        header = table[header_at(table)]
+        alike = sum(len(cells) == len(header) for cells in table) / len(table)
+        known = sum(map(is_known, header)) > 1
+        return (known, alike, len(header)) if len(header) > 1 else (False, 0.0, 0)
 
     if not lines:
         return usual
@@ -68,7 +72,7 @@ def rows(file: InputFile) -> Iterator[Row]:
             continue
         if cells is None:
             return
-        yield _row(f"{file.name}, row {number} (line {records.line})", names, cells)
+        yield row_of(f"{file.name}, row {number} (line {records.line})", names, cells)
 
 
 def header(file: InputFile) -> tuple[str, ...]:
@@ -131,17 +135,44 @@ class _Records:
                 return cells
 
 
+def header_at(records: Iterable[Sequence[Any]]) -> int:
+    """How many rows stand above the header: notes of fewer cells, where known names follow."""
+    widest = 0
+    for number, cells in enumerate(islice(records, _LOOKED_AT)):
+        filled = [str(cell) for cell in cells if not is_blank(cell)]
+        known = sum(map(is_known, filled))
+        if known > 1 and len(filled) > widest:
+            return number
+        if known and not number:
+            break
+        widest = max(widest, len(filled))
+    return 0
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether there is nothing in a cell of a table."""
+    return cell is None or not str(cell).strip()
+
+
 def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
     try:
-        cells = records.next() or []
+        above = _Records(file)
+        for _ in range(header_at(iter(lambda: above.next(), None))):
+            records.next()
+        return column_names(records.next() or [])
     except csv.Error as e:
         where = f"{file.name}, header (line {records.line})"
         fault, remedy = _fault(e)
         raise BadInputError(f"{where}: {fault}", remedy) from e
+
+
+def column_names(cells: Sequence[Any]) -> tuple[str, ...]:
+    """The names in a header, each once; a blank one is ``column N``."""
     names: dict[str, None] = {}
     free: dict[str, Iterator[str]] = {}  # each goes on where it was, or equal names take squares
     for n, cell in enumerate(cells, start=1):
-        name = " ".join(cell.split()) or f"column {n}"
+        name = "" if cell is None else " ".join(str(cell).split())
+        name = name or f"column {n}"
         # Of two columns with one name the first keeps it.
         numbered = free.setdefault(name, _numbered(name))
         names[next(one for one in numbered if one not in names)] = None
@@ -153,8 +184,9 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name} ({n})" for n in count(2))
 
 
-def _row(where: str, names: tuple[str, ...], cells: list[str]) -> Row:
-    while len(cells) > len(names) and not cells[-1].strip():
+def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
+    """A row of a table; one with a problem where it has other columns than the header."""
+    while len(cells) > len(names) and is_blank(cells[-1]):
         cells.pop()  # spreadsheets end rows with delimiters
     if len(cells) != len(names):
         fault = f"{len(cells)} fields, but the header has {len(names)}."

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, AnyStr
+from typing import IO, Any, AnyStr
 
 from engine.errors import BadInputError
 from engine.types.limits import MEGABYTE, ROW_BYTES
@@ -78,6 +81,17 @@ class Encoding:
 
 
 UTF8 = Encoding()
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What a file that cannot be read, or unpacked, raises."""
+
+
+def opened(path: Path, encoding: Encoding | None = None) -> IO[Any]:
+    """A file to read, as text or as bytes; one whose name ends in ``.gz`` is unpacked."""
+    packed = path.suffix.lower() == ".gz"
+    content: IO[Any] = gzip.open(path) if packed else path.open("rb")  # type: ignore[assignment]  # noqa: SIM115
+    if encoding is None:
+        return content
+    return io.TextIOWrapper(content, encoding.name, encoding.errors, newline="\n")
 
 
 def encoding_of(path: Path, chosen: str = "") -> Encoding:
@@ -87,12 +101,18 @@ def encoding_of(path: Path, chosen: str = "") -> Encoding:
     most a few damaged characters; what is left is charset-normalizer's estimate.
 
     Raises:
-        BadInputError: no encoding is called ``chosen``.
-        OSError: the file cannot be read.
+        BadInputError: no encoding is called ``chosen``, or the file cannot be read.
     """
     if chosen:
         return Encoding(_known(chosen))
-    with path.open("rb") as file:
+    try:
+        return _told(path)
+    except UNREADABLE as e:
+        raise unreadable(path, e) from e
+
+
+def _told(path: Path) -> Encoding:
+    with opened(path) as file:
         head = file.read(4096)
     name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
     name = name or _unmarked_utf16(head)
@@ -130,7 +150,7 @@ def _unmarked_utf16(head: bytes) -> str | None:
 
 def _decoded(path: Path, name: str) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(name)("replace")
-    with path.open("rb") as file:
+    with opened(path) as file:
         while chunk := file.read(_CHUNK):
             yield decoder.decode(chunk)
     yield decoder.decode(b"", final=True)
@@ -144,7 +164,7 @@ def _as_utf8(path: Path) -> tuple[int, int]:
             replaced += text.count("\ufffd")
             wide += len(text) - len(text.encode("ascii", "ignore"))
     if replaced:  # some may stand there as they are
-        with path.open("rb") as file:
+        with opened(path) as file:
             for chunk in iter(lambda: file.read(_CHUNK), b""):
                 replaced -= chunk.count(b"\xef\xbf\xbd")
     return max(0, replaced), wide - replaced
@@ -155,7 +175,7 @@ def _estimated(path: Path) -> str:
     from charset_normalizer import from_bytes  # late: most files are UTF-8
 
     sample = bytearray()
-    with path.open("rb") as file:
+    with opened(path) as file:
         for line in iter(lambda: file.readline(_SAMPLE), b""):
             if not line.isascii():
                 sample += line
@@ -200,7 +220,7 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
                 yield from enumerate((f"{part}\n" for part in lines), start=1)
             else:
                 yield number, line
-    except OSError as e:
+    except UNREADABLE as e:
         raise unreadable(path, e) from e
 
 
@@ -211,13 +231,13 @@ def text_pieces(path: Path, encoding: Encoding = UTF8) -> Iterator[str]:
     """
     line = 1
     try:
-        with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
+        with opened(path, encoding) as file:
             while piece := file.read(_PIECE):
                 yield piece.removeprefix("\ufeff") if line == 1 else piece
                 line += piece.count("\n")
     except UnicodeError as e:
         raise _other_encoding(path, line, encoding, "or behind it") from e
-    except OSError as e:
+    except UNREADABLE as e:
         raise unreadable(path, e) from e
 
 
@@ -236,7 +256,7 @@ def _pieces(file: IO[AnyStr], end: AnyStr) -> Iterator[tuple[AnyStr | None, int]
 
 def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str | None]:
     offset = 0
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, (raw, length) in enumerate(_pieces(file, b"\n"), start=1):
             if raw is None:
                 offset += length
@@ -252,7 +272,7 @@ def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str | None]:
 
 def _wide_lines(path: Path, encoding: Encoding) -> Iterator[str | None]:
     number = 0
-    with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
+    with opened(path, encoding) as file:
         try:
             for line, _ in _pieces(file, "\n"):
                 number += 1
@@ -268,9 +288,10 @@ def _other_encoding(path: Path, line: int, encoding: Encoding, where: str) -> Ba
     )
 
 
-def unreadable(path: Path, error: OSError) -> BadInputError:
+def unreadable(path: Path, error: Exception) -> BadInputError:
     """The error for a file that the system does not let us read."""
+    reason = getattr(error, "strerror", None) or error
     return BadInputError(
-        f"{path.name} cannot be read: {error.strerror or error}.",
+        f"{path.name} cannot be read: {reason}.",
         "Check that the file is there and that you may read it.",
     )

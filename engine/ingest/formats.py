@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import (
@@ -11,12 +14,15 @@ from engine.ingest import (
     bibtex,
     csfcube,
     delimited,
+    excel,
     impliret,
     json_list,
     jsonl,
     parquet,
     pdf,
     ris,
+    tagged,
+    xml,
 )
 from engine.ingest.encodings import encoding_of, unreadable
 from engine.ingest.rows import Format, InputFile
@@ -27,13 +33,18 @@ _ALL = (
     Format("json", json_list.rows, title_stands_in=True, peek=1000),
     Format("csv", delimited.rows, delimited=True),
     Format("tsv", delimited.rows, delimited=True),
+    Format("xlsx", excel.rows, binary=True),
     Format("parquet", parquet.rows, binary=True),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
+    Format("nbib", tagged.medline, preset=ris.FIELDS, title_stands_in=True),
+    Format("ciw", tagged.web_of_science, preset=ris.FIELDS, title_stands_in=True),
+    Format("enw", tagged.endnote, preset=ris.FIELDS, title_stands_in=True),
+    Format("xml", xml.rows, preset=ris.FIELDS, title_stands_in=True),
     # Published collections hold documents without text, and nobody can correct them.
-    Format("beir", beir.rows, title_stands_in=True, peek=1000),
-    Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True),
-    Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
+    Format("beir", beir.rows, title_stands_in=True, peek=1000, folders=True),
+    Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True, folders=True),
+    Format("csfcube", csfcube.rows, preset=csfcube.FIELDS, folders=True),
     Format(
         "impliret",
         delimited.rows,
@@ -44,19 +55,35 @@ _ALL = (
 )
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)
-_FOLDERS = frozenset({"beir", "csfcube", "pdf"})
 _SUFFIXES = {
-    ".jsonl": "jsonl",
+    **{f".{name}": name for name in FORMATS if name not in ("beir", "csfcube", "impliret")},
     ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
     ".bib": "bibtex",
-    ".ris": "ris",
-    ".pdf": "pdf",
     ".zip": "pdf",
 }
+_MARKS = {
+    r"TY  -": "ris",
+    r"PMID *-": "nbib",
+    r"(FN|PT) \w": "ciw",
+    r"%[0A-Z] ": "enw",
+    r"@": "bibtex",
+    r"\{.*\}\s*$": "jsonl",
+    r"[\[{]": "json",
+    r"<": "xml",
+}
+"""How the first line of a text begins -> its format; JSON Lines have an object on a line."""
+_SEVERAL = frozenset({"json", "ris", "nbib", "ciw", "enw", "xml"})
+"""Formats of endings under which there are files of others."""
+_REMEDIES = {
+    ".xls": "a workbook of Excel before 2007: save it as .xlsx or CSV",
+    ".ods": "a spreadsheet: save it as .xlsx or CSV",
+    ".enl": "a library of EndNote: export it as RIS or XML",
+    ".enlx": "a library of EndNote: export it as RIS or XML",
+    ".rdf": "RDF: export it from Zotero as RIS, BibTeX or CSL JSON",
+    ".docx": "a text of Word: save it as PDF, or put its texts into a CSV file",
+    ".html": "a page: save it as PDF, or put its text into a CSV file",
+}
+"""Ending -> what a file that is not read is, and what to export instead."""
 
 
 def named(name: str) -> Format:
@@ -78,35 +105,53 @@ def detect_format(path: Path | str) -> str:
     path = existing(path)
     if path.is_dir():
         return _folder_format(path)
-    name = _SUFFIXES.get(path.suffix.lower())
-    if path.suffix.lower() == ".txt":
-        name = _text_format(path)
-    if name == "json" and _text_format(path) == "jsonl":
-        name = "jsonl"
-    if name is None:
-        ending = path.suffix or "a name without ending"
-        raise UnknownNameError(
-            f"{path.name}: the format cannot be told from {ending}.",
-            f"Say which it is: {', '.join(FORMATS)}.",
+    ending = Path(unpacked_name(path)).suffix.lower()
+    name = _SUFFIXES.get(ending)
+    if _is_workbook(path):
+        return "xlsx"
+    if name in _SEVERAL or ending in (".txt", ""):
+        name = _text_format(path, name)
+    if name is None or (ending != path.suffix.lower() and named(name).binary):
+        what = (
+            f" is {_REMEDIES[ending]}"
+            if ending in _REMEDIES
+            else (f": the format cannot be told from {ending or 'a name without ending'}")
         )
+        raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
     if name == "csv" and impliret.COLUMNS.issubset(delimited.header(InputFile(path))):
         return "impliret"
     return name
 
 
-def _text_format(path: Path) -> str | None:
-    """What programs export as "text": Excel's tables, and RIS, BibTeX, JSON or JSON Lines."""
+def unpacked_name(path: Path) -> str:
+    """A file's name, without ``.gz``."""
+    return path.stem if path.suffix.lower() == ".gz" else path.name
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether it is one of Excel, whatever it is called."""
+    try:
+        with ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (BadZipFile, OSError, NotImplementedError, UnicodeDecodeError):
+        return False
+
+
+def _text_format(path: Path, name: str | None) -> str | None:
+    """The format of a text by its first line; ``name`` where that says nothing.
+
+    Programs export each format under several endings.
+    """
     try:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
-        return None
-    first = next((line for _, line in lines if line.strip()), "")
+        return name
     if any(tag == "TY" for _, tag, _ in ris.tagged(lines)):  # numbers may stand before it
         return "ris"
-    for mark, name in (("@", "bibtex"), ("{", "jsonl"), ("[", "json")):
-        if first.lstrip().startswith(mark):
-            return name
-    return "csv" if any(mark in first for mark in delimited.DELIMITERS) else None
+    first = next((line for _, line in lines if line.strip()), "").lstrip()
+    found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))
+    table = any(mark in first for mark in delimited.DELIMITERS)
+    return next(found, name or ("csv" if table else None))
 
 
 def _folder_format(path: Path) -> str:
@@ -116,11 +161,30 @@ def _folder_format(path: Path) -> str:
         return "beir"
     if pdf.holds_pdfs(path):
         return "pdf"
+    found = files_in(path)
+    if len(found) == 1:
+        return next(iter(found))
+    if found:
+        raise UnknownNameError(
+            f"{path.name or path} has files of several formats: {', '.join(sorted(found))}.",
+            "Choose the one to read: --format.",
+        )
     raise UnknownNameError(
         f"{path.name or path} is a folder of unknown layout.",
-        f"Choose a file, or a folder with PDFs (pdf), with {beir.CORPUS} (beir) or with"
+        "Choose a file, or a folder with files of one format, with PDFs (pdf), with"
+        f" {beir.CORPUS} (beir) or with"
         f" {csfcube.ABSTRACTS} and {csfcube.JUDGMENTS} (csfcube).",
     )
+
+
+def files_in(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that may hold documents, by their formats."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(folder.iterdir()):
+        if Path(unpacked_name(file)).suffix.lower() in _SUFFIXES and file.is_file():
+            with suppress(BadInputError):
+                found.setdefault(detect_format(file), []).append(file)
+    return found
 
 
 def _holds(folder: Path, pattern: str) -> bool:
@@ -149,10 +213,10 @@ def _not_empty(path: Path) -> Path:
 
 def fitting(source_format: Format, path: Path) -> Format:
     """The format when it can be read from a path of that kind, else BadInputError."""
-    if path.is_dir() and source_format.name not in _FOLDERS:
+    if path.is_dir() and not source_format.folders and source_format.name not in files_in(path):
         raise BadInputError(
-            f"{path.name or path} is a folder, but {source_format.name} is read from a file.",
-            "Choose the file in it.",
+            f"{path.name or path} is a folder without files of {source_format.name}.",
+            "Choose a file.",
         )
     if source_format.name == "beir" and path.is_dir() and not (path / beir.CORPUS).is_file():
         raise BadInputError(

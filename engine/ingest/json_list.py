@@ -1,4 +1,5 @@
-"""JSON that is one list of objects, such as the CSL-JSON that Zotero and other programs export.
+"""JSON that is one list of objects, such as the CSL-JSON that Zotero and other programs export, or
+an object with one, as services answer.
 
 Columns are the objects' own names. Dates of CSL become plain; ``issued`` is the column ``year``,
 ``container-title`` the column ``venue``.
@@ -13,11 +14,13 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import text_pieces
-from engine.ingest.rows import InputFile, Row, spread_metadata, too_long
+from engine.ingest.records import LISTS, plain_record
+from engine.ingest.rows import InputFile, Row, too_long
 from engine.types.limits import ROW_BYTES
 
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
+_LIST = re.compile(rf'"(?:{"|".join(LISTS)})"\s*:\s*(?=\[\s*\{{)')
 _CUT = 12
 """Characters before the end of a piece in which a value that goes on there looks broken."""
 _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
@@ -32,7 +35,8 @@ def rows(file: InputFile) -> Iterator[Row]:
             one begins cannot be told.
     """
     text = _Text(text_pieces(file.path, file.encoding))
-    if text.next_sign() != "[":
+    within = text.next_sign() == "{"
+    if not (text.find(_LIST) if within else text.next_sign() == "["):
         raise BadInputError(f"{file.name} is no list of JSON objects.", _REMEDY)
     text.at += 1
     number = 0
@@ -44,7 +48,7 @@ def rows(file: InputFile) -> Iterator[Row]:
             return
         yield _row(where, text.value(where))
     text.at += 1
-    if text.next_sign():
+    if text.next_sign() and not within:
         where = f"{file.name}, row {number + 1}"
         yield Row.broken(where, "there is more behind the end of the list.", _REMEDY)
 
@@ -62,6 +66,14 @@ class _Text:
             self.at = found.end() if found else self.at
             if self.at < len(self._text) or not self._read_on():
                 return self._text[self.at : self.at + 1]
+
+    def find(self, pattern: re.Pattern[str]) -> bool:
+        """Go on to the end of what matches, which is not far from the beginning."""
+        while not (found := pattern.search(self._text)):
+            if len(self._text) > ROW_BYTES or not self._read_on():
+                return False
+        self.at = found.end()
+        return True
 
     def value(self, where: str) -> Any:
         """The value that begins here; a BadInputError, not raised, where it is too long or the
@@ -102,7 +114,7 @@ def _row(where: str, value: Any) -> Row:
         return Row(where, problem=value)
     if not isinstance(value, Mapping):
         return Row.broken(where, "expected a JSON object.", _REMEDY)
-    values = {name: _date(value) for name, value in spread_metadata(value).items()}
+    values = {name: _date(value) for name, value in plain_record(value).items()}
     if "issued" in values:
         values.setdefault("year", values.pop("issued"))
     if isinstance(values.get("container-title"), str):

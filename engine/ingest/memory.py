@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.rows import Format, Row, listed, repeated, spread_metadata
+from engine.ingest.records import plain_record
+from engine.ingest.rows import Format, Row, listed, repeated
 from engine.ingest.spans import kind
 from engine.types.corpora import Rows
 
@@ -42,7 +43,7 @@ def rows(given: Rows) -> Iterator[Row]:
         where = f"row {number}"
         if isinstance(values, Mapping):
             plain = {str(column): _plain(value) for column, value in values.items()}
-            yield Row(where, spread_metadata(plain))
+            yield Row(where, plain_record(plain))
         else:
             problem = BadInputError(f"{where} is {kind(values)}, not a dict.", _REMEDY)
             yield Row(where, problem=problem)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.errors import BadInputError
-from engine.ingest.rows import InputFile, Row, listed, spread_metadata
+from engine.ingest.records import plain_record
+from engine.ingest.rows import InputFile, Row, listed
 from engine.types.limits import MEGABYTE, UNPACKED_BYTES, UNPACKED_RATIO
 from storage import parquet_files
 
@@ -21,7 +22,7 @@ def rows(file: InputFile) -> Iterator[Row]:
         _check_packing(file)
         for values in parquet_files.rows(file.path):
             number += 1
-            yield Row(f"{file.name}, row {number}", spread_metadata(values))
+            yield Row(f"{file.name}, row {number}", plain_record(values))
     except parquet_files.TableError as e:
         raise BadInputError(
             f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",

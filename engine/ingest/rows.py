@@ -86,6 +86,7 @@ class Format:
         peek: rows looked at for column names; JSON objects may leave fields out.
         files: its rows are files: those that cannot be read are left out and named with their
             reasons, and refuse no import.
+        folders: it reads a folder itself; of others the files in one are read.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Format:
     delimited: bool = False
     peek: int = 100
     files: bool = False
+    folders: bool = False
 
 
 SHORTEN = "Split it, or leave out the columns that nobody needs."
@@ -119,15 +121,6 @@ def listed(names: Iterable[str], most: int = 40) -> str:
     more = [f"and {len(shown) - most} more"] if len(shown) > most else []
     words = ", ".join(shown[:most] + more) or "none"
     return words.encode(errors="backslashreplace").decode()
-
-
-def spread_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"metadata": {"year": 1}}`` as ``{"metadata.year": 1}``: one level, that column only."""
-    nested = values.get("metadata")
-    if not isinstance(nested, Mapping):
-        return dict(values)
-    flat = {key: value for key, value in values.items() if key != "metadata"}
-    return flat | {f"metadata.{key}": value for key, value in nested.items()}
 
 
 def repeated(names: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -11,13 +11,20 @@ from pathlib import Path
 
 from engine.errors import BadInputError
 from engine.ingest import memory
-from engine.ingest.builder import Builder
-from engine.ingest.delimited import find_delimiter
-from engine.ingest.encodings import Encoding, encoding_of, unreadable
-from engine.ingest.formats import detect_format, existing, fitting, named
-from engine.ingest.mapping import resolve
+from engine.ingest.builder import Builder, is_doi
+from engine.ingest.delimited import find_delimiter, is_blank
+from engine.ingest.encodings import Encoding, encoding_of
+from engine.ingest.formats import (
+    detect_format,
+    existing,
+    files_in,
+    fitting,
+    named,
+    unpacked_name,
+)
+from engine.ingest.mapping import NAMES, likely, plain_name, resolve
 from engine.ingest.repairs import Refuse, checked, documents, raise_at_once
-from engine.ingest.rows import Format, InputFile, Row
+from engine.ingest.rows import Format, InputFile, Row, listed
 from engine.ingest.values import Notes, role_labels
 from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
@@ -116,6 +123,18 @@ class Source:
         found = (self._builder.missing_doi(row) for row in self._rows())
         return tuple(dict.fromkeys(doi for doi in found if doi))
 
+    def other_columns(self, lacking: Collection[str]) -> tuple[str, ...]:
+        """A sentence on fields that no document has, with the columns that may hold them."""
+        row = next((row for row in islice(self._rows(), PREVIEW_ROWS) if row.values), None)
+        used = {*self.mapping.values(), *filter(is_doi, self.columns)}
+        free = {} if row is None else {c: row.values.get(c) for c in self.columns if c not in used}
+        if not lacking or not free:
+            return ()
+        found = [(field, column) for field in sorted(lacking) for column in likely(field, free)]
+        hint = ", ".join(f"--map {field}={column}" for field, column in found[:5])
+        words = f"perhaps {hint}" if hint else f"columns that serve no field: {listed(free, 10)}"
+        return (f"No document has {' or '.join(sorted(lacking))}; {words}.",)
+
     def encoding_remarks(self) -> tuple[str, ...]:
         """A sentence where characters could not be read."""
         n = self.encoding.replaced if self.encoding else 0
@@ -155,15 +174,18 @@ def open_source(
         repairs = replace(repairs, skip_broken=True) if read_as.files else repairs
         file = _input_file(path, read_as, repairs)
         name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
-        prefix = path.resolve().stem
+        if path.is_dir() and not read_as.folders:
+            files = [_input_file(one, read_as, repairs) for one in files_in(path)[read_as.name]]
+            rows = partial(_rows_of, read_as, files)
+        prefix = Path(unpacked_name(path.resolve())).stem
     else:
         read_as = memory.FORMAT
         name = location = memory.NAME
         rows = partial(memory.rows, memory.held(source))
         prefix = "row"
     chosen = dict(mapping or {})
-    columns = _columns(rows, read_as.peek)
-    resolved = resolve(columns, read_as.preset, chosen)
+    columns, identifying = _columns(rows, read_as.peek)
+    resolved = resolve(columns, read_as.preset, chosen, identifying)
     fixed = frozenset(chosen) | frozenset(read_as.preset or ())
     found = found_abstracts(repairs.abstracts)
     builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix, found)
@@ -186,14 +208,17 @@ def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
     file = InputFile(path, pdf=repairs.pdf)
     # The folders are published collections, in UTF-8 if nobody says otherwise.
     if not read_as.binary and (repairs.encoding or path.is_file()):
-        try:
-            file = replace(file, encoding=encoding_of(path, repairs.encoding))
-        except OSError as e:
-            raise unreadable(path, e) from e
+        file = replace(file, encoding=encoding_of(path, repairs.encoding))
     if read_as.delimited:
         usual = "\t" if read_as.name == "tsv" else ","
         file = replace(file, delimiter=repairs.delimiter or find_delimiter(file, usual))
     return file
+
+
+def _rows_of(read_as: Format, files: Iterable[InputFile]) -> Iterator[Row]:
+    """The rows of several files, one after the other."""
+    for file in files:
+        yield from read_as.rows(file)
 
 
 def preview(
@@ -261,15 +286,25 @@ def no_documents(source: Source) -> BadInputError:
     )
 
 
-def _columns(rows: Callable[[], Iterator[Row]], peek: int) -> tuple[str, ...]:
+def _columns(
+    rows: Callable[[], Iterator[Row]], peek: int
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The column names, and those that each row has with a value of its own."""
     # A dict keeps the order of first appearance. What cannot be read is reported, with its
     # row, by whoever reads the documents.
     columns: dict[str, None] = {}
+    ids: dict[str, set[str]] = {}
+    read = 0
     try:
         for row in islice(rows(), peek):
             columns.update(dict.fromkeys(map(str, row.values)))
             if len(columns) > COLUMNS:
                 break
+            read += row.problem is None
+            for column, value in row.values.items():
+                if plain_name(str(column)) in NAMES["doc_id"] and not is_blank(value):
+                    ids.setdefault(str(column), set()).add(str(value))
     except BadInputError:
         pass
-    return tuple(islice(columns, COLUMNS))
+    identifying = frozenset(column for column, values in ids.items() if len(values) == read)
+    return tuple(islice(columns, COLUMNS)), identifying

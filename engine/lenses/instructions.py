@@ -108,6 +108,10 @@ class LensWords:
             return self._read_aspects(gloss(words))
         found = read_terms(words, self._lens, self._tag)
         read = self._read_aspects(found.rest if found.terms else gloss(words))
+        unused = () if read.strength else _content(words, found.words, self._lens)
+        if unused and all(term.wanted for term in found.terms):
+            whole = self._read_aspects(gloss(words))  # "runs in linear time" is a result
+            read, unused = (whole, ()) if whole.strength else (read, unused)
         signs: dict[str, set[bool]] = {}
         for term in found.terms:
             signs.setdefault(term.text.casefold(), set()).add(term.wanted)
@@ -116,7 +120,7 @@ class LensWords:
             read,
             terms=tuple(Term(t.text, t.wanted, self._aspect_of(t, read.wants)) for t in terms),
             contradicted=tuple(text for text, both in signs.items() if len(both) > 1),
-            unused=() if read.strength else _content(words, found.words, self._lens),
+            unused=unused,
         )
 
     def _aspect_of(self, term: FoundTerm, wants: FloatArray) -> str:

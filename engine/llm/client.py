@@ -209,6 +209,10 @@ class Client:
         known = await self._lookup.capabilities()
         return None if known is None else known.room
 
+    async def offered(self) -> list[str]:
+        """Names of the models that the endpoint lists; empty where it does not tell."""
+        return [card.name for card in await self._transport.models()]
+
     async def try_out(self) -> None:
         """Find out anew what the model can do; what was known stays where that fails."""
         await self._lookup.try_out()

@@ -114,6 +114,15 @@ def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = Non
     )
 
 
+def offered_models(connection: Connection, store: Answers) -> list[str]:
+    """Names of the models that an endpoint lists; empty where it does not tell."""
+
+    async def work(client: Client) -> list[str]:
+        return await client.offered()
+
+    return complete(connection, store, work).value
+
+
 def try_endpoint(connection: Connection, store: Answers) -> None:
     """Find out anew what the endpoint can do, and remember it.
 

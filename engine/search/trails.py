@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
+from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.errors import UnknownNameError
 from engine.search.queries import query_to_dict
-from engine.search.reference_export import to_bibtex, to_citations, to_csl_json, to_ris
+from engine.search.reference_export import (
+    csl_item,
+    to_bibtex,
+    to_citations,
+    to_csl_json,
+    to_ris,
+)
 from engine.types.documents import Document
 from engine.types.links import escaped_address, web_address
 from engine.types.searches import Query
@@ -101,6 +109,40 @@ def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str
     if kind == "jsonl":
         return trail_to_jsonl(steps, kept, titles)
     raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
+
+
+def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> Iterator[str]:
+    """Documents with all their fields in one of :data:`DOCUMENT_FORMATS`, part by part.
+
+    JSONL and CSV, which import reads back, hold one document at a time.
+
+    Args:
+        kept: gives the documents, as often as asked: the columns of a CSV are theirs.
+    """
+    if kind == "jsonl":
+        yield from json_lines(document_fields(one.document) for one in kept())
+    elif kind == "csv":
+        columns = {name: None for one in kept() for name in document_fields(one.document)}
+        yield from csv_lines((document_fields(one.document) for one in kept()), list(columns))
+    else:
+        yield export_trail(kind, (), list(kept()), {})
+
+
+def document_fields(document: Document) -> dict[str, Any]:
+    """A document as one flat row; a field of its own that is called as one of ours is
+    ``metadata.<name>``."""
+    item = csl_item(document)
+    fields: dict[str, Any] = {
+        name: getattr(document, name)
+        for name in ("doc_id", "title", "text", "year", "authors", "url")
+    }
+    more = {"doi": item.get("DOI"), "venue": item.get("container-title")}
+    names = {name.casefold() for name in document.metadata}
+    fields |= {name: value for name, value in more.items() if value and name not in names}
+    return fields | {
+        f"metadata.{name}" if name in fields else name: value
+        for name, value in document.metadata.items()
+    }
 
 
 def _title(document: Document) -> str:

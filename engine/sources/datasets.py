@@ -23,7 +23,6 @@ from typing import Any
 from engine.errors import BadInputError, UnknownNameError
 from engine.sources.reading import number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.collections import MOST_GRADE
 from engine.types.corpora import Progress
 from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.sources import DATASET_PREFIX as PREFIX
@@ -242,7 +241,7 @@ def _write(dataset: Any, judged: Any | None, folder: Path, name: str, counted: _
         return
     qrels: dict[str, dict[str, int]] = {}
     for one in judged.qrels_iter():
-        grade = min(MOST_GRADE, max(0, int(one.relevance)))
+        grade = max(0, int(one.relevance))
         of_query, doc_id = qrels.setdefault(_id(one.query_id), {}), _id(one.doc_id)
         of_query[doc_id] = max(grade, of_query.get(doc_id, 0))
     topics = [topic for topic in map(_topic, judged.queries_iter()) if topic["query_id"] in qrels]

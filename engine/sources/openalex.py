@@ -10,12 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.bibliographic import doi_in, doi_of
+from engine.bibliographic import abstract_of, doi_in, doi_of
 from engine.config import Settings
 from engine.sources.contracts import Page, Row, batch, listed
 from engine.sources.http import Address, Client
 from engine.sources.reading import has_list, number, people, split_ids, total_of, words
-from engine.types.limits import ROW_BYTES
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 PAGE = 100
@@ -126,7 +125,7 @@ def _row(work: Mapping[str, Any]) -> Row | None:
     return {
         "doc_id": id_[1],
         "title": words(work.get("display_name")),
-        "text": abstract_of(work.get("abstract_inverted_index")),
+        "text": words(abstract_of(work.get("abstract_inverted_index"))),
         "year": number(work.get("publication_year")),
         "authors": people(a.get("display_name") for a in authors if isinstance(a, Mapping)),
         "url": f"https://doi.org/{doi}" if doi else f"https://openalex.org/{id_[1]}",
@@ -142,21 +141,3 @@ def _row(work: Mapping[str, Any]) -> Row | None:
         "language": words(work.get("language")),
         "source": "OpenAlex",
     }
-
-
-def abstract_of(index: Any) -> str:
-    """The text that an index of words stands for; "" where there is none.
-
-    >>> abstract_of({"the": [0, 2], "more": [1], "better": [3]})
-    'the more the better'
-    """
-    if not isinstance(index, Mapping):
-        return ""
-    lists = [(word, places) for word, places in index.items() if isinstance(places, list)]
-    if sum((len(word) + 1) * len(places) for word, places in lists) > ROW_BYTES:
-        return ""  # a short answer can stand for a text that fills the memory
-    placed = [
-        (place, str(word)) for word, places in lists for place in places if isinstance(place, int)
-    ]
-    placed.sort(key=lambda pair: pair[0])
-    return words(" ".join(word for _, word in placed))

@@ -18,7 +18,7 @@ from storage.records import Verdict as Verdict
 
 Item = tuple[str, str]
 """(query_id, doc_id)"""
-JudgingOrder = Literal["shuffled", "disagreement", "rank"]
+JudgingOrder = Literal["shuffled", "same", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""

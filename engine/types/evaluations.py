@@ -178,7 +178,6 @@ class EvaluationRequest:
         steer: 0 to 1, for systems that take it.
         sample: how many seeds to ask for; None for all.
         human: also the annotators themselves.
-        ignore_labels: sentence roles are estimated even where the source labels them.
         rerank: a mode in which a language model also reranks every system; "" for none. What
             comes of it stands beside the system as ``<system>+<mode>``.
         depth: documents of every ranking that are reranked.
@@ -191,7 +190,6 @@ class EvaluationRequest:
     steer: float = 0.5
     sample: int | None = None
     human: bool = False
-    ignore_labels: bool = False
     rerank: str = ""
     depth: int = 100
     model: str = ""
@@ -207,11 +205,20 @@ class EvaluationProgress(RunProgress):
             ranked, or questions to a language model that are settled, of so many at most.
             ``seconds`` are since it began with what ``done`` counts.
         report: what the model was asked so far for the ranking at hand.
+        later: questions of the steps after this one; None where nobody knows how long they take.
     """
 
     step: str = "Reading the collection"
     unit: str = "queries"
     report: ModelReport | None = None
+    later: int | None = 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to the end of the last step, None while nobody knows."""
+        if not self.done or self.later is None:
+            return None
+        return self.seconds * ((self.total + self.later) / self.done - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """Some words of an answer, and the passages that they name in support."""
+    """Some words of an answer, and the passages that they name in support.
+
+    Attributes:
+        unfounded: the sentence of them whose citation names no passage that was given.
+    """
 
     text: str
     citations: tuple[Citation, ...] = ()
+    unfounded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ def remarks(job: AskJob) -> list[str]:
         sentences.append("The answer broke off: this is what was written until then.")
     if job.progress.unknown:
         named = counted(job.progress.unknown, "citation names", "citations name")
-        sentences.append(f"{named} no passage that was given; left out.")
+        sentences.append(f"{named} no passage that was given: see what is underlined.")
     if job.state == "done" and not job.progress.cited:
         sentences.append("No source cited.")
     return [*sentences, *job.progress.report.notes]

@@ -82,3 +82,9 @@ EXPORT_FORMATS = {
     "jsonl": ExportFormat("JSONL, with the searches", "jsonl", "application/jsonl"),
 }
 """Name, as on the command line -> what it is."""
+DOCUMENT_FORMATS = (
+    "jsonl",
+    "csv",
+    *(name for name in EXPORT_FORMATS if name not in ("jsonl", "markdown")),
+)
+"""Forms in which documents of a corpus are exported."""

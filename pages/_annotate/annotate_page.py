@@ -34,7 +34,7 @@ from pages._annotate.annotate_url import (
 from pages._annotate.judging_view import judging_view, leave
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_to_open
+from pages._common.url_state import corpus_box
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
@@ -45,15 +45,13 @@ MOST_NAMED = 12
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
+    """The view of the address, with a project that is there."""
+    view = AnnotateView.opened_on(explorer, names)
     try:
-        view = AnnotateView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
-        if view.project:
-            explorer.annotation.project(view.corpus, view.project)
+        explorer.annotation.project(view.corpus, view.project)
     except SeedLensError as error:
         show_error(error)
-        view = AnnotateView(corpus=corpus_to_open(explorer, "", names))
+        view = AnnotateView(view.corpus)
     projects = [p.name for p in explorer.annotation.projects(view.corpus) if p.name]
     if not view.project and projects and view.part == "judge":
         view = replace(view, project=projects[-1])
@@ -68,12 +66,9 @@ def controls(
     named = {p.name: p for p in explorer.annotation.projects(view.corpus)}
     project = named.get(view.project) or explorer.annotation.project(view.corpus, view.project)
     who = annotator(explorer)
-    st.session_state.update(annotate_corpus=view.corpus, annotate_project=view.project)
+    st.session_state["annotate_project"] = view.project
     with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Corpus", names, key="annotate_corpus", on_change=attempt, args=(_change_corpus,),
-            width=140,
-        )  # fmt: skip
+        corpus_box(view, names, "annotate_corpus", width=140)
         st.selectbox(
             "Project", list(dict.fromkeys((*filter(None, named), ""))), key="annotate_project",
             on_change=attempt, args=(_change_project,), width=210,
@@ -82,7 +77,7 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            name_field(who, "annotate_name", _change_name)
+            name_field(who, "annotate_name", _come_as)
         view, refused = _parts(view, project, who)
     if refused:
         note(*refused)
@@ -110,7 +105,8 @@ def _parts(
         st.session_state["annotate_part"] = view.part if view.part in parts else None
         st.segmented_control(
             "Part", parts, format_func=PARTS.__getitem__, key="annotate_part", width="content",
-            on_change=_change_part, label_visibility="collapsed",
+            label_visibility="collapsed", on_change=attempt,
+            args=(lambda: go(st.session_state["annotate_part"] or view.part),),
         )  # fmt: skip
     return view, refused
 
@@ -125,10 +121,6 @@ def _who_leads(project: Project, who: str) -> str:
     return f"They are {named}; {known}. If you are one of them, give that name under Annotator."
 
 
-def _change_corpus() -> None:
-    AnnotateView(corpus=st.session_state["annotate_corpus"]).write()
-
-
 def _change_project() -> None:
     name = st.session_state["annotate_project"]
 
@@ -141,18 +133,9 @@ def _change_project() -> None:
     AnnotateView.change(change)
 
 
-def _change_name() -> None:
-    _come_as(st.session_state["annotate_name"])
-
-
 def _come_as(name: str) -> None:
     set_annotator(name)
     AnnotateView.change(lambda now: replace(now, query="", doc="", sample=""))
-
-
-def _change_part() -> None:
-    part = st.session_state["annotate_part"]
-    AnnotateView.change(lambda now: replace(now, part=part or now.part))
 
 
 def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:

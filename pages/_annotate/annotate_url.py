@@ -47,6 +47,7 @@ class AnnotateView(UrlState):
         measure, step: what the chart of agreement over time shows.
     """
 
+    script = "annotate"
     corpus: str = param("corpus", "", shared=True)
     project: str = param("project", "")
     part: str = param("part", "judge", one_of((*PARTS, NEW)))
@@ -68,6 +69,13 @@ class AnnotateView(UrlState):
             for name in names if part != self.part else ():
                 params.pop(name, None)
         return params
+
+
+def of_project(project: Project, part: str = "judge") -> AnnotateView:
+    """A part of a project's page, as links from other pages open it."""
+    return AnnotateView.elsewhere(
+        corpus=project.corpus, project=project.name, part=part, query="", doc="", sample=""
+    )
 
 
 def go(part: str) -> None:
@@ -114,12 +122,13 @@ _NAME_KEEPER = st.components.v2.component(
 )
 
 
-def name_field(who: str, key: str, change: Callable[[], None]) -> None:
+def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
     """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
     this visit is kept for the next one."""
     st.session_state[key] = who
     st.text_input(
-        "Annotator", key=key, on_change=attempt, args=(change,), width=160,
+        "Annotator", key=key, width=160,
+        on_change=attempt, args=(lambda: change(st.session_state[key]),),
         help="A name, not a secret. It goes with all that you judge or change, and this browser "
         "keeps it.",
     )  # fmt: skip

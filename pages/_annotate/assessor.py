@@ -28,7 +28,7 @@ from pages._common.outside_text import escape, with_marks
 from pages._common.shared import as_drawn, attempt, error_boundary, remembered
 from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, usable
 
 ABOUT = (
     "The model reads the query, the guidelines, the scale, a few documents that are known to be "
@@ -154,7 +154,7 @@ def _estimate(
     return remembered(
         "annotate_model_estimate",
         (project, request, info, len(annotation.pool(project)), last and last[0].event),
-        lambda: annotation.grading.estimate(project, request, endpoint=chosen(explorer)),
+        lambda: annotation.grading.estimate(project, request, endpoint=usable(explorer)),
     )
 
 

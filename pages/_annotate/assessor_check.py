@@ -24,7 +24,7 @@ from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_htm
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
-from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt
 
@@ -72,24 +72,15 @@ def progress_line(job: GradingJob) -> str:
     progress = job.progress
     if not progress.total:
         return joined([f"{progress.annotator}: preparing", duration(job.seconds)])
-    parts = [
-        f"{progress.annotator}: {progress.done:,} of {counted(progress.total, 'candidate')} graded",
-        counted(progress.calls, "call"),
-        tokens(progress.tokens),
-    ]
-    if progress.failed:
-        parts.append(f"{progress.failed:,} without a usable answer")
-    parts.append(duration(job.seconds))
-    if not job.stopping and 0 < progress.done < progress.total:
-        parts.append(time_left(progress.seconds_left))
-    return joined(parts)
+    done = f"{progress.done:,} of {counted(progress.total, 'candidate')} graded"
+    return run_progress([f"{progress.annotator}: {done}"], progress, job.seconds)
 
 
 def outcome_line(report: GradingReport) -> str:
     """How a run ended and what it did, in one line of HTML."""
     each = ", ".join(f"{number:,} × {value}" for value, number in report.grades.items() if number)
     parts = [
-        f"{report.annotator}: {ENDS[report.stopped].lower()}",
+        f"{report.annotator}: {end(report).lower()}",
         f"{counted(report.graded, 'candidate')} graded{f' ({each})' if each else ''}",
     ]
     if report.changed:

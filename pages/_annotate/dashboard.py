@@ -36,7 +36,9 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     """The project as a whole, its people, and agreement over time."""
     progress = explorer.annotation.progress(project)
     if not progress.items:
-        st.html('<div class="sl-empty">The pool is empty: there is no progress to show yet.</div>')
+        grades = len(explorer.annotation.judgments(project))
+        stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
+        st.html(f'<div class="sl-empty">No documents to judge: fill the pool.{stored}</div>')
         return
     left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
     with st.container(horizontal=True, vertical_alignment="center"):

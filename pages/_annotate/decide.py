@@ -98,11 +98,12 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         with st.container(key="annotate_decision"):
             left, right = st.columns([5, 7], gap="medium")
         left.segmented_control(
-            "Decision", list(grades), format_func=grades.__getitem__,
+            "Decision (required)", list(grades), format_func=grades.__getitem__,
             key=f"annotate_grade_{place}", default=None if before is None else before.relevance,
         )  # fmt: skip
         right.text_input(
-            "Reason", "" if before is None else before.note, key=f"annotate_reason_{place}",
+            "Reason (required)", "" if before is None else before.note,
+            key=f"annotate_reason_{place}",
             placeholder="What decides it, in a few words", max_chars=2000,
         )  # fmt: skip
 
@@ -137,8 +138,8 @@ def hint_html(grades: Sequence[int]) -> str:
     first, last = grades[0], grades[-1]
     return (
         '<div class="sl-facts">Everybody\'s own grade stays as it is. '
-        f"Keys: <kbd>{first}</kbd> to <kbd>{last}</kbd> decide, <kbd>N</kbd> goes to the reason, "
-        "<kbd>Enter</kbd> there decides.</div>"
+        f"Keys: <kbd>{first}</kbd> to <kbd>{last}</kbd> choose, <kbd>N</kbd> goes to the reason, "
+        "<kbd>Enter</kbd> decides.</div>"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
 from engine.types.plurals import counted
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, error_boundary, escape_label, note
+from pages._common.shared import error_boundary, escape_label, note, uploader
 
 SPREADSHEET = "spreadsheet"
 FORMATS = {
@@ -115,24 +114,10 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
             by_model=by_model, overwrite=overwrite,
         )  # fmt: skip
 
-    _uploader(take)
-
-
-def _uploader(take: Callable[[str, bytes], None]) -> None:
-    # A file that was taken in (or refused) makes room for the next one: the key changes.
-    turn = st.session_state.setdefault("annotate_upload_turn", 0)
-
-    def arrived() -> None:
-        file = st.session_state.get(f"annotate_upload_{turn}")
-        if file is not None:
-            st.session_state["annotate_upload_turn"] = turn + 1
-            attempt(lambda: take(file.name, file.getvalue()))
-
-    st.file_uploader(
-        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or a hand-over",
-        key=f"annotate_upload_{turn}", on_change=arrived, max_upload_size=MEGABYTES,
-        help="The same file twice changes nothing; broken lines are named, and then nothing is "
-        "imported.",
+    uploader(
+        "Judgments: TREC, BEIR (TSV or ZIP), CSV, JSONL, or a hand-over", "annotate_upload", take,
+        megabytes=MEGABYTES, help_="The same file twice changes nothing; broken lines are named, "
+        "and then nothing is imported.",
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
-from pages._common.filter_panel import where_panel
+from pages._common.filter_panel import PageFilters
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape, table_with_marks
@@ -68,7 +68,9 @@ def pool(explorer: Explorer, project: Project) -> None:
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
     st.header("Pool", anchor=False)
-    where_panel(explorer, project.corpus, AnnotateView, key="annotate")
+    filters = PageFilters(explorer, project.corpus, AnnotateView, key="annotate")
+    filters.chips()
+    filters.panel()
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
             "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",

@@ -18,6 +18,7 @@ from pages._common.shared import attempt, attempt_at, begun_from, escape_label, 
 
 ORDERS = {
     "shuffled": "Shuffled, differently for everybody",
+    "same": "Shuffled, the same for everybody",
     "disagreement": "What systems disagree on most first",
     "rank": "What any system ranks best first",
 }
@@ -97,6 +98,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
                 lambda now: replace(now, project=saved.name, part=done, query="", doc="")
             )
             state.update({begun: saved, "annotate_saved": saved.name})
+            state[values["scale"]] = _kind(saved.scale)
 
         st.form_submit_button(
             "Make the project" if is_new else "Save", type="primary",
@@ -114,7 +116,7 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
 
     if is_new:
         st.text_input("Name", key=key("name"), placeholder="methods-2024", max_chars=64)
-    kind = project.scale.name if project.scale in SCALES.values() else CUSTOM
+    kind = _kind(project.scale)
     st.segmented_control(
         "Scale", list(SCALE_NAMES), default=kind, format_func=SCALE_NAMES.__getitem__,
         key=key("scale"),
@@ -124,7 +126,7 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
         st.text_area(
             "One grade a line: a digit, a name, a meaning", scale_lines(project.scale),
             key=key("grades"), height=150,
-            help="It counts when 'My own' is chosen above. The lowest grade is 'not relevant'.",
+            help="Used when you edit it, or choose 'My own'. The lowest grade is 'not relevant'.",
         )  # fmt: skip
     people, leads = st.columns(2)
     people.text_input(
@@ -166,7 +168,7 @@ def _guidelines(
 
     def fill_in(aspect: str, key: str) -> None:
         state = st.session_state
-        scale = SCALES.get(state[values["scale"]]) or read_scale(state[values["grades"]])
+        scale = _scale(project, state[values["scale"]], state[values["grades"]])
         asked = replace(project, scale=scale)
         parts = (state[key].rstrip(), explorer.annotation.guideline_template(asked, aspect))
         state[key] = "\n\n".join(filter(None, parts))
@@ -188,9 +190,19 @@ def _guidelines(
         )  # fmt: skip
 
 
+def _kind(scale: Scale) -> str:
+    return scale.name if scale in SCALES.values() else CUSTOM
+
+
+def _scale(project: Project, kind: str, lines: str) -> Scale:
+    """The scale of the form; one that was edited is the one that counts."""
+    edited = lines.strip() != scale_lines(project.scale)
+    return read_scale(lines) if edited or kind == CUSTOM else SCALES[kind]
+
+
 def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
-    scale = SCALES.get(given["scale"]) or read_scale(given["grades"])
+    scale = _scale(project, given["scale"], given["grades"])
     name = project.name or "-".join(str(given["name"]).split())
     if not name:
         raise BadInputError("The project has no name.", "Give it a short one, like methods-2024.")

@@ -21,6 +21,7 @@ from pages._common.job_words import duration, report_line
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, error_boundary, note
 from pages._common.waiting import renew_when
+from pages._explore.explore_url import View
 from pages._login import login
 
 POLL_SECONDS = 0.3
@@ -78,7 +79,7 @@ def _open_seed(job: AskJob) -> None:
     """Go to Explore with the document that was clicked: a page can be left from a run only."""
     doc_id = st.session_state.pop(_SEED, None)
     if doc_id is not None:
-        st.switch_page("explore.py", query_params={"corpus": job.request.corpus, "seed": doc_id})
+        View.elsewhere(corpus=job.request.corpus, seed=doc_id, text_id="").go()
 
 
 def _head(explorer: Explorer, job: AskJob) -> None:
@@ -133,6 +134,7 @@ def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
     by_number = {p.number: p for p in job.progress.passages}
     return {
         "text": part.text,
+        "unfounded": part.unfounded,
         "citations": [
             {
                 "number": c.number,

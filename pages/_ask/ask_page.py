@@ -18,7 +18,6 @@ from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, show_error
-from pages._common.url_state import corpus_to_open
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -28,21 +27,14 @@ JOB = "ask_job"
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AskView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = AskView.read()
-        corpus = corpus_to_open(explorer, view.corpus, names)
-    except SeedLensError as error:
-        show_error(error)
-        view = AskView(question=st.query_params.get("question", ""))
-        corpus = corpus_to_open(explorer, "", names)
+    """The view of the address, with an answer that is there."""
+    view = AskView.opened_on(explorer, names)
     try:
         if view.answer:
             explorer.reader.find(view.answer)
     except SeedLensError as error:
         show_error(error)
         view = replace(view, answer="")
-    view = replace(view, corpus=corpus)
     st.session_state[JOB] = view.answer
     view.write()
     return view
@@ -74,41 +66,32 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
 
 
 def _question(view: AskView) -> None:
-    state = st.session_state
-    # Not set when it is the same already: what is being typed meanwhile would be lost.
-    if state.get("ask_question") != view.question:
-        state["ask_question"] = view.question
     st.text_area(
-        "Question", **AskView.sets("question", "ask_question"), height=120,
+        "Question", **view.bound("question", "ask_question"), height=120,
         max_chars=LONGEST_QUESTION,
         placeholder="What do you want to know? The answer comes from the corpus alone.",
     )  # fmt: skip
 
 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
-    st.session_state.update(
-        ask_corpus=view.corpus,
-        ask_system=view.system,
-        ask_passages=view.passages,
-        ask_scenarios=view.scenarios and has_scenarios,
-    )
     left, right = st.columns(2)
     box = left.container(gap="xsmall")
-    box.selectbox("Corpus", names, **AskView.sets("corpus", "ask_corpus"))
+    box.selectbox("Corpus", names, **view.bound("corpus", "ask_corpus"))
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
         box.html('<span class="sl-tag">synthetic, written for this demo</span>')
     right.selectbox(
-        "Retriever", explorer.systems, **AskView.sets("system", "ask_system"),
+        "Retriever", explorer.systems, **view.bound("system", "ask_system"),
         help="The system that retrieves the passages. hybrid joins words and meaning.",
     )  # fmt: skip
     st.slider(
-        "Passages", 1, MOST_PASSAGES, **AskView.sets("passages", "ask_passages"),
+        "Passages", 1, MOST_PASSAGES, **view.bound("passages", "ask_passages"),
         help="How many passages the model reads, the best ones first. More may hold the answer "
         "more often; they cost more, and distract.",
     )  # fmt: skip
     place = st.container(gap="xsmall")
     place.toggle(
-        "Scenarios as context", **AskView.sets("scenarios", "ask_scenarios"),
+        "Scenarios as context",
+        **view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios),
         disabled=not has_scenarios,
         help="What the documents are of use for, written beforehand, goes along with the passages.",
     )  # fmt: skip

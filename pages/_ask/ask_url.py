@@ -39,6 +39,7 @@ class AskView(UrlState):
         answer: the id of an answer, which may be one to another question.
     """
 
+    script = "ask"
     corpus: str = param("corpus", "", shared=True)
     question: str = param("question", "", write=_short)
     system: str = param("system", DEFAULT.system, one_of(Explorer.systems))

@@ -17,7 +17,7 @@ from engine.types.builds import (
 )
 from engine.types.plurals import counted
 from pages._build.build_url import RUNS, SHOWN_BY, STEPS
-from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
 
 
 class StepWords(NamedTuple):
@@ -200,13 +200,7 @@ def progress_line(progress: StepProgress, seconds: float) -> str:
     if not progress.total:
         preparing = "preparing the pools" if progress.step == "expand" else "preparing"
         return joined([doing, preparing, duration(seconds)])
-    parts = [f"{doing}: {progress.done:,} of {progress.total:,}"]
-    if progress.calls:
-        parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
-    parts.append(duration(seconds))
-    if progress.done < progress.total and progress.seconds > 1:
-        parts.append(time_left(progress.seconds_left))
-    return joined(parts)
+    return run_progress([f"{doing}: {progress.done:,} of {progress.total:,}"], progress, seconds)
 
 
 def outcome_line(job: StepJob) -> str:
@@ -214,7 +208,7 @@ def outcome_line(job: StepJob) -> str:
     report = job.report
     if report is None:
         return ""
-    return run_outcome([ENDS[report.stopped], many(report.made, WORDS[report.step].made)], report)
+    return run_outcome([end(report), many(report.made, WORDS[report.step].made)], report)
 
 
 # -- clusters ------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
 from pages._build.result import result_step
 from pages._common.components import component, dark, listen
-from pages._common.shared import attempt, error_boundary, show_error
-from pages._common.url_state import corpus_to_open
+from pages._common.shared import error_boundary, show_error
+from pages._common.url_state import corpus_box
 
 _STEPS = component("build_steps")
 _NEW = "a new build"
@@ -47,9 +47,8 @@ _SHOW = {
 def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, OpenBuild | None]:
     """The view of the URL and its build; one that cannot be opened is explained."""
     build = None
+    view = BuildView.opened_on(explorer, names)
     try:
-        view = BuildView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
         if view.build:
             build = explorer.builds.open(view.corpus, view.build)
             if not view.step:
@@ -59,7 +58,7 @@ def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, Open
             view = replace(view, step="attribute")
     except SeedLensError as error:
         show_error(error)
-        view, build = BuildView(corpus=corpus_to_open(explorer, "", names), step="attribute"), None
+        view, build = BuildView(view.corpus, step="attribute"), None
     view.write()
     return view, build
 
@@ -67,31 +66,14 @@ def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, Open
 def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
     """Corpus, build, and who works on it."""
     builds = [name for _, name in reversed(explorer.builds.names(view.corpus))]
-    st.session_state.update(build_corpus=view.corpus, build_name=view.build)
     with st.container(key="build_controls", horizontal=True, vertical_alignment="bottom"):
+        corpus_box(view, names, "build_corpus", width=160)
         st.selectbox(
-            "Corpus", names, key="build_corpus", on_change=attempt, args=(_change_corpus,),
-            width=160,
-        )  # fmt: skip
-        st.selectbox(
-            "Build", ["", *builds], key="build_name", on_change=attempt, args=(_change_build,),
-            width=260, format_func=lambda name: name or _NEW,
+            "Build", ["", *builds], **view.bound("build", "build_name", step=""), width=260,
+            format_func=lambda name: name or _NEW,
         )  # fmt: skip
         if not names_come_from_login():
-            name_field(annotator(explorer), "build_who", _change_who)
-
-
-def _change_corpus() -> None:
-    BuildView(corpus=st.session_state["build_corpus"]).write()
-
-
-def _change_build() -> None:
-    name = st.session_state["build_name"]
-    BuildView.change(lambda now: replace(now, build=name, step=""))
-
-
-def _change_who() -> None:
-    set_annotator(st.session_state["build_who"])
+            name_field(annotator(explorer), "build_who", set_annotator)
 
 
 def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> None:

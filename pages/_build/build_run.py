@@ -22,9 +22,9 @@ from pages._build.build_url import SHOWN_BY, STEPS, go
 from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
-from pages._model.model_form import endpoint_panel, is_panel_busy
-from pages._model.model_settings import chosen, endpoint
+from pages._common.shared import attempt_at, engine, remembered, show_problem
+from pages._model.model_form import calls_box, folded_panel, most_calls
+from pages._model.model_settings import chosen, endpoint, usable
 
 _MOST = "build_most_calls"
 _PLACE, _CARD = "run", "card"
@@ -55,17 +55,17 @@ def run_bar(
     show_problem(_PLACE)
     card(place, step, job)
     if not busy:
-        wanted = step not in WITHOUT_MODEL and not connected and not now.done
-        _model(explorer, connected=connected, opened=wanted or is_panel_busy())
+        with st.container(width=680):
+            folded_panel(explorer, "build", needed=step not in WITHOUT_MODEL and not now.done)
+            calls_box(explorer, _MOST)
 
 
 def _start(explorer: Explorer, place: _Place, step: BuildStep) -> None:
     if under_way(explorer.builds.jobs.latest(place)):
         return  # two clicks, or another visitor's
-    most = st.session_state.get(_MOST)
     explorer.builds.start(
         *place, step, annotator(explorer), endpoint=chosen(explorer),
-        most_calls=None if most is None else int(most),
+        most_calls=most_calls(_MOST),
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
     estimate = remembered(
         f"build_estimate_{'_'.join(place)}_{step.step}",
         (state, endpoint(explorer)),
-        lambda: explorer.builds.estimate(*place, step.step, endpoint=chosen(explorer)),
+        lambda: explorer.builds.estimate(*place, step.step, endpoint=usable(explorer)),
     )
     idle = step.is_complete and not estimate.items
     needs_model = step.step not in WITHOUT_MODEL
@@ -169,26 +169,6 @@ def _label(step: StepState) -> str:
         return WORDS[step.step].start
     left = step.unfinished or step.done < step.total
     return "Go on" if left and not step.stale else "Run again"
-
-
-def _model(explorer: Explorer, *, connected: bool, opened: bool) -> None:
-    """The endpoint: open where one is needed before there is anything to read."""
-    info = endpoint(explorer)
-    name = info.model if connected else "none connected"
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(
-        escape_label(f"Language model: {name}"), expanded=opened, type="compact",
-        key=f"build_panel_{opened}",
-    ), st.container(width=680):  # fmt: skip
-        endpoint_panel(explorer)
-        limit = explorer.settings.llm_max_calls
-        st.number_input(
-            "Calls at most", key=_MOST, min_value=1, max_value=limit or None, value=None, step=100,
-            placeholder="no limit" if limit is None else f"{limit:,}", width=170,
-            persist_state="session",
-            help="A step ends when so many requests were sent, repeats included. What was made "
-            "until then is kept.",
-        )  # fmt: skip
 
 
 # -- the last run, found again by whoever opens the build ---------------------------------------

@@ -47,6 +47,7 @@ class BuildView(UrlState):
         step: a key of :data:`STEPS`; "" is where the build stands.
     """
 
+    script = "build"
     corpus: str = param("corpus", "", shared=True)
     build: str = param("build", "")
     step: str = param("step", "", _step)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -14,13 +13,13 @@ from engine.types.annotating import Project
 from engine.types.builds import BuildSpec, BuildState, Provenance, StepState
 from engine.types.plurals import counted
 from engine.types.searches import Query
+from pages._annotate.annotate_url import of_project
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import WORDS, many, percent
 from pages._build.build_reading import table_height
 from pages._common.outside_text import escape, table_with_marks
 from pages._common.shared import error_boundary, note
-
-_PAGES = Path(__file__).resolve().parents[1]
+from pages._evaluate.evaluate_url import EvaluateView
 
 
 def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None:
@@ -79,15 +78,15 @@ def facts(made: Provenance) -> str:
 
 
 def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
-    here = {"corpus": project.corpus, "project": project.name}
     with st.container(horizontal=True, gap="small", key="build_ways_on"):
         if st.button("Check a sample", key="build_check", type="primary"):
-            st.switch_page(_page("annotate"), query_params={**here, "part": "model"})
+            of_project(project, "model").go()
         if st.button("Open in Annotate", key="build_annotate"):
-            st.switch_page(_page("annotate"), query_params=here)
+            of_project(project).go()
         if st.button("Evaluate on it", key="build_evaluate"):
-            collection = f"{project.corpus}:{project.name}"
-            st.switch_page(_page("evaluate"), query_params={"collection": collection})
+            EvaluateView.elsewhere(
+                collection=f"{project.corpus}:{project.name}", sample=None, model=""
+            ).go()
         _export(explorer, spec)
 
 
@@ -104,10 +103,6 @@ def _export(explorer: Explorer, spec: BuildSpec) -> None:
             "Download ZIP", data=archive(explorer, spec), mime="application/zip",
             file_name=f"{spec.corpus}-{spec.name}.zip", key="build_download", on_click="ignore",
         )  # fmt: skip
-
-
-def _page(name: str) -> str:
-    return str(_PAGES / f"{name}.py")
 
 
 def archive(explorer: Explorer, spec: BuildSpec) -> bytes:

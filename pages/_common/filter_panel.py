@@ -30,129 +30,119 @@ MOST_UNFOLDED = 3
 CELL = 2
 """Degrees: the side of the squares that :attr:`Facets.land` is made of."""
 Filters = Sequence[Filter]
-Change = Callable[[Callable[[Filters], Filters]], None]
-"""Changes the filters that a page has now."""
-Unread = tuple[str, Callable[[], None]]
-"""What is set and is no filter, and what removes it."""
 _PANEL = component("facets")
 
 
-def filter_chips(
-    filters: Filters, change: Change, *, key: str, unread: Sequence[Unread] = ()
-) -> None:
-    """What is set, each with a button that removes it; nothing where nothing is set.
+class PageFilters:
+    """Which documents a page is about: the filters in the field ``where`` of its state.
 
     Args:
         key: of its widgets; different on each page.
-        unread: what is set and is no filter, with what removes it.
+        also: fields of the state that a change sets along with the filters.
     """
-    with st.container():  # in any case: what follows keeps its place
-        for text, remove in unread:
-            _unread(text, remove, key)
-        if filters:
-            _chips(filters, change, key)
 
+    def __init__(
+        self, explorer: Explorer, corpus: str, state: type[UrlState], *, key: str, **also: Any
+    ) -> None:
+        self._explorer, self._corpus, self._state = explorer, corpus, state
+        self._key, self._also = key, also
+        self.unread = ""
+        self.filters: Filters = ()
+        try:
+            self.filters = explorer.parse_filters(self._where())
+        except BadInputError:
+            self.unread = self._where()
 
-def filter_panel(
-    explorer: Explorer, corpus: str, filters: Filters, change: Change, *, key: str,
-    unread: Sequence[Unread] = (), unfolds: bool = True,
-) -> None:  # fmt: skip
-    """Facets of a corpus, folded until something is set or somebody unfolds them.
+    def _where(self) -> str:
+        return str(getattr(self._state.read(), "where", ""))
 
-    Nothing is counted while they are folded.
+    def _write(self, filters: Filters) -> None:
+        fields: dict[str, Any] = {"where": "; ".join(map(str, filters)), **self._also}
+        self._state.change(lambda now: replace(now, **fields))
 
-    Args:
-        key, unread: as :func:`filter_chips`.
-        unfolds: False: nobody but a person unfolds them.
-    """
-    opened, count = f"{key}_unfolded", len(filters) + len(unread)
+    def change(self, changed: Callable[[Filters], Filters]) -> None:
+        """Change the filters that the page has now."""
+        self._write(changed(self._explorer.parse_filters(self._where())))
 
-    def fold() -> None:
-        st.session_state[opened] = st.session_state[f"{key}_filters"]
+    def chips(self) -> None:
+        """What is set, each with a button that removes it; nothing where nothing is set."""
+        with st.container():  # in any case: what follows keeps its place
+            if self.unread:
+                self._unread()
+            if self.filters:
+                self._chips()
 
-    # Streamlit forgets with the label whether it was open.
-    st.session_state[f"{key}_filters"] = st.session_state.get(opened, unfolds and bool(count))
-    box = st.expander(
-        f"Filters ({count} set)" if count else "Filters", key=f"{key}_filters", on_change=fold
-    )
-    if box.open:
-        with box:
-            _facets(explorer, corpus, filters, change, key)
+    def panel(self, *, unfolds: bool = True) -> None:
+        """Facets of the corpus, folded until something is set or somebody unfolds them.
 
+        Nothing is counted while they are folded.
 
-def where_panel(
-    explorer: Explorer, corpus: str, state: type[UrlState], *, key: str, unfolds: bool = True
-) -> None:
-    """:func:`filter_chips` and :func:`filter_panel` for a page whose state has its filters in a
-    field ``where``."""
+        Args:
+            unfolds: False: nobody but a person unfolds them.
+        """
+        key, count = self._key, len(self.filters) + bool(self.unread)
+        opened = f"{key}_unfolded"
 
-    def where() -> str:
-        return str(getattr(state.read(), "where", ""))
+        def fold() -> None:
+            st.session_state[opened] = st.session_state[f"{key}_filters"]
 
-    def write(filters: Filters) -> None:
-        said: dict[str, Any] = {"where": "; ".join(map(str, filters))}
-        state.change(lambda now: replace(now, **said))
+        # Streamlit forgets with the label whether it was open.
+        st.session_state[f"{key}_filters"] = st.session_state.get(opened, unfolds and bool(count))
+        box = st.expander(
+            f"Filters ({count} set)" if count else "Filters", key=f"{key}_filters", on_change=fold
+        )
+        if box.open:
+            with box:
+                self._facets()
 
-    def change(changed: Callable[[Filters], Filters]) -> None:
-        write(changed(explorer.parse_filters(where())))
-
-    filters: Filters = ()
-    unread: list[Unread] = []
-    try:
-        filters = explorer.parse_filters(where())
-    except BadInputError:
-        unread.append((where(), partial(write, ())))
-    filter_chips(filters, change, key=key, unread=unread)
-    filter_panel(explorer, corpus, filters, change, key=key, unread=unread, unfolds=unfolds)
-
-
-def _unread(text: str, remove: Callable[[], None], key: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f"<strong>{escape(text)}</strong> cannot be read")
-        st.button(
-            f"Remove {escape_label(text)}", key=f"{key}_filter_remove_{text}", on_click=attempt,
-            args=(remove,), type="tertiary",
-        )  # fmt: skip
-
-
-def _chips(filters: Filters, change: Change, key: str) -> None:
-    """What is set, each with a button that removes it."""
-    with st.container(horizontal=True, gap="small", key=f"{key}_filter_chips"):
-        for one in dict.fromkeys(filters):
+    def _unread(self) -> None:
+        text = self.unread
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f"<strong>{escape(text)}</strong> cannot be read")
             st.button(
-                f"× {escape_label(one.words)}", key=f"{key}_filter_remove_{one.words}",
-                on_click=attempt, args=(partial(change, partial(without, [one])),),
-                help=f"Remove the filter {escape_label(one.words)}",
-            )  # fmt: skip
-        if len(filters) > 1:
-            st.button(
-                "Clear all filters", key=f"{key}_filter_clear", type="tertiary", on_click=attempt,
-                args=(partial(change, lambda _: ()),),
+                f"Remove {escape_label(text)}", key=f"{self._key}_filter_remove_{text}",
+                on_click=attempt, args=(partial(self._write, ()),), type="tertiary",
             )  # fmt: skip
 
+    def _chips(self) -> None:
+        key = self._key
+        with st.container(horizontal=True, gap="small", key=f"{key}_filter_chips"):
+            for one in dict.fromkeys(self.filters):
+                st.button(
+                    f"× {escape_label(one.words)}", key=f"{key}_filter_remove_{one.words}",
+                    on_click=attempt, args=(partial(self.change, partial(without, [one])),),
+                    help=f"Remove the filter {escape_label(one.words)}",
+                )  # fmt: skip
+            if len(self.filters) > 1:
+                st.button(
+                    "Clear all filters", key=f"{key}_filter_clear", type="tertiary",
+                    on_click=attempt, args=(partial(self._write, ()),),
+                )  # fmt: skip
 
-def _facets(explorer: Explorer, corpus: str, filters: Filters, change: Change, key: str) -> None:
-    try:
-        facets = explorer.facets(corpus, filters)
-    except SeedLensError as error:
-        note(f"{error.message} The counts leave the filters aside.", error.remedy)
-        facets = explorer.facets(corpus)
-    stored = explorer.library.open(corpus).fields
-    names = [name for name in by_use(stored) if name in facets.fields]
+    def _facets(self) -> None:
+        explorer, corpus, filters = self._explorer, self._corpus, self.filters
+        try:
+            facets = explorer.facets(corpus, filters)
+        except SeedLensError as error:
+            note(f"{error.message} The counts leave the filters aside.", error.remedy)
+            facets = explorer.facets(corpus)
+        stored = explorer.library.open(corpus).fields
+        names = [name for name in by_use(stored) if name in facets.fields]
 
-    def receive(event: Mapping[str, Any]) -> None:
-        change(lambda now: chosen(now, event, stored))
+        def receive(event: Mapping[str, Any]) -> None:
+            self.change(lambda now: chosen(now, event, stored))
 
-    _PANEL(
-        key=f"{key}_facets",
-        data={
-            "dark": dark(),
-            "documents": facets.documents,
-            "total": facets.total,
-            "sections": sections(facets, filters, {name: stored[name] for name in names}),
-        },
-        on_change_change=listen(f"{key}_facets", "change", receive),
-    )
+        key = f"{self._key}_facets"
+        _PANEL(
+            key=key,
+            data={
+                "dark": dark(),
+                "documents": facets.documents,
+                "total": facets.total,
+                "sections": sections(facets, filters, {name: stored[name] for name in names}),
+            },
+            on_change_change=listen(key, "change", receive),
+        )
 
 
 def without(which: Filters, now: Filters) -> Filters:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsage
+from engine.types.models import (
+    Estimate,
+    ModelReport,
+    ModelRunProgress,
+    ModelRunReport,
+    ModelUsage,
+)
 from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.outside_text import escape
 
-ENDS = {
+_ENDS = {
     "": "Done",
     "cancelled": "Cancelled",
     "budget": "Stopped by the budget",
     "endpoint": "The endpoint gave up",
 }
-"""How a run over many items ended, by what stopped it."""
+UNRELIABLE = 0.2
+"""Share of questions without a usable answer from which on a ranking is called unreliable."""
 _STOPPED = {
     "cancelled": "cancelled: the best order so far",
     "budget": "stopped by the budget: the best order so far",
@@ -66,6 +74,25 @@ def spent(report: ModelUsage) -> list[str]:
     return parts
 
 
+def end(report: ModelRunReport) -> str:
+    """How a run over many items ended."""
+    return "Incomplete" if report.failed and not report.stopped else _ENDS[report.stopped]
+
+
+def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: float) -> str:
+    """How far a run over many items is, what it took, and how long it will, in one line of HTML.
+
+    Args:
+        parts: what is done.
+        seconds: since it was asked for.
+    """
+    failed = f"{progress.failed:,} without a usable answer" if progress.failed else ""
+    asked = [counted(progress.calls, "call"), tokens(progress.tokens)] if progress.calls else []
+    told = progress.done < progress.total and progress.seconds > 1
+    left = time_left(progress.seconds_left) if told else ""
+    return joined([*parts, failed, *asked, duration(seconds), left])
+
+
 def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:
     """What a run over many items made, what is left and what it took, in one line of HTML."""
     left = f"{report.left:,} not reached" if report.left else ""
@@ -100,21 +127,16 @@ def time_left(seconds: float | None) -> str:
 
 
 def estimate_line(estimate: CostEstimate) -> str:
-    """``300 calls in 6 rounds at most, about 0.30 M tokens``: plain text.
+    """``300 calls in 6 rounds, at most 610 with repeats, about 0.30 M tokens``: plain text.
 
-    Where the answers decide what is asked next, calls are no bound either; tokens and cost are
-    from mean lengths, always.
+    Where the answers decide what is asked next, nobody knows the most; tokens and cost are from
+    mean lengths, always.
     """
     if not estimate.calls:
         return "Nothing to ask: there are too few documents."
-    asked = f"{counted(estimate.calls, 'call')} in {counted(estimate.rounds, 'round')}"
-    parts = [f"{asked} at most" if estimate.exact else f"about {asked}"]
-    if estimate.input_tokens is not None:
-        used = tokens(estimate.input_tokens + (estimate.output_tokens or 0))
-        parts.append(f"about {used}")
-    if estimate.cost is not None:
-        parts.append(f"cost about {money(estimate.cost).removeprefix('cost ')}")
-    return ", ".join(parts)
+    calls, *others = at_most(estimate).split(", ")
+    asked = f"{calls} in {counted(estimate.rounds, 'round')}"
+    return ", ".join([asked, *others] if estimate.exact else [f"about {asked}", *others[1:]])
 
 
 def endpoint_parts(info: EndpointInfo) -> list[str]:
@@ -146,7 +168,11 @@ def change_sentence(reranking: Reranking) -> str:
     top, moves = _top(reranking)
     came = top - sum(move.first_rank <= top for move in moves)
     moved = top - sum(move.moved == 0 for move in moves)
-    return top_sentence(moved, came, top, whole=not reranking.partial)
+    said = top_sentence(moved, came, top, whole=not reranking.partial)
+    if report.unanswered < UNRELIABLE * (report.questions or math.inf):
+        return said
+    of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
+    return f"{said} Unreliable: {of_all} could not be used."
 
 
 def _top(reranking: Reranking) -> tuple[int, list[Move]]:

@@ -78,6 +78,14 @@ def error_boundary() -> Iterator[None]:
              "Reload the page. What you judged and kept is stored.", kind="error")  # fmt: skip
 
 
+def as_ours(error: BaseException, what: str) -> SeedLensError:
+    """What went wrong beside a page, to be shown; ``what`` is for the log."""
+    if isinstance(error, SeedLensError):
+        return error
+    log.error(what, exc_info=error)
+    return SeedLensError("Something went wrong in SeedLens itself; its log says what.")
+
+
 _PROBLEM = "shared_problem"
 
 
@@ -213,9 +221,25 @@ def begun_from(key: str, field: str, now: T) -> T:
     return value
 
 
+_MENU = st.components.v2.component(
+    "seedlens_menu",
+    html="<span></span>",
+    js="""export default () => {
+      const leave = ({ target }) => {
+        if (innerWidth > 768 || !target.closest?.('[data-testid="stSidebarNavLink"]')) return
+        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+      }
+      document.addEventListener("click", leave)
+      return () => document.removeEventListener("click", leave)
+    }""",
+)
+
+
 def apply_style() -> None:
-    """The style sheet that Streamlit's theme cannot express."""
+    """The style sheet, and the menu of narrow screens that closes after a choice."""
     st.html(ASSETS / "style.css")
+    with st.container(key="menu_keeper"):
+        _MENU(key="menu")
 
 
 SAFE_CSV = (
@@ -247,6 +271,24 @@ def download(
         on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
         **look,
     )  # fmt: skip
+
+
+def uploader(
+    label: str, key: str, take: Callable[[str, bytes], object], *, megabytes: int, help_: str
+) -> None:
+    """An upload that is taken in once, when it arrives; what is wrong with it is shown on top."""
+    # A file that was taken in (or refused) makes room for the next one: the key changes.
+    turn = st.session_state.setdefault(f"{key}_turn", 0)
+
+    def arrived() -> None:
+        file = st.session_state.get(f"{key}_{turn}")
+        if file is not None:
+            st.session_state[f"{key}_turn"] = turn + 1
+            attempt(lambda: take(file.name, file.getvalue()))
+
+    st.file_uploader(
+        label, key=f"{key}_{turn}", help=help_, on_change=arrived, max_upload_size=megabytes
+    )
 
 
 def confirm(label: str, key: str, do: Callable[..., None], *args: object) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -13,10 +14,11 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from pages._common import workspace
-from pages._common.shared import attempt, note
+from pages._common.shared import attempt, note, show_error
 from pages._common.workspace import shared_fields
 
 T = TypeVar("T")
+_PAGES = Path(__file__).resolve().parents[1]
 Read = Callable[[str], T]
 """Reads a parameter; ValueError says what is wrong with it."""
 
@@ -108,9 +110,23 @@ def write_flag(value: bool) -> str:
     return "1" if value else ""
 
 
+class BadParamError(BadInputError):
+    """A part of a link that cannot be read."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"This link cannot be read: {problem}.", "The rest of it is used.")
+        self.name = name
+
+
 @dataclass(frozen=True, slots=True)
 class UrlState:
-    """Base of the pages' states: frozen dataclasses whose fields are made by :func:`param`."""
+    """Base of the pages' states: frozen dataclasses whose fields are made by :func:`param`.
+
+    Attributes:
+        script: the page's file, without its ending.
+    """
+
+    script: ClassVar[str]
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
@@ -126,20 +142,16 @@ class UrlState:
         """The state of URL parameters; those that are not declared are left aside.
 
         Raises:
-            BadInputError: a parameter that cannot be read, named.
+            BadParamError: a parameter that cannot be read.
         """
         values = {}
-        try:
-            for one in fields(cls):
-                text = params.get(one.metadata["name"])
-                if text is not None:
-                    values[one.name] = one.metadata["read"](text)
-                elif one.default is MISSING:
-                    raise ValueError(f"{one.metadata['name']} is missing")
-        except ValueError as error:
-            raise BadInputError(
-                f"This link cannot be read: {error}.", "What it sets is left out."
-            ) from error
+        for one in fields(cls):
+            name = one.metadata["name"]
+            if name in params:
+                try:
+                    values[one.name] = one.metadata["read"](params[name])
+                except ValueError as error:
+                    raise BadParamError(name, str(error)) from error
         return cls(**values)
 
     def on_corpus(self, corpus: str) -> Self:
@@ -159,14 +171,54 @@ class UrlState:
     def opened_with(cls, params: Mapping[str, str]) -> Self:
         """The state of URL parameters; without any, the page as it was left.
 
+        What pages share on all corpora is taken over where a link does not name it.
         Raises as :meth:`from_params`.
         """
-        return cls.from_params(params) if params else workspace.pages().found(cls)
+        pages = workspace.pages()
+        if not params:
+            return pages.found(cls)
+        shared = {n: v for n, v in pages.everywhere().items() if not params.get(n)}
+        return cls.from_params(params).sharing(shared)
 
     @classmethod
     def read(cls) -> Self:
         """The state of the URL; raises as :meth:`from_params`."""
         return cls.opened_with(st.query_params.to_dict())
+
+    @classmethod
+    def opened(cls) -> Self:
+        """The state of the URL; a part of it that cannot be read is named, and left out."""
+        while True:
+            try:
+                return cls.read()
+            except BadParamError as error:
+                show_error(error)
+                del st.query_params[error.name]
+
+    @classmethod
+    def opened_on(cls, explorer: Explorer, names: Sequence[str]) -> Self:
+        """:meth:`opened` on a corpus that can be shown; another one is named.
+
+        Args:
+            names: of all corpora.
+        """
+        view = cls.opened()
+        try:
+            corpus = corpus_to_open(explorer, str(shared_fields(view)["corpus"]), names)
+        except SeedLensError as error:
+            show_error(error)
+            return view.on_corpus(corpus_to_open(explorer, "", names))
+        on: dict[str, Any] = {"corpus": corpus}
+        return replace(view, **on)
+
+    @classmethod
+    def elsewhere(cls, **fields: Any) -> Self:
+        """This page as links from other pages open it: as it was left, with what pages share.
+
+        Args:
+            fields: what the link is about.
+        """
+        return workspace.pages().found(cls, **fields)
 
     def write(self) -> None:
         """Put the state into the URL; the browser's back button brings the former one back.
@@ -181,6 +233,18 @@ class UrlState:
     def link(self) -> str:
         """The query part of a link."""
         return "?" + urlencode(self.to_params())
+
+    def go(self) -> None:
+        """Leave the page that is drawn for this one."""
+        st.switch_page(self._file, query_params=self.to_params())
+
+    def page_link(self, label: str) -> None:
+        """A link to this page."""
+        st.page_link(self._file, label=label, query_params=self.to_params(), width="content")
+
+    @property
+    def _file(self) -> str:
+        return str(_PAGES / f"{self.script}.py")
 
     @classmethod
     def change(cls, change: Callable[[Self], Self]) -> None:
@@ -203,10 +267,29 @@ class UrlState:
         """
 
         def change() -> None:
-            value = read(st.session_state[key])
+            try:
+                value = read(st.session_state[key])
+            except ValueError as error:
+                raise BadInputError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
             cls.change(lambda now: replace(now, **{name: value}, **also))
 
         return {"key": key, "on_change": attempt, "args": (change,)}
+
+    def bound(
+        self, name: str, key: str, shown: object = None,
+        read: Callable[[Any], Any] = lambda value: value, **also: Any,
+    ) -> dict[str, Any]:  # fmt: skip
+        """:meth:`sets`, of a widget that shows the field.
+
+        Args:
+            shown: what the widget shows where that is not the field itself.
+        """
+        value = getattr(self, name) if shown is None else shown
+        value = list(value) if isinstance(value, tuple) else value
+        # What it shows already is not set: that would undo what is being typed.
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
+        return self.sets(name, key, read, **also)
 
 
 def corpus_to_open(explorer: Explorer, corpus: str, known: Sequence[str]) -> str:

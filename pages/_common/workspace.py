@@ -55,7 +55,7 @@ class Pages:
         now = shared_fields(view)
         before = self.shared
         if now.get("corpus", self.corpus) != self.corpus:
-            before = self._everywhere()
+            before = self.everywhere()
         shared = {**before, **now}
         key = (type(view), str(shared.get("corpus", "")))
         if self.last(type(view)) == view == self.views.get(key):
@@ -73,19 +73,22 @@ class Pages:
         order = [kind for kind, corpus in self.views if corpus == self.corpus]
         return page in order and (other not in order or order.index(page) > order.index(other))
 
-    def found(self, page: type[State], corpus: str = "") -> State:
+    def found(self, page: type[State], corpus: str = "", /, **fields: Any) -> State:
         """A page as it is found when it is opened without parameters.
 
         Args:
             corpus: one that was chosen; "" for that of the page used last.
+            fields: of the page, that were chosen as well.
         """
-        corpus = corpus or self.corpus
+        corpus = corpus or str(fields.get("corpus", self.corpus))
         view = self.views.get((page, corpus))
         if not isinstance(view, page):
             view = (self.last(page) or page()).on_corpus(corpus)
-        return view.sharing(self.shared if corpus == self.corpus else self._everywhere())
+        shared = self.shared if corpus == self.corpus else self.everywhere()
+        return replace(view.sharing({**shared, **fields}), **fields)
 
-    def _everywhere(self) -> dict[str, Any]:
+    def everywhere(self) -> dict[str, Any]:
+        """What pages share from one corpus to another."""
         return {name: self.shared[name] for name in _EVERYWHERE if name in self.shared}
 
     def within(self, corpora: Collection[str]) -> Pages:
@@ -96,7 +99,7 @@ class Pages:
         kept = {key: view for key, view in self.views.items() if key[1] not in gone}
         shared = self.shared
         if self.corpus in gone:
-            shared = self._everywhere()
+            shared = self.everywhere()
         return replace(self, shared=shared, views=kept)
 
 

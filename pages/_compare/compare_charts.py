@@ -35,6 +35,8 @@ from pages._common.chart_style import (
 SIGNED = ("tau", "rank_gain")
 """Measures from -1 to 1; the others go from 0 to 1."""
 BAR_GAP = 0.2
+LABEL_ROOM = 0.08
+"""Share of a chart between two labels that can both be read."""
 NAMED_COLUMNS = 3
 """With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
 Values = Mapping[tuple[str, str], float | None]
@@ -267,13 +269,17 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
         for p in points
     ]
     here = min(points, key=lambda p: abs(p.steer - current), default=None)
-    places = _beside_curve([(p.instruction_following or 0.0, p.relevance) for p in points])
+    at = _scaled([(p.instruction_following or 0.0, p.relevance) for p in points])
+    places, readable = _beside_curve(at), _with_room(at, points.index(here) if here else 0)
     figure = go.Figure(
         go.Scatter(
             x=[p.instruction_following for p in points],
             y=[p.relevance for p in points],
             mode="lines+markers+text",
-            text=["" if p is here else f"{p.steer:.0%}" for p in points],
+            text=[
+                f"{p.steer:.0%}" if i in readable and p is not here else ""
+                for i, p in enumerate(points)
+            ],
             textposition=places,
             cliponaxis=False,
             line={"color": ACCENT[dark], "width": 1.5},
@@ -299,10 +305,23 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
     return styled(figure, dark=dark, height=340, margin={"l": 8, "r": 16, "t": 16, "b": 8})
 
 
-def _beside_curve(points: Sequence[tuple[float, float]]) -> list[str]:
-    """Where labels of a curve's points keep clear of it: opposite to both neighbours."""
+def _scaled(points: Sequence[tuple[float, float]]) -> list[complex]:
+    """Points of a curve with both axes from 0 to 1."""
     spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
-    at = [complex(x / spans[0], y / spans[1]) for x, y in points]
+    return [complex(x / spans[0], y / spans[1]) for x, y in points]
+
+
+def _with_room(at: Sequence[complex], first: int) -> set[int]:
+    """Points whose labels do not overprint each other: ``first`` is one, then both ends."""
+    kept: list[int] = []
+    for i in (first, len(at) - 1, *range(len(at))):
+        if all(abs(at[i] - at[k]) >= LABEL_ROOM for k in kept):
+            kept.append(i)
+    return set(kept)
+
+
+def _beside_curve(at: Sequence[complex]) -> list[str]:
+    """Where labels of a curve's points keep clear of it: opposite to both neighbours."""
     places = []
     for i, here in enumerate(at):
         ways = [other - here for other in (*at[max(0, i - 1) : i], *at[i + 1 : i + 2])]

@@ -119,7 +119,7 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
     """The switch under the variants, how to rerank, and the panel to connect a model."""
 
     rerank_controls(
-        explorer, "compare", view.rerank, view.rerank_depth, DEPTHS, CompareView.sets,
+        explorer, "compare", view, DEPTHS,
         depth_field="rerank_depth", whose="each variant's",
         words="A language model reads what each variant ranks first, and its wording, and puts it "
         "into its own order.",

@@ -16,14 +16,13 @@ from engine.types.lenses import Lens
 from engine.types.searches import Query
 from pages._common import workspace
 from pages._common.document_view import meta
-from pages._common.filter_panel import where_panel
+from pages._common.filter_panel import PageFilters
 from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
-from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.shared import attempt, escape_label, note
 from pages._common.url_state import (
     aspect_that_is_there,
     corpus_box,
-    corpus_to_open,
     seed_is_there,
 )
 from pages._compare.compare_components import variant_rows
@@ -40,17 +39,9 @@ DEMO_ASPECT = "result"
 
 
 def open_view(explorer: Explorer, names: list[str]) -> CompareView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        return _filled(explorer, CompareView.read(), names)
-    except SeedLensError as error:
-        show_error(error)
-        return _filled(explorer, CompareView(), names)
-
-
-def _filled(explorer: Explorer, view: CompareView, names: list[str]) -> CompareView:
-    """Fill in what a visit leaves open, so that there is a comparison to read at once."""
-    view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
+    """The view of the address, with what it leaves open filled in: there is a comparison to
+    read at once."""
+    view = CompareView.opened_on(explorer, names)
     lens = explorer.library.lens(view.corpus)
     keys = [aspect.key for aspect in lens.aspects]
     view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
@@ -309,4 +300,6 @@ def left_column(
     aspect_box(explorer, view, lens)
     presets_bar(explorer)
     variants_box(explorer, view, lens, comparison, models)
-    where_panel(explorer, view.corpus, CompareView, key="compare")
+    filters = PageFilters(explorer, view.corpus, CompareView, key="compare")
+    filters.chips()
+    filters.panel()

@@ -8,11 +8,11 @@ from dataclasses import replace
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
-from engine.types.searches import Query
 from pages._compare.compare_url import CompareView
 from pages._model.wording_reading import (
     ModelReading,
     is_on,
+    question,
     read_wordings,
     reading_switch,
     taken_over,
@@ -25,7 +25,7 @@ def open_reading(
     explorer: Explorer, view: CompareView, lens: Lens
 ) -> tuple[CompareView, list[ModelReading]]:
     """The view with the model's reading of its variants' wordings, as far as it is there."""
-    found = read_wordings(explorer, lens, [_question(view, v) for v in view.variants])
+    found = read_wordings(explorer, lens, [question(view.corpus, v) for v in view.variants])
     readings = taken_over(PAGE, found)
     variants = [
         replace(v, reading=reading) for v, reading in zip(view.variants, readings, strict=True)
@@ -34,16 +34,8 @@ def open_reading(
         view = view.with_variants(variants)
         view.write()
     return view, [
-        replace(one, query=_question(view, v)) for one, v in zip(found, variants, strict=True)
+        replace(one, query=question(view.corpus, v)) for one, v in zip(found, variants, strict=True)
     ]
-
-
-def _question(view: CompareView, variant: Variant) -> Query:
-    """What of a variant decides how its wording is read."""
-    return Query(
-        view.corpus, aspect=variant.aspect or None, instruction=variant.instruction or None,
-        focus=variant.focus, reading=variant.reading, system=variant.system,
-    )  # fmt: skip
 
 
 def reading_control(explorer: Explorer, view: CompareView, found: Sequence[ModelReading]) -> None:
@@ -52,7 +44,7 @@ def reading_control(explorer: Explorer, view: CompareView, found: Sequence[Model
 
     def switched(on: bool) -> None:
         def changed(now: CompareView, variant: Variant) -> Variant:
-            ends = on or _question(now, variant) in by_model
+            ends = on or question(now.corpus, variant) in by_model
             return replace(variant, reading=()) if ends else variant
 
         CompareView.change(lambda now: now.with_variants([changed(now, v) for v in now.variants]))

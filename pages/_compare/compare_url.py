@@ -10,12 +10,21 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common import workspace
 from pages._common.shared import engine
-from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
+from pages._common.url_state import (
+    BadParamError,
+    UrlState,
+    integer,
+    join,
+    names,
+    one_of,
+    param,
+    some_of,
+)
 from pages._explore.explore_url import DEEPEST, DEFAULT, View
 
 State = TypeVar("State", bound="CompareView")
@@ -155,11 +164,12 @@ class CompareView(UrlState):
         rerank_depth: documents of each ranking that it reranks.
     """
 
+    script = "compare"
     corpus: str = param("corpus", "", shared=True)
     seed: str = param("seed", "", shared=True)
     text_id: str = param("text", "", shared=True)
     aspect: str = param("aspect", "", shared=True)
-    where: str = param("where", "")
+    where: str = param("where", "", shared=True)
     variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
     depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
     document: str = param("document", "")
@@ -186,10 +196,13 @@ class CompareView(UrlState):
 
     @classmethod
     def read(cls) -> Self:
-        """The view of the URL; UnknownNameError too, for variants that are not stored here."""
+        """The view of the URL, with variants that are stored here."""
         params = st.query_params.to_dict()
         if "stored" in params and not params.get("variants"):
-            params["variants"] = engine().notebook.text(params["stored"])
+            try:
+                params["variants"] = engine().notebook.text(params["stored"])
+            except UnknownNameError as error:
+                raise BadParamError("stored", error.message.rstrip(".")) from error
         return cls.opened_with(params)
 
     @classmethod
@@ -203,8 +216,6 @@ class CompareView(UrlState):
         view, search = pages.found(cls), pages.found(View)
         if not pages.changed_since(View, cls):
             return view
-        if search.corpus == view.corpus:
-            view = replace(view, where=search.conditions)
         own = search.variant(search.system if search.system in Explorer.systems else DEFAULT.system)
         return view.with_own(own) if own else view
 
@@ -254,17 +265,3 @@ def reworded(explorer: Explorer, view: State, aspect: str) -> State:
 def against(own: Variant) -> Variant:
     """No wording at all: what a wording of one's own is compared with."""
     return Variant("none", "", own.system, own.steer)
-
-
-def params_of_search(
-    corpus: str, seed: str, text_id: str, aspect: str, own: Variant | None, where: str = ""
-) -> dict[str, str]:
-    """The parameters that open this page on a search from elsewhere.
-
-    Args:
-        own: the wording of that search, compared with none; without one the page opens with
-            its own comparison.
-        where: its filters.
-    """
-    variants = (own, against(own)) if own else ()
-    return CompareView(corpus, seed, text_id, aspect, where, variants).to_params()

@@ -38,9 +38,8 @@ TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 def heading(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> str:
     """What the right column is about; returns the choice between one seed and all of them."""
     left, right = st.columns([4, 1.6], vertical_alignment="center")
-    st.session_state["compare_show"] = view.show
     left.segmented_control(
-        "What to compare on", SHOWS, **CompareView.sets("show", "compare_show"), required=True,
+        "What to compare on", SHOWS, **view.bound("show", "compare_show"), required=True,
         format_func={"seed": "This seed", "collection": "Whole collection"}.__getitem__,
         label_visibility="collapsed",
     )  # fmt: skip
@@ -161,11 +160,10 @@ def _figures_whole(text: str) -> str:
 
 def rank_flow(view: CompareView, comparison: Comparison, lens: Lens) -> None:
     """The rank flow, and how deep it shows the rankings."""
-    st.session_state["compare_depth"] = view.depth
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html("<h3>Rank flow</h3>")
         st.segmented_control(
-            "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
+            "Ranks shown", DEPTHS, **view.bound("depth", "compare_depth"), required=True,
             format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
             width="content",
         )  # fmt: skip
@@ -203,9 +201,8 @@ def movers(
 def sensitivity_matrix(view: CompareView, comparison: Comparison, lens: Lens) -> None:
     """Every variant against every other, by the measure that is chosen."""
     st.html("<h3>Rank similarity</h3>")
-    st.session_state["compare_matrix"] = view.matrix
     st.segmented_control(
-        "Measure", MATRICES, **CompareView.sets("matrix", "compare_matrix"), required=True,
+        "Measure", MATRICES, **view.bound("matrix", "compare_matrix"), required=True,
         format_func=lambda key: MEASURES[key][0], label_visibility="collapsed",
     )  # fmt: skip
     values = {(p.first, p.second): getattr(p, view.matrix) for p in comparison.pairs}
@@ -311,12 +308,9 @@ def _steered(view: CompareView, steered: list[Variant]) -> Variant:
     current = by_name.get(view.steered, steered[0])
     if len(by_name) > 1:
         # Names are people's words, and a select box shows its options as they are.
-        st.session_state["compare_steered"] = current.name
         st.selectbox(
-            "Trade-off of",
-            list(by_name),
-            format_func=with_marks,
-            **CompareView.sets("steered", "compare_steered"),
+            "Trade-off of", list(by_name), format_func=with_marks,
+            **view.bound("steered", "compare_steered", current.name),
         )  # fmt: skip
     return current
 

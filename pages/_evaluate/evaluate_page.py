@@ -57,15 +57,14 @@ def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> 
 def open_view(
     explorer: Explorer, collections: Sequence[CollectionInfo]
 ) -> tuple[EvaluateView, CollectionInfo]:
-    """The view of the address; one that cannot be opened is explained and replaced."""
+    """The view of the address, with a collection that is there."""
     known = {info.key: info for info in collections}
+    view = EvaluateView.opened()
     try:
-        view = EvaluateView.read()
         if st.query_params and view.collection and view.collection not in known:
             explorer.collections.info(view.collection)  # says why not
     except SeedLensError as error:
         show_error(error)
-        view = EvaluateView()
     if view.collection not in known:
         first = explorer.demo_corpus if explorer.demo_corpus in known else collections[0].key
         view = replace(view, collection=first)
@@ -217,7 +216,6 @@ def record_line(record: EvaluationRecord) -> str:
     asked = record.request
     parts = [moment(record.time), ", ".join(asked.systems), f"aspect weight {asked.steer:.0%}"]
     parts.append(seeds_of(asked.sample))
-    parts += ["roles estimated"] if asked.ignore_labels else []
     parts += [f"reranked {asked.rerank}, depth {asked.depth:,}"] if asked.rerank else []
     parts += [asked.model.partition(" at ")[0]] if asked.model else []
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}

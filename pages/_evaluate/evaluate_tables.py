@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -22,6 +21,8 @@ from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
 from pages._common.chart_style import number
 from pages._common.outside_text import table_with_marks
+from pages._common.url_state import UrlState
+from pages._explore.explore_url import View
 
 MEASURES = {
     NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
@@ -208,7 +209,8 @@ def _explore_link(query_id: str, aspect: str | None, info: CollectionInfo) -> st
     if aspect is None or not query_id.endswith(f"_{aspect}"):
         return None
     seed = query_id.removesuffix(f"_{aspect}")
-    return "/?" + urlencode({"corpus": info.corpus, "seed": seed, "aspect": aspect})
+    place = View.elsewhere(corpus=info.corpus, seed=seed, text_id="", aspect=aspect)
+    return "/" + UrlState.link(place)
 
 
 def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Self
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, CollectionInfo, EvaluationRequest
@@ -21,7 +21,6 @@ from pages._common.url_state import (
     write_flag,
 )
 
-State = TypeVar("State", bound="EvaluateView")
 SYSTEMS = ("bm25", "dense", "aspect")
 """Chosen on a first visit."""
 SAMPLES = (5, 10, 20, 40, 100)
@@ -72,6 +71,7 @@ class EvaluateView(UrlState):
         verifier, retrievers, sizes: of the gap.
     """
 
+    script = "evaluate"
     collection: str = param("collection", "")
     systems: tuple[str, ...] = param(
         "systems", SYSTEMS, some_of((*Explorer.known_systems, *Explorer.model_systems)), join
@@ -79,9 +79,6 @@ class EvaluateView(UrlState):
     steer: float = param("steer", _PLAIN.steer, number("steer", 0, 1), "{:g}".format)
     sample: int | None = param("seeds", None, _sample, lambda seeds: str(seeds or "all"))
     human: bool = param("human", False, flag, write_flag)
-    ignore_labels: bool = param(
-        "labels", False, lambda text: text == "estimated", lambda own: "estimated" if own else ""
-    )
     measure: str = param("measure", CHARTED[0], one_of(CHARTED))
     rerank: str = param("rerank", "", one_of(tuple(Explorer.rerank_modes)))
     depth: int = param("depth", _PLAIN.depth, integer("depth", 1, DEEPEST))
@@ -116,7 +113,6 @@ class EvaluateView(UrlState):
             steer=self.steer,
             sample=seeds_asked(self, info),
             human=self.human and bool(info.annotators),
-            ignore_labels=self.ignore_labels,
             rerank=self.rerank,
             depth=self.depth,
             model=self.model or model,
@@ -141,7 +137,7 @@ def of_request(request: EvaluationRequest, measure: str) -> EvaluateView:
     """The view that shows a previous run."""
     return EvaluateView(
         request.collection, request.systems, request.steer, request.sample or 0,
-        request.human, request.ignore_labels, measure, request.rerank, request.depth,
+        request.human, measure, request.rerank, request.depth,
         request.model,
     )  # fmt: skip
 
@@ -153,8 +149,3 @@ def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
         view, part="gap", sample=request.sample or 0, verifier=request.verifier,
         retrievers=request.systems, sizes=request.sizes, model=record.model,
     )  # fmt: skip
-
-
-def with_collection(view: State, key: str) -> State:
-    """Another collection with the same systems."""
-    return replace(view, collection=key, sample=None, model="")

@@ -9,8 +9,9 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
+from engine.types.plurals import counted
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, error_boundary, escape_label
+from pages._common.shared import attempt, error_boundary, escape_label, uploader
 from pages._evaluate.evaluate_page import collection_label
 from pages._evaluate.evaluate_url import EvaluateView
 
@@ -32,18 +33,18 @@ def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None
 
 def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     where = collection_label(info)
-    _uploader(
-        escape_label(f"A TREC run for {where}"),
-        "evaluate_run_file",
-        "Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its tag. "
-        + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
+    uploader(
+        escape_label(f"A TREC run for {where}"), "evaluate_run_file",
         lambda name, content: explorer.collections.add_run(info.key, name, content),
-    )
+        megabytes=MEGABYTES,
+        help_="Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its "
+        "tag. " + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
+    )  # fmt: skip
     for run in explorer.collections.runs(info.key):
         odd = " " + " ".join(run.notes) if run.notes else ""
         _line(
-            run.name, f"{run.queries:,} queries.{odd}", f"evaluate_remove_run_{run.id}",
-            explorer.collections.remove_run, run.id,
+            run.name, f"{counted(run.queries, 'query', 'queries')}.{odd}",
+            f"evaluate_remove_run_{run.id}", explorer.collections.remove_run, run.id,
         )  # fmt: skip
 
 
@@ -55,36 +56,18 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
         added = explorer.collections.add_qrels(corpus, name, content)
         EvaluateView(added.key).write()
 
-    _uploader(
-        "TREC judgments for a corpus",
-        "evaluate_qrels_file",
-        "Lines 'query_id 0 doc_id grade' with query ids <seed>_<aspect>; they become a test "
+    uploader(
+        "TREC judgments for a corpus", "evaluate_qrels_file", keep, megabytes=MEGABYTES,
+        help_="Lines 'query_id 0 doc_id grade' with query ids <seed>_<aspect>; they become a test "
         "collection of their own.",
-        keep,
-    )
+    )  # fmt: skip
     st.selectbox("Corpus that they judge", names, key="evaluate_qrels_corpus")
     for info in collections:
         if info.uploaded:
             _line(
-                info.source, f"{info.queries:,} queries on {info.corpus}.",
+                info.source, f"{counted(info.queries, 'query', 'queries')} on {info.corpus}.",
                 f"evaluate_remove_{info.key}", explorer.collections.remove_qrels, info.key,
             )  # fmt: skip
-
-
-def _uploader(label: str, key: str, help_: str, take: Callable[[str, bytes], object]) -> None:
-    """An upload that is taken in once, when it arrives; what is wrong with it is shown on top."""
-    # A file that was taken in (or refused) makes room for the next one: the key changes.
-    turn = st.session_state.setdefault(f"{key}_turn", 0)
-
-    def arrived() -> None:
-        file = st.session_state.get(f"{key}_{turn}")
-        if file is not None:
-            st.session_state[f"{key}_turn"] = turn + 1
-            attempt(lambda: take(file.name, file.getvalue()))
-
-    st.file_uploader(
-        label, key=f"{key}_{turn}", help=help_, on_change=arrived, max_upload_size=MEGABYTES
-    )
 
 
 def _line(name: str, words: str, key: str, remove: Callable[[Any], None], what: Any) -> None:

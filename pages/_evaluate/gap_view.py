@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from engine.types.reranking import CostEstimate, Gap, GapRecord
@@ -19,11 +17,9 @@ from pages._common.job_words import report_line
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note
 from pages._evaluate.controls import (
-    calls_box,
+    MOST,
     choose_collection,
-    common_change,
     model_row,
-    most_calls,
     run_button,
     seeds_box,
 )
@@ -49,7 +45,8 @@ from pages._evaluate.evaluate_tables import (
 )
 from pages._evaluate.evaluate_url import EvaluateView, of_gap, sizes_of
 from pages._login import login
-from pages._model.model_settings import chosen
+from pages._model.model_form import calls_box, most_calls
+from pages._model.model_settings import chosen, usable
 
 
 def controls(
@@ -59,50 +56,35 @@ def controls(
     collections: Sequence[CollectionInfo],
 ) -> None:
     """Which gap to measure, what that costs, and the button that does it."""
-    change = partial(_change, view)
-    choose_collection(view, collections, change)
-    state, modes = st.session_state, explorer.rerank_modes
-    state["evaluate_retrievers"] = list(view.retrievers)
-    state["evaluate_verifier"] = view.verifier
-    state["evaluate_sizes"] = ", ".join(map(str, view.sizes))
+    choose_collection(view, collections)
+    modes = explorer.rerank_modes
     retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
     left, middle, right = st.columns([6, 3, 3])
     left.multiselect(
-        "Retrievers", retrievers, key="evaluate_retrievers", on_change=change,
+        "Retrievers", retrievers,
+        **view.bound("retrievers", "evaluate_retrievers", read=tuple, model=""),
         help="Candidates are drawn from all of them in turn; the best one alone is what the "
         "verifier is compared with.",
     )  # fmt: skip
     middle.selectbox(
-        "Verifier", list(modes), key="evaluate_verifier", on_change=change,
+        "Verifier", list(modes), **view.bound("verifier", "evaluate_verifier", model=""),
         help="How the model ranks a pool. "
         + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
     )  # fmt: skip
     right.text_input(
-        "Pool sizes", key="evaluate_sizes", on_change=change,
+        "Pool sizes",
+        **view.bound(
+            "sizes", "evaluate_sizes", ", ".join(map(str, view.sizes)), sizes_of, model=""
+        ),
         help="Candidates per query, separated by commas.",
     )  # fmt: skip
     estimate = _estimate(explorer, view, info)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        seeds_box(view, info, change)
-        calls_box(explorer)
+        seeds_box(view, info)
+        calls_box(explorer, MOST)
         _measure_button(explorer, view, info, estimate)
     if estimate is not None:
         model_row(explorer, estimate)
-
-
-def _change(view: EvaluateView) -> None:
-    state = st.session_state
-    new = replace(
-        common_change(view),
-        retrievers=tuple(state["evaluate_retrievers"]),
-        verifier=state["evaluate_verifier"],
-    )
-    try:
-        new = replace(new, sizes=sizes_of(state["evaluate_sizes"]))
-    except ValueError as error:
-        words = str(error)
-        state["shared_problem"] = ("", SeedLensError(f"{words[0].upper()}{words[1:]}."))
-    new.write()
 
 
 def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> CostEstimate | None:
@@ -110,7 +92,7 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     if info.problem or not view.retrievers:
         return None
     with error_boundary():
-        return explorer.gaps.estimate(view.gap_request(info), endpoint=chosen(explorer))
+        return explorer.gaps.estimate(view.gap_request(info), endpoint=usable(explorer))
     return None
 
 
@@ -119,7 +101,7 @@ def _measure_button(
 ) -> None:
     def run() -> None:
         replace(view, model="").write()
-        connection = explorer.verifier.connection(chosen(explorer), most_calls())
+        connection = explorer.verifier.connection(chosen(explorer), most_calls(MOST))
         explorer.gaps.start(view.gap_request(info), connection, owner=login.owner())
 
     run_button(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -13,13 +12,12 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.evaluations import CollectionInfo
 from engine.types.plurals import counted
 from engine.types.searches import Ranking
-from pages._annotate.annotate_url import annotator, is_lead
+from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common.outside_text import escape
 from pages._common.shared import attempt
 from pages._evaluate.evaluate_page import request_of
 from pages._evaluate.evaluate_url import EvaluateView
 
-ANNOTATE = str(Path(__file__).resolve().parents[1] / "annotate.py")
 TOP = 20
 """As deep as the measures look."""
 _ADDED = "evaluate_added"
@@ -60,8 +58,7 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
             )  # fmt: skip
         waiting = may_judge and len(unjudged) > lacking + len(gone)
         if waiting and st.button("Judge them", key="evaluate_judge_unjudged"):
-            place = {"corpus": project.corpus, "project": project.name}
-            st.switch_page(ANNOTATE, query_params=place)
+            of_project(project).go()
 
 
 def _project_of(explorer: Explorer, info: CollectionInfo) -> Project | None:

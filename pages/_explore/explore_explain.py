@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -15,6 +14,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, GeneratedExplanation
 from engine.types.searches import Query
+from pages._common.shared import as_ours
 from pages._common.waiting import renew_when
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
@@ -22,7 +22,6 @@ from pages._model.model_settings import chosen, endpoint
 _EXPLANATIONS = "explore_explanations"
 _POLL_SECONDS = 0.4
 _MOST_KEPT = 200
-log = logging.getLogger("seedlens")
 _Key = tuple[Query, str, str, str]
 _Trial = Future[GeneratedExplanation]
 
@@ -88,13 +87,11 @@ def _card(trial: _Trial, info: EndpointInfo) -> dict[str, Any]:
     if not info.set_up:
         lines = ["Connect one under “Language model” beside the results, or:", *info.how]
         return {"state": "connect", "title": info.problem, "lines": lines}
-    if not isinstance(error, SeedLensError):
-        log.error("An explanation failed.", exc_info=error)
-        error = SeedLensError("Something went wrong in SeedLens itself; its log says what.")
+    ours = as_ours(error, "An explanation failed.")
     return {
         "state": "error",
         "title": f"{info.model} could not explain this",
-        "lines": [part for part in (error.message, error.remedy) if part],
+        "lines": [part for part in (ours.message, ours.remedy) if part],
     }
 
 

@@ -18,7 +18,6 @@ from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, note, remembered
-from pages._explore.explore_page import sets
 from pages._explore.explore_url import DEEPEST, View
 from pages._login import login
 from pages._model.model_form import folded_panel
@@ -195,10 +194,10 @@ def model_controls(explorer: Explorer, view: View, run: ModelRun) -> None:
     by_itself = view.system in explorer.model_systems
     if not by_itself:
         rerank_controls(
-            explorer, "explore", view.rerank, view.depth, DEPTHS, sets, depth_field="depth",
+            explorer, "explore", view, DEPTHS, depth_field="depth",
             words="A language model reads the first documents of this ranking and puts them into "
             "its own order.",
-            whose="the",
+            whose="the", page=1,
         )  # fmt: skip
     if by_itself or view.rerank:
         if run.info.set_up:

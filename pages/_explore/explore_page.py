@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
-from pages._common import workspace
 from pages._common.components import Event
 from pages._common.outside_text import with_marks
-from pages._common.shared import attempt, show_error
-from pages._common.url_state import aspect_that_is_there, corpus_to_open, seed_is_there
+from pages._common.shared import attempt
+from pages._common.url_state import aspect_that_is_there, seed_is_there
 from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
 from pages._login import login
@@ -44,30 +42,15 @@ SYSTEMS = {
 
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = View.read()
-        if view.rerank and view.rerank not in explorer.rerank_modes:
-            known = f"Use one of {', '.join(explorer.rerank_modes)}."
-            show_error(BadInputError(f"There is no reranking mode '{view.rerank}'.", known))
-            view = replace(view, rerank="")
-        return _filled(explorer, view, names)
-    except SeedLensError as error:
-        show_error(error)
-        return _filled(explorer, View(), names)
-
-
-def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
-    """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
-    view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
+    """The view of the address, with what a first visit leaves open: a corpus, a good seed, an
+    aspect, a trail."""
+    view = View.opened_on(explorer, names)
     lens = explorer.library.lens(view.corpus)
     view = replace(view, aspect=aspect_that_is_there(lens, view.aspect))
     if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         seed, aspect = explorer.starting_point(view.corpus)
         view = replace(view, seed=seed, text_id="", aspect=view.aspect or aspect, focus=())
-    if not view.trail:  # a link has none: it goes on with the trail of this visit
-        trail = workspace.pages().shared.get("trail") or secrets.token_urlsafe(9)
-        view = replace(view, trail=trail)
+    view = replace(view, trail=view.trail or secrets.token_urlsafe(9))
     view.write()
     return view
 
@@ -90,53 +73,34 @@ def _choose_aspect(key: str) -> None:
     View.change(lambda now: replace(now, aspect=key, reading=(), focus=(), page=1))
 
 
-def show_text(**values: str) -> None:
-    """Let text fields show what the view says.
-
-    What they show already is not set: that would undo what a person is typing while a reranking
-    renews the page.
-    """
-    for key, value in values.items():
-        if st.session_state.get(key) != value:
-            st.session_state[key] = value
-
-
-def sets(name: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
-    """Key and callback of a widget that changes one field of the view, and shows its first page."""
-    return View.sets(name, key, read, page=1)
-
-
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerator:
     """Instruction, steer and system; returns the place for what the instruction is read as."""
     own, helped = explorer.library.corpus(view.corpus).systems, explorer.model_systems
     systems = [*own, *helped]
-    st.session_state.update(
-        explore_steer=round(view.steer * 100),
-        # A link may name a system that is not to be had here: any other can be chosen then.
-        explore_system=view.system if view.system in systems else None,
-        explore_symmetric=view.symmetric,
-    )
-    show_text(explore_instruction=view.instruction)
+    # A link may name a system that is not to be had here: any other can be chosen then.
+    st.session_state["explore_system"] = view.system if view.system in systems else None
     with st.container(key="explore_asked"):
         place = _instruction(view, lens)
     steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
         "Aspect weight: whole document to aspect only", 0, 100, step=5, format="%d %%",
-        **sets("steer", "explore_steer", lambda percent: percent / 100),
+        **view.bound(
+            "steer", "explore_steer", round(view.steer * 100), lambda percent: percent / 100, page=1
+        ),
         disabled=view.system not in steered,
         help="How far the aspect outweighs the whole document. Higher follows the aspect more; "
         f"past a point it costs relevance. Only {' and '.join(steered)} read it.",
     )  # fmt: skip
     st.selectbox(
         "System", systems, index=0 if view.system in systems else None,
-        **sets("system", "explore_system", lambda name: name or DEFAULT.system),
+        **View.sets("system", "explore_system", lambda name: name or DEFAULT.system, page=1),
         placeholder="Choose a system",
         help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
         format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(
-            "Score both directions", **sets("symmetric", "explore_symmetric", bool),
+            "Score both directions", **view.bound("symmetric", "explore_symmetric", page=1),
             help="Also the document's words against the seed's, averaged with the other way.",
         )  # fmt: skip
     return place
@@ -160,7 +124,9 @@ def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     st.text_input(
         "In your own words",
         # A correction of what other words were read as says nothing of these.
-        **View.sets("instruction", "explore_instruction", str.strip, page=1, reading=()),
+        **view.bound(
+            "instruction", "explore_instruction", read=str.strip, page=1, reading=()
+        ),
         placeholder="such as: similar evaluation set-up, ignore the topic",
         help="With an aspect, your words shift weight among the seed's sentences of it, and rule "
         "others out; without one, they decide what should be similar. What they are read as "

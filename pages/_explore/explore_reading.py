@@ -8,7 +8,6 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.searches import Query
 from engine.types.terms import Term
 from pages._common.outside_text import escape
 from pages._common.url_state import join
@@ -16,6 +15,7 @@ from pages._explore.explore_url import View
 from pages._model.wording_reading import (
     ModelReading,
     is_on,
+    question,
     read_wordings,
     reading_switch,
     taken_over,
@@ -26,20 +26,12 @@ PAGE = "explore"
 
 def open_reading(explorer: Explorer, view: View, lens: Lens) -> tuple[View, ModelReading]:
     """The view with the model's reading of its wording, once that is there."""
-    [found] = read_wordings(explorer, lens, [_question(view)])
+    [found] = read_wordings(explorer, lens, [question(view.corpus, view)])
     [reading] = taken_over(PAGE, [found])
     if reading != view.reading:
         view = replace(view, reading=reading, page=1)
         view.write()
-    return view, replace(found, query=_question(view))
-
-
-def _question(view: View) -> Query:
-    """What of a view decides how its wording is read."""
-    return Query(
-        view.corpus, aspect=view.aspect or None, instruction=view.instruction or None,
-        focus=view.focus, reading=view.reading, system=view.system,
-    )  # fmt: skip
+    return view, replace(found, query=question(view.corpus, view))
 
 
 def reading_control(explorer: Explorer, view: View, found: ModelReading) -> None:
@@ -47,7 +39,7 @@ def reading_control(explorer: Explorer, view: View, found: ModelReading) -> None
 
     def switched(on: bool) -> None:
         def change(now: View) -> View:
-            ends = on or replace(found, query=_question(now)).in_use
+            ends = on or replace(found, query=question(now.corpus, now)).in_use
             return replace(now, reading=(), page=1) if ends else now
 
         View.change(change)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -48,6 +48,7 @@ class View(UrlState):
         sort: the column by which a table is sorted, one of COLUMNS; after ``-`` from high to low.
     """
 
+    script = "explore"
     corpus: str = param("corpus", "", shared=True)
     seed: str = param("seed", "", shared=True)
     text_id: str = param("text", "", shared=True)
@@ -60,10 +61,8 @@ class View(UrlState):
     system: str = param("system", DEFAULT.system)
     steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format)
     symmetric: bool = param("both", False, flag, write_flag)
-    year_from: str = param("from", "")
-    year_to: str = param("to", "")
-    where: str = param("where", "")
-    rerank: str = param("rerank", "")
+    where: str = param("where", "", shared=True)
+    rerank: str = param("rerank", "", one_of(tuple(Explorer.rerank_modes)))
     depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
     layout: str = param("view", LAYOUTS[0], one_of(LAYOUTS))
     sort: str = param("sort", RANK, one_of([s + c for s in ("", "-") for c in COLUMNS]))
@@ -79,8 +78,17 @@ class View(UrlState):
         view = UrlState.sharing(self, shared)
         if not self.aspect and (self.seed or self.text_id):
             view = replace(view, aspect="")  # chosen so here: other pages always have one
-        same = replace(view, trail=self.trail) == self
-        return view if same else replace(view, focus=(), reading=(), page=1)
+        if replace(view, trail=self.trail) == self:
+            return view
+        same = (view.seed, view.text_id, view.aspect) == (self.seed, self.text_id, self.aspect)
+        return replace(view, page=1) if same else replace(view, focus=(), reading=(), page=1)
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> Self:
+        """The state of URL parameters; links of earlier versions have years of their own."""
+        years = (("year>=", params.get("from")), ("year<=", params.get("to")))
+        parts = [*(sign + year for sign, year in years if year), params.get("where", "")]
+        return super(View, cls).from_params({**params, "where": "; ".join(filter(None, parts))})
 
     @property
     def size(self) -> int:
@@ -96,15 +104,9 @@ class View(UrlState):
         """The query part of a link that others can open: without the trail."""
         return UrlState.link(replace(self, trail=""))
 
-    @property
-    def conditions(self) -> str:
-        """What documents must meet, in one text."""
-        years = (("year>=", self.year_from), ("year<=", self.year_to))
-        return "; ".join(filter(None, [*(sign + y for sign, y in years if y), self.where]))
-
     def filters(self, explorer: Explorer) -> tuple[Filter, ...]:
         """What documents must meet; BadInputError for what cannot be read."""
-        return explorer.parse_filters(self.conditions)
+        return explorer.parse_filters(self.where)
 
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""
@@ -137,13 +139,3 @@ class View(UrlState):
             OWN, self.instruction, system, self.steer,
             aspect=self.aspect, focus=self.focus, reading=self.reading,
         )  # fmt: skip
-
-
-def filters_of(filters: Sequence[Filter]) -> dict[str, Any]:
-    """The fields of a :class:`View` that stand for these filters."""
-
-    def year(op: str) -> str:
-        return next((f.value for f in filters if (f.field, f.op) == ("year", op)), "")
-
-    others = [f for f in filters if f.field != "year" or f.op == "="]
-    return {"year_from": year(">="), "year_to": year("<="), "where": "; ".join(map(str, others))}

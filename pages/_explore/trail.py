@@ -11,10 +11,11 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.searches import PAGE_SIZE, Query
+from pages._common import workspace
 from pages._common.components import component, listeners
 from pages._common.shared import attempt, engine
-from pages._compare.compare_url import params_of_search
-from pages._explore.explore_url import DEFAULT, View, filters_of
+from pages._compare.compare_url import CompareView
+from pages._explore.explore_url import View
 from pages._explore.reading_list import reading_list
 from pages._login import login
 from pages._map.map_url import LIKENESS, WHOLE, MapView
@@ -47,8 +48,8 @@ def trail_bar(
     with left, st.container(key="explore_trail"):
         _breadcrumb(explorer, steps, now)
     with tools:
-        _compare_link(explorer, view)
-        _map_link(view)
+        CompareView.found_in(workspace.pages()).page_link("Compare wordings")
+        _on_map(view).page_link("Show on the map")
         with st.popover("Share", width="content"):
             st.caption("This search as a link, for everybody who can open this SeedLens.")
             st.code(_address() + view.link(), language=None, wrap_lines=True)
@@ -62,30 +63,12 @@ def _address() -> str:
     return url and url.rstrip("/") + "/"
 
 
-def _compare_link(explorer: Explorer, view: View) -> None:
-    known = explorer.library.corpus(view.corpus).systems
-    system = view.system if view.system in known else DEFAULT.system
-    st.page_link(
-        "compare.py",
-        label="Compare wordings",
-        query_params=params_of_search(
-            view.corpus,
-            view.seed,
-            view.text_id,
-            view.aspect,
-            view.variant(system),
-            view.conditions,
-        ),
-        width="content",
-    )
-
-
-def _map_link(view: View) -> None:
-    """Where the seed lies among all documents, by what it is searched for."""
+def _on_map(view: View) -> MapView:
+    """The map as it was left; at first, its layout is what is searched for."""
+    left = workspace.pages().last(MapView)
     layout = view.aspect or WHOLE
-    colour = f"{LIKENESS}{layout}"
-    place = MapView(view.corpus, view.seed, view.text_id, layout, colour, where=view.conditions)
-    st.page_link("map.py", label="Show on the map", query_params=place.to_params(), width="content")
+    fresh = {"layout": layout, "colour": f"{LIKENESS}{layout}"}
+    return MapView.elsewhere(**{} if left and left.corpus == view.corpus else fresh)
 
 
 def _breadcrumb(explorer: Explorer, steps: list[Query], now: Query | None) -> None:
@@ -144,7 +127,8 @@ def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
 def _go_back(query: Query) -> None:
     text_id = engine().notebook.put_text(query.text) if query.text else ""
     View.change(
-        lambda now: View(
+        lambda now: replace(
+            now,
             corpus=query.corpus,
             seed=query.seed or "",
             text_id=text_id,
@@ -156,11 +140,6 @@ def _go_back(query: Query) -> None:
             steer=query.steer,
             symmetric=query.symmetric,
             page=query.offset // now.size + 1,
-            **filters_of(query.filters),
-            rerank=now.rerank,
-            depth=now.depth,
-            layout=now.layout,
-            sort=now.sort,
-            trail=now.trail,
+            where="; ".join(map(str, query.filters)),
         )
     )

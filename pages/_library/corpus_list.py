@@ -14,6 +14,7 @@ from engine.types.plurals import counted, size
 from engine.types.sources import CorpusSource
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
+from pages._explore.explore_url import View
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
 from pages._login import login
@@ -116,7 +117,7 @@ def _corpus(
     with right, st.container(horizontal=True, gap="small"):
         label, why = escape_label(name), "It is being indexed." if busy else None
         if st.button(f"Open {label}", key=f"library_open_{name}", disabled=info.state != "ready"):
-            st.switch_page("explore.py", query_params={"corpus": name})
+            View.elsewhere(corpus=name).go()
         if info.state == "ready" and info.sources:
             st.button(
                 f"Update {label}",

@@ -12,7 +12,7 @@ from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
 from pages._common.outside_text import escape
 from pages._common.shared import note
 
-_BY_TITLE = frozenset({"bibtex", "ris", "beir", "json"})
+_BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "json"})
 """Formats whose documents often have no text: the title serves unless somebody objects."""
 
 

@@ -30,7 +30,10 @@ from pages._library.import_preview import show_preview
 from pages._library.naming import ask_name, start_button
 from pages._login import login
 
-ENDINGS = ["jsonl", "ndjson", "json", "csv", "tsv", "txt", "parquet", "bib", "ris", "pdf", "zip"]
+ENDINGS = [
+    *("jsonl", "ndjson", "json", "csv", "tsv", "txt", "xlsx", "parquet", "bib", "ris", "nbib"),
+    *("ciw", "enw", "xml", "gz", "pdf", "zip"),
+]
 UPLOAD, PLACE = "Upload", "Folder or file on this machine"
 SERVICE, DATASET = "A service on the internet", "A test collection by name"
 FIELDS = {

@@ -13,7 +13,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
 from pages._common.outside_text import escape
 
 COMPONENTS: dict[Component, str] = {
@@ -98,17 +98,10 @@ def progress_line(progress: ScenarioProgress, seconds: float) -> str:
     parts = [f"{verb}: {progress.done:,} of {counted(progress.total, 'document')}"]
     if progress.scenarios and progress.step == "writing":
         parts.append(counted(progress.scenarios, "scenario"))
-    if progress.failed:
-        parts.append(f"{progress.failed:,} without a usable answer")
-    if progress.calls:
-        parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
-    parts.append(duration(seconds))
     if progress.done and progress.seconds:
         rate = progress.done / progress.seconds
         parts.append(f"{rate:.0f} documents/s" if rate >= 10 else f"{rate:.1f} documents/s")
-        if progress.done < progress.total:
-            parts.append(time_left(progress.seconds_left))
-    return joined(parts)
+    return run_progress(parts, progress, seconds)
 
 
 def outcome_line(job: ScenarioJob) -> str:
@@ -116,7 +109,7 @@ def outcome_line(job: ScenarioJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [ENDS[report.stopped]]
+    parts = [end(report)]
     if report.written or not report.embedded:
         parts.append(
             f"{counted(report.scenarios, 'scenario')} for {counted(report.written, 'document')}"

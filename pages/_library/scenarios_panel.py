@@ -37,6 +37,7 @@ from pages._common.shared import (
     remembered,
     show_problem,
 )
+from pages._explore.explore_url import View
 from pages._library.scenarios_lines import (
     COMPONENTS,
     estimate_line,
@@ -47,7 +48,7 @@ from pages._library.scenarios_lines import (
 )
 from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_settings import chosen, endpoint
+from pages._model.model_settings import chosen, endpoint, usable
 
 ABOUT = (
     "A scenario says which need a document meets, and why: what the text only implies. They are "
@@ -287,7 +288,7 @@ def _estimate(
     return remembered(
         f"library_scenarios_estimate_{info.name}",
         (request, state, info.updated_at, connected if request.source == "generated" else None),
-        lambda: explorer.scenarios.estimate(request, endpoint=chosen(explorer)),
+        lambda: explorer.scenarios.estimate(request, endpoint=usable(explorer)),
     )
 
 
@@ -347,7 +348,7 @@ def _search_button(corpus: str, job: ScenarioJob) -> None:
         and is_finished(job.report)
         and st.button("Search by them", key=f"library_scenarios_search_{corpus}")
     ):
-        st.switch_page("explore.py", query_params={"corpus": corpus, "system": "scenario"})
+        View.elsewhere(corpus=corpus, system="scenario").go()
 
 
 # -- reading them ----------------------------------------------------------------------------------

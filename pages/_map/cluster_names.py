@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import Future
 from functools import partial
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.maps import CorpusMap
 from engine.types.models import ModelUsage
 from pages._common.job_words import at_most
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, escape_label, note
+from pages._common.shared import as_ours, attempt, escape_label, note
 from pages._common.waiting import renew_when
 from pages._login import login
 from pages._map.map_url import MapView
@@ -23,7 +21,6 @@ from pages._model.model_settings import chosen, endpoint
 
 _ASKED = "map_names_asked"
 _POLL_SECONDS = 0.4
-log = logging.getLogger("seedlens")
 
 
 def cluster_names(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
@@ -47,7 +44,8 @@ def cluster_names(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
         renew_when(asked.done, every=_POLL_SECONDS)
         return
     if asked is not None and (error := asked.exception()):
-        _say(error)
+        ours = as_ours(error, "Clusters could not be named.")
+        note(ours.message, ours.remedy)
     if info.set_up:
         popover = st.popover("Names by the model", key="map_names", on_change="rerun")
         if popover.open:
@@ -75,10 +73,3 @@ def _ask(explorer: Explorer, view: MapView) -> None:
 
 def _place(view: MapView) -> tuple[str, str]:
     return view.corpus, view.layout
-
-
-def _say(error: BaseException) -> None:
-    if not isinstance(error, SeedLensError):
-        log.error("Clusters could not be named.", exc_info=error)
-        error = SeedLensError("Something went wrong in SeedLens itself; its log says what.")
-    note(error.message, error.remedy)

@@ -17,7 +17,7 @@ from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, escape_label, note, show_error
-from pages._common.url_state import corpus_box, corpus_to_open, seed_is_there
+from pages._common.url_state import corpus_box, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
 from pages._map import map_layers
@@ -30,13 +30,8 @@ FIRST_SECONDS, SECONDS_EACH = 6, 0.0022
 
 
 def open_view(explorer: Explorer, names: list[str]) -> MapView:
-    """The view of the address; one that cannot be opened is explained and replaced."""
-    try:
-        view = MapView.read()
-        view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
-    except SeedLensError as error:
-        show_error(error)
-        view = MapView(corpus=corpus_to_open(explorer, "", names))
+    """The view of the address, with a seed that is there."""
+    view = MapView.opened_on(explorer, names)
     if not seed_is_there(explorer, view.corpus, view.seed, view.text_id):
         view = replace(view, seed=explorer.starting_point(view.corpus)[0], text_id="")
     view.write()
@@ -106,24 +101,21 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
     labels = {WHOLE: WHOLE_LABEL} | {a.key: a.name for a in lens.aspects}
     layouts = list(drawn.layouts)
     colours = _colours(explorer, view, drawn)
-    st.session_state.update(
-        map_layout=view.layout, map_colour=view.colour, map_marks=list(view.marks)
-    )
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
         corpus_box(view, names, "map_corpus", width=160)
         st.segmented_control(
             "Documents lie by", layouts, required=True, width="content",
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
             help="Near each other: alike as a whole, or in one aspect only.",
-            **MapView.sets("layout", "map_layout"),
+            **view.bound("layout", "map_layout"),
         )  # fmt: skip
         st.selectbox(
             "Colour", list(colours), format_func=lambda key: with_marks(colours[key]),
-            width=255, **MapView.sets("colour", "map_colour"),
+            width=255, **view.bound("colour", "map_colour"),
         )  # fmt: skip
         st.multiselect(
             "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Nothing but the seed",
-            width=300, **MapView.sets("marks", "map_marks", tuple),
+            width=300, **view.bound("marks", "map_marks", read=tuple),
         )  # fmt: skip
         if view.marks:
             with st.popover("Which pool and system", width="content"):
@@ -133,10 +125,9 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
 def _whose(explorer: Explorer, view: MapView) -> None:
     """Whose pool, judgments and top 20 are marked."""
     projects = ["", *(p.name for p in explorer.annotation.projects(view.corpus) if p.name)]
-    st.session_state.update(map_project=view.project, map_system=view.system)
     st.selectbox(
         "Project", projects, format_func=lambda name: with_marks(name) or "Judged on Explore",
-        **MapView.sets("project", "map_project", query=""),
+        **view.bound("project", "map_project", query=""),
     )  # fmt: skip
     queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
     if queries:
@@ -145,13 +136,12 @@ def _whose(explorer: Explorer, view: MapView) -> None:
             one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
             for one, query in queries.items()
         }
-        st.session_state["map_query"] = view.query
         st.selectbox(
             "Results of", list(names), format_func=lambda one: with_marks(names[one]),
-            **MapView.sets("query", "map_query"),
+            **view.bound("query", "map_query"),
         )  # fmt: skip
     st.selectbox(
-        "System", list(explorer.systems_of(view.corpus)), **MapView.sets("system", "map_system")
+        "System", list(explorer.systems_of(view.corpus)), **view.bound("system", "map_system")
     )
 
 

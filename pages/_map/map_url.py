@@ -51,6 +51,7 @@ class MapView(UrlState):
             goes before ``chosen``.
     """
 
+    script = "map"
     corpus: str = param("corpus", "", shared=True)
     seed: str = param("seed", "", shared=True)
     text_id: str = param("text", "", shared=True)
@@ -60,7 +61,7 @@ class MapView(UrlState):
     project: str = param("project", "")
     query: str = param("query", "")
     system: str = param("system", "aspect")
-    where: str = param("where", "")
+    where: str = param("where", "", shared=True)
     chosen: tuple[str, ...] = param("chosen", (), _read_ids, _write_ids)
     kept: str = param("selection", "")
     trail: str = param("trail", "", shared=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -17,17 +16,16 @@ from engine.types.links import paper_link
 from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from engine.types.trails import EXPORT_FORMATS
-from pages._annotate.annotate_url import NEW, annotator, is_lead
-from pages._common import workspace
+from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import as_drawn, attempt, download, note, show_error
-from pages._explore.explore_url import View, filters_of
+from pages._common.url_state import UrlState
+from pages._explore.explore_url import View
 from pages._login import login
 from pages._map.map_url import MOST_IN_LINK, WHOLE, MapView
 
-PAGES = Path(__file__).resolve().parents[1]
 MOST_ROWS = 50
 """Rows of the table; the export has all."""
 MOST_KEPT = 200
@@ -69,7 +67,7 @@ def _table(view: MapView, documents: Sequence[Document]) -> str:
     rows = []
     for document, link in zip(documents, papers, strict=True):
         title = title_of(document)
-        search = explore_view(view, document.doc_id).link()
+        search = UrlState.link(explore_view(view, document.doc_id))
         paper = f"<td>{_paper(title, link) if link else ''}</td>" if any(papers) else ""
         rows.append(
             f'<tr><td><a href="./{escape(search)}" target="_self">{escape(title)}</a></td>'
@@ -93,23 +91,21 @@ def _paper(title: str, link: str) -> str:
 def explore_view(view: MapView, doc_id: str) -> View:
     """Explore with a document as its seed, in the aspect that the map shows."""
     aspect = "" if view.layout == WHOLE else view.layout
-    return View(corpus=view.corpus, seed=doc_id, aspect=aspect)
+    return View.elsewhere(corpus=view.corpus, seed=doc_id, text_id="", aspect=aspect)
 
 
 def filtered_view(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> View:
-    """Explore as it was left, with the selection as its one filter: what the map's own filters
-    rule out is not selected."""
-    within = explorer.select(view.corpus, doc_ids)
-    found = workspace.pages().found(View, view.corpus)
-    return replace(found, **filters_of([within]), page=1)
+    """Explore with the selection as its one filter: what the map's own filters rule out is not
+    selected."""
+    within = str(explorer.select(view.corpus, doc_ids))
+    return View.elsewhere(corpus=view.corpus, where=within, page=1)
 
 
 def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     with st.container(horizontal=True, gap="small", key="map_actions"):
         if len(doc_ids) == 1:
             if st.button("Use as seed on Explore", "map_explore", type="primary"):
-                place = explore_view(view, doc_ids[0]).to_params()
-                st.switch_page(str(PAGES / "explore.py"), query_params=place)
+                explore_view(view, doc_ids[0]).go()
             seed = partial(MapView.change, lambda now: replace(now, seed=doc_ids[0], text_id=""))
             st.button("Mark as the seed here", "map_seed", on_click=attempt, args=(seed,),
                       help="Colours and marks can then be about it.")  # fmt: skip
@@ -117,8 +113,7 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             "Filter Explore by these", "map_filter", help="Searches rank these documents only. "
             "The link of Explore has the filter, for this home.",
         ):  # fmt: skip
-            place = filtered_view(explorer, view, doc_ids).to_params()
-            st.switch_page(str(PAGES / "explore.py"), query_params=place)
+            filtered_view(explorer, view, doc_ids).go()
         many = len(doc_ids) > MOST_KEPT
         keep = partial(_keep, explorer, view, tuple(doc_ids))
         st.button(
@@ -169,8 +164,7 @@ def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     if not projects:
         note("There is no project of yours to judge in.", "Make one on Annotate.")
         if st.button("Open Annotate", "map_annotate"):
-            place = {"corpus": view.corpus, "part": NEW}
-            st.switch_page(str(PAGES / "annotate.py"), query_params=place)
+            AnnotateView.elsewhere(corpus=view.corpus, part=NEW).go()
         return
     name = st.selectbox("Project", list(projects), key="map_pool_project")
     queries = explorer.annotation.queries(projects[name])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import Future
 
 import streamlit as st
@@ -12,7 +11,7 @@ from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 from pages._common.job_words import endpoint_parts
 from pages._common.outside_text import escape
-from pages._common.shared import ASSETS, engine, escape_label, note
+from pages._common.shared import ASSETS, as_ours, engine, escape_label, note
 from pages._common.waiting import renew_when
 from pages._login import login
 from pages._model.beside import beside
@@ -28,8 +27,7 @@ from pages._model.model_settings import (
     session_values,
 )
 
-_CHECK, _PROBLEM = "model_check", "model_problem"
-log = logging.getLogger("seedlens")
+_CHECK, _PROBLEM, _OFFERED = "model_check", "model_problem", "model_offered_names"
 _POLL_SECONDS = 0.3
 
 
@@ -80,6 +78,23 @@ def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
         endpoint_panel(explorer)
 
 
+def calls_box(explorer: Explorer, key: str) -> None:
+    """A limit of requests, for this visit; that of the settings holds all the same."""
+    limit = explorer.settings.llm_max_calls
+    st.number_input(
+        "Calls at most", key=key, min_value=1, max_value=limit or None, value=None, step=100,
+        placeholder="no limit" if limit is None else f"{limit:,}", width=170,
+        persist_state="session", help="A run ends when so many requests were sent, repeats "
+        "included. Completed work is kept.",
+    )  # fmt: skip
+
+
+def most_calls(key: str) -> int | None:
+    """The limit that was entered; None for that of the settings."""
+    value = st.session_state.get(key)
+    return None if value is None else int(value)
+
+
 def is_panel_busy() -> bool:
     """Whether a trial of the endpoint is under way or has found a problem: worth an open panel."""
     return _checking() or bool(st.session_state.get(_PROBLEM))
@@ -124,6 +139,11 @@ def _form(info: EndpointInfo) -> None:
                 "Connect for this visit", key="model_connect", type="primary", on_click=_connect,
                 disabled=checking,
             )  # fmt: skip
+    if offered := st.session_state.get(_OFFERED):
+        st.pills(
+            "Models at this address", offered, key="model_offered", format_func=escape_label,
+            on_change=_take_offered,
+        )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if info.set_up:
             st.button(
@@ -143,7 +163,8 @@ def _start_with(key: str, value: str) -> None:
 
 
 def _connect() -> None:
-    """Take over what was entered; a key that is not entered again stays with its address."""
+    """Take over what was entered, if it can be used; a key that is not entered again stays with
+    its address."""
     state, own = st.session_state, session_values()
     address = state["model_address"].strip()
     same = address == own.get(ADDRESS, "")
@@ -152,9 +173,29 @@ def _connect() -> None:
         MODEL: state["model_name"].strip(),
         KEY: state["model_key"].strip() or (own.get(KEY, "") if same else ""),
     }
-    state["model_key"] = ""
-    remember_for_session(values)
-    _check()
+    verifier, secrets = engine().verifier, secrets_values()
+    state.pop(_OFFERED, None)
+    try:
+        verifier.find_endpoint(values, secrets)
+        unnamed = None
+    except SeedLensError as error:
+        state[_PROBLEM] = problem = str(error)
+        if values[MODEL] or not address:
+            return
+        unnamed = values | {MODEL: "unnamed"}
+    if unnamed is None:
+        state["model_key"] = ""
+        remember_for_session(values)
+        _check()
+    else:
+        state[_CHECK] = beside(
+            lambda: (problem, verifier.offered(verifier.find_endpoint(unnamed, secrets)))
+        )
+
+
+def _take_offered() -> None:
+    st.session_state["model_name"] = st.session_state["model_offered"] or ""
+    _connect()
 
 
 def _forget() -> None:
@@ -173,7 +214,7 @@ def _check() -> None:
     st.session_state.pop(_PROBLEM, None)
     verifier, session, secrets = engine().verifier, session_values(), secrets_values()
     st.session_state[_CHECK] = beside(
-        lambda: verifier.check(verifier.find_endpoint(session, secrets))
+        lambda: (verifier.check(verifier.find_endpoint(session, secrets)).problem, [])
     )
 
 
@@ -188,7 +229,7 @@ def _take_answer() -> None:
     page when a fragment asks for another one just then, and leaves on the page what that run
     did not draw any more.
     """
-    trial: Future[EndpointInfo] | None = st.session_state.get(_CHECK)
+    trial: Future[tuple[str, list[str]]] | None = st.session_state.get(_CHECK)
     if trial is None:
         return
     if not trial.done():
@@ -196,14 +237,9 @@ def _take_answer() -> None:
     else:
         del st.session_state[_CHECK]
         try:
-            st.session_state[_PROBLEM] = trial.result().problem
-        except SeedLensError as error:
-            st.session_state[_PROBLEM] = str(error)
-        except Exception:
-            log.exception("The endpoint could not be tried.")
-            st.session_state[_PROBLEM] = (
-                "Something went wrong in SeedLens itself; its log says what."
-            )
+            st.session_state[_PROBLEM], st.session_state[_OFFERED] = trial.result()
+        except Exception as error:
+            st.session_state[_PROBLEM] = str(as_ours(error, "The endpoint could not be tried."))
 
 
 def _code(line: str) -> str:

@@ -56,6 +56,11 @@ def chosen(explorer: Explorer) -> Any:
     return explorer.verifier.find_endpoint(session_values(), secrets_values())
 
 
+def usable(explorer: Explorer) -> Any:
+    """The endpoint of this visit, for an estimate; None where none can be used."""
+    return chosen(explorer) if endpoint(explorer).set_up else None
+
+
 def endpoint(explorer: Explorer) -> EndpointInfo:
     """The endpoint that this visitor's questions would go to; nothing is asked."""
     try:

@@ -5,7 +5,7 @@ Calls cost money: nothing is asked unless a button was pressed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,6 +14,7 @@ from engine.explorer import Explorer
 from engine.types.jobs import Job
 from engine.types.plurals import counted
 from pages._common.outside_text import escape
+from pages._common.url_state import UrlState
 from pages._model.visit_jobs import VisitJobs
 
 OWN, BEFORE = "by the model", "without it"
@@ -23,41 +24,39 @@ NOT_CONNECTED = "This asks a language model, and none is connected: connect one 
 
 def rerank_controls(
     explorer: Explorer,
-    page: str,
-    mode: str,
-    depth: int,
+    key: str,
+    view: UrlState,
     depths: Sequence[int],
-    sets: Callable[..., dict[str, Any]],
     *,
     depth_field: str,
     words: str,
     whose: str,
+    **also: Any,
 ) -> None:
     """The switch that lets a model rerank; with it on, how, and how many documents.
 
     Args:
-        page: begins the widgets' keys.
-        mode: in which it reranks now, "" for not at all.
-        sets: key and callback of a widget that changes a field of the page's view.
+        key: begins those of the widgets.
+        view: of the page; its field ``rerank`` is the mode, "" for not at all.
         depth_field: the field of the view with the number of documents.
         words: what the model is to do.
         whose: ``each variant's``: of what the first documents are reranked.
+        also: fields of the view that a change sets along.
     """
     modes = explorer.rerank_modes
-    first = next(iter(modes))
-    st.session_state[f"{page}_rerank"] = bool(mode)
+    first, mode = next(iter(modes)), getattr(view, "rerank", "")
     st.toggle(
         "Rerank with a model",
-        **sets("rerank", f"{page}_rerank", lambda on: first if on else ""),
+        **view.bound("rerank", f"{key}_rerank", bool(mode), lambda on: first if on else "", **also),
         help=f"{words} It is asked when you press the button, not before.",
     )
     if not mode:
         return
-    st.session_state.update({f"{page}_mode": mode, f"{page}_{depth_field}": depth})
     left, right = st.columns([3, 2])
-    left.selectbox("How", list(modes), **sets("rerank", f"{page}_mode"))
+    left.selectbox("How", list(modes), **view.bound("rerank", f"{key}_mode", **also))
     right.selectbox(
-        "Documents", sorted({*depths, depth}), **sets(depth_field, f"{page}_{depth_field}"),
+        "Documents", sorted({*depths, getattr(view, depth_field)}),
+        **view.bound(depth_field, f"{key}_{depth_field}", **also),
         format_func=lambda depth: f"the first {depth}",
         help=f"How many of {whose} first documents the model reranks; the others follow as they "
         "are.",

@@ -7,7 +7,6 @@ the built-in reading. Nothing is asked unless the switch is on; it is for the wh
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -18,21 +17,22 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.comparisons import Variant
 from engine.types.lenses import Lens
 from engine.types.reranking import EndpointInfo, WordingReading, WordingReadings
 from engine.types.searches import Query
 from pages._common.job_words import money, tokens
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, note
+from pages._common.shared import as_ours, attempt, note
 from pages._common.visit_memory import memory
 from pages._common.waiting import renew_when
+from pages._explore.explore_url import View
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
 
 _ON, _TRIALS, _BACK = "model_reads", "model_readings", "model_readings_taken_back"
 _POLL_SECONDS = 0.4
 _MOST_KEPT = 200
-log = logging.getLogger("seedlens")
 _Key = tuple[Lens, str, str, str]
 _Trial = Future[WordingReadings]
 
@@ -64,6 +64,14 @@ class ModelReading:
     def in_use(self) -> bool:
         """Whether the query is read as the model reads it."""
         return bool(self.terms) and set(self.query.reading) == set(self.terms)
+
+
+def question(corpus: str, asked: View | Variant) -> Query:
+    """What of a search or a variant decides how its wording is read."""
+    return Query(
+        corpus, aspect=asked.aspect or None, instruction=asked.instruction or None,
+        focus=asked.focus, reading=asked.reading, system=asked.system,
+    )  # fmt: skip
 
 
 def is_on() -> bool:
@@ -219,10 +227,7 @@ def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
         found = trial.result()
         said = found.readings.get(words)
         return ModelReading(query, model, said, "" if said else found.problem)
-    if not isinstance(error, SeedLensError):
-        log.error("A wording could not be read.", exc_info=error)
-        error = SeedLensError("Something went wrong in SeedLens itself; its log says what.")
-    return ModelReading(query, model, problem=str(error))
+    return ModelReading(query, model, problem=str(as_ours(error, "A wording could not be read.")))
 
 
 def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) -> str:

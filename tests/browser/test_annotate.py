@@ -92,7 +92,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
 
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keys")
-    expect(keys).to_contain_text("Undo what was said last")
+    expect(keys).to_contain_text("Undo")
     page.keyboard.press("3")  # no grade while the keys are read
     page.keyboard.press("Escape")
     expect(keys).to_have_count(0)
@@ -137,7 +137,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
 
 
-def test_digits_decide_a_disagreement_where_there_is_a_reason(
+def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
     visit: Visit, explorer: Explorer
 ) -> None:
     project = make_project(explorer, "decided", 2)
@@ -149,21 +149,25 @@ def test_digits_decide_a_disagreement_where_there_is_a_reason(
     expect(page.get_by_text("2 to decide, 0 decided")).to_be_visible(timeout=180_000)
     expect(page.locator(".st-key-annotate_decide_keys [data-listening]")).to_be_attached()
     page.locator(".kicker").first.click()
-    for _ in range(5):  # held down, it writes no reason
-        page.keyboard.down("2")
-    page.keyboard.up("2")
-    expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
-    page.keyboard.type("both count 3")
+    reason = page.get_by_role("textbox", name="Reason")
+    page.keyboard.press("0")
+    page.keyboard.press("2")
+    expect(reason).not_to_be_focused()
+    page.keyboard.press("n")
+    page.keyboard.type("uncompiled, so 3")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 to decide, 1 decided")).to_be_visible()
-    page.locator(".kicker").first.click()
-    page.keyboard.press("n")
+    page.get_by_text("Decided ones, too").click()  # the focus is on the toggle
+    page.get_by_text("Decided ones, too").click()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(reason).to_be_focused()
     page.keyboard.type("other data")
     page.keyboard.press("Escape")
-    page.keyboard.press("1")
+    page.keyboard.press("Enter")
     expect(page.get_by_text("0 to decide, 2 decided")).to_be_visible()
     decided = [d.decided for d in annotation.disagreements(project) if d.decided is not None]
-    assert {(d.relevance, d.note) for d in decided} == {(2, "both count 3"), (1, "other data")}
+    assert {(d.relevance, d.note) for d in decided} == {(2, "uncompiled, so 3"), (1, "other data")}
 
 
 def candidate_text(page: Page) -> str:

@@ -49,6 +49,21 @@ def test_a_sample_asks_fewer_seeds_and_says_so(home: Path, collection: Path) -> 
     assert evaluated(home, collection, "--sample", 0).code == 2
 
 
+def test_a_run_of_ones_own_is_measured_beside_the_systems(
+    home: Path, collection: Path, tmp_path: Path
+) -> None:
+    evaluated(home, collection, "--run-out", tmp_path)
+    lines = (tmp_path / "dense.run").read_text().splitlines()
+    first = {line.split()[0]: line for line in lines}
+    own = tmp_path / "own.run"
+    own.write_text("\n".join(line[:-5] + "mine" for line in list(first.values())[:3]))
+    found = evaluated(home, collection, "--run", own, "--json").json
+    assert len(found["systems"]["mine"]["per_query"]) == 3
+    assert [r["queries"] for r in found["significance"] if "mine" in r["systems"]] == [3]
+    own.write_text("q1 Q0 d 1 1 me\n")
+    assert_refused(home, collection, "--run", own, says=("'own.run' ranks none",))
+
+
 def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collection: Path) -> None:
     found = evaluated(home, collection, "--json").json
     low, high = found["systems"]["dense"]["confidence"]["nDCG@20"]
@@ -56,17 +71,6 @@ def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collect
     assert found["judged"]["queries"] == 12
     assert found["judged"]["complete"] is True
     assert found["notes"] == []
-
-
-def test_labels_can_be_left_aside_on_a_derived_corpus(home: Path, collection: Path) -> None:
-    labelled = evaluated(home, collection, "--systems", "aspect", "--json").json
-    options = ("--systems", "aspect", "--ignore-labels", "--json")
-    estimated = evaluated(home, collection, *options).json
-    assert (labelled["corpus"], estimated["corpus"]) == ("tiny", "tiny-without-labels")
-    both = [r["systems"]["aspect"]["metrics"]["nDCG@20"] for r in (labelled, estimated)]
-    assert both[0] != both[1]
-    corpora = {c["name"]: c for c in run_inside(home, "corpora", "--json").json}
-    assert "derived from corpus 'tiny'" in corpora["tiny-without-labels"]["source"]
 
 
 def test_people_need_their_own_grades(home: Path, collection: Path) -> None:
@@ -109,12 +113,11 @@ def with_qrels(collection: Path, *lines: str) -> Path:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("demo-0001_method 0 demo-0002 4", ("line {n}", "grade 4", "0 to 3")),
-        ("demo-0001_method 0 demo-0002 -1", ("line {n}", "grade -1", "out of range")),
+        ("demo-0001_method 0 demo-0002 10001", ("line {n}", "grade 10001", "0 to 10,000")),
         ("demo-0001_method 0 demo-0002 high", ("line {n}", "'high'", "whole number")),
         ("demo-0001_method 0 demo-0002", ("line {n}", "3 columns")),
     ],
-    ids=["too high", "negative", "no number", "a column short"],
+    ids=["too high", "no number", "a column short"],
 )
 def test_a_line_of_judgments_that_cannot_be_used_is_named(
     home: Path, collection: Path, line: str, says: tuple[str, ...]

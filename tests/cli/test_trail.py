@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
 from engine.types.searches import Query
 from tests.cli.command_line import run_inside, write_lines
 from tests.support import make_explorer
@@ -42,3 +46,48 @@ def test_trails_are_listed_shown_and_exported(home: Path, tmp_path: Path) -> Non
     unknown = run_inside(home, "trail", "show", "nobody's")
     assert unknown.code == 2
     assert "seedlens trail list" in unknown.stderr
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_an_exported_corpus_comes_back_with_all_its_fields(
+    home: Path, tmp_path: Path, kind: str
+) -> None:
+    rows = [
+        {"doc_id": "d1", "title": "Birds, \"1\"", "text": "Birds sing.\nThey do.", "year": 2001,
+         "authors": ["Ada Lovelace", "Birds and Co"], "url": "https://doi.org/10.5555/b.1",
+         "journal": "Journal of Birds", "volume": 7},
+        {"doc_id": "d2", "title": "", "text": "=1+1", "keywords": ["a", "b"]},
+    ]  # fmt: skip
+    source = write_lines(tmp_path / "birds.jsonl", rows)
+    assert run_inside(home, "import", source, "--name", "birds").code == 0
+    exported = run_inside(home, "export", "birds", "--format", kind)
+    assert exported.code == 0, exported.stderr
+    again = tmp_path / f"again.{kind}"
+    again.write_text(exported.stdout, "utf-8")
+    first, second = open_source(again, lens=RESEARCH)
+    assert (first.doc_id, first.title, first.text) == ("d1", 'Birds, "1"', "Birds sing.\nThey do.")
+    assert (first.year, first.authors) == (2001, ("Ada Lovelace", "Birds and Co"))
+    assert first.url == "https://doi.org/10.5555/b.1"
+    assert {name: str(value) for name, value in first.metadata.items()} == {
+        "journal": "Journal of Birds", "volume": "7", "doi": "10.5555/b.1",
+        "venue": "Journal of Birds",
+    }  # fmt: skip
+    assert (second.text, second.metadata) == ("=1+1", {"keywords": "a; b"})
+
+
+def test_documents_are_exported_by_their_ids_in_every_form(home: Path, tmp_path: Path) -> None:
+    rows = [{"doc_id": f"b{n}", "title": f"Birds {n}", "text": "They sing."} for n in range(3)]
+    source = write_lines(tmp_path / "some.jsonl", rows)
+    assert run_inside(home, "import", source, "--name", "some").code == 0
+    ids = tmp_path / "ids.txt"
+    ids.write_text("b2\nb0\n", "utf-8")
+    for kind, begin in (("ris", "TY  -"), ("bibtex", "@"), ("csl-json", "["), ("apa", "Birds")):
+        out = tmp_path / kind
+        done = run_inside(home, "export", "some", "--format", kind, "--ids", ids, "--out", out)
+        assert (done.code, done.stdout) == (0, ""), done.stderr
+        text = out.read_text("utf-8")
+        assert text.startswith(begin)
+        assert ("Birds 2" in text, "Birds 1" in text) == (True, False)
+    ids.write_text("b9\n", "utf-8")
+    refused = run_inside(home, "export", "some", "--ids", ids)
+    assert (refused.code, "no document 'b9'" in refused.stderr) == (2, True)

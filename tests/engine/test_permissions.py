@@ -91,7 +91,6 @@ MAY: dict[str, dict[str, str]] = {
         "all": "to_json",
         "leads": "answered_by checked estimate evaluate find history job missing model rankings "
         "run_file start",
-        "operator": "unlabelled",
     },
     "evaluations.jobs": JOBS,
     "gaps": {"all": "to_json", "leads": "checked estimate find history job measure start"},
@@ -114,8 +113,8 @@ MAY: dict[str, dict[str, str]] = {
     },
     "maps.jobs": JOBS,
     "notebook": {
-        "all": "export_documents export_trail kept put_text seed_title seed_titles text trail "
-        "trail_name",
+        "all": "export_corpus export_documents export_trail kept put_text seed_title seed_titles "
+        "text trail trail_name",
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },

@@ -252,6 +252,9 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     button.click()
     run(page)
     assert "The decision has no reason." in shown(page)
+    page.text_input(key=f"annotate_reason_{place}").set_value("2")
+    click(page, f"annotate_decide_button_{place}")
+    assert "is no reason" in shown(page)
     page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
     page.text_input(key=f"annotate_reason_{place}").set_value("both count bees")
     click(page, f"annotate_decide_button_{place}")
@@ -262,6 +265,22 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     page.file_uploader(key="annotate_upload_0").upload("broken.qrels", b"one two\n")
     run(page)
     assert "line 1" in shown(page)
+
+
+def test_a_part_of_a_link_that_cannot_be_read_leaves_the_project_open(home_page: Explorer) -> None:
+    make_project(home_page)
+    page = visit("annotate", corpus="small", project="p", part="nonsense", measure="raw")
+    assert "nonsense" in shown(page)
+    assert (param(page, "project"), param(page, "part")) == ("p", "")
+
+
+def test_a_scale_that_was_edited_is_the_scale_of_the_project(home_page: Explorer) -> None:
+    page = visit("annotate", corpus="small", part="new")
+    place = "annotate_{}_new"
+    page.text_input(key=place.format("name")).set_value("own")
+    page.text_area(key=place.format("grades")).set_value("0 No\n1 Somewhat: touches on it\n2 Yes")
+    click(page, place.format("save"))
+    assert len(home_page.annotation.project("small", "own").scale.grades) == 3
 
 
 def test_the_csv_that_is_chosen_for_a_spreadsheet_has_no_formula(

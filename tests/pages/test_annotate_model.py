@@ -49,6 +49,30 @@ def make_project(explorer: Explorer, **settings: Any) -> Project:
     return project
 
 
+def test_an_unnamed_model_is_refused_with_the_names_there_and_the_form_stays(
+    small_copy: Explorer, grader: ModelServer, serve: Serve
+) -> None:
+    make_project(serve(small_copy))
+    page = visit_grading()
+    page.text_input(key="model_address").set_value(grader.url)
+    click(page, "model_connect")
+    run_until(page, lambda: "No model is named" in shown(page), what="the names")
+    assert page.text_input(key="model_address").value == grader.url
+    page.pills(key="model_offered").set_value(MODEL)
+    run_until(page, lambda: f"<strong>{MODEL}</strong>" in shown(page), what="the connection")
+    assert page.button(key="annotate_model_start").disabled is False
+
+
+def test_settings_without_a_model_leave_the_form(
+    small_copy: Explorer, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = small_copy.home.ledger.parent
+    make_project(serve(make_explorer(home, openai_base_url="http://localhost:1/v1")))
+    page = visit_grading()
+    assert "No model is named" in shown(page)
+    assert page.text_input(key="model_name").value == ""
+
+
 def visit_grading() -> AppTest:
     return visit("annotate", corpus="small", project="p", part="model")
 

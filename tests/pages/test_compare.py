@@ -14,6 +14,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.shared import escape_label
+from pages._common.workspace import Pages
 from pages._compare import compare_page
 from pages._compare.compare_components import edited
 from pages._compare.compare_url import (
@@ -21,10 +22,10 @@ from pages._compare.compare_url import (
     MOST_VARIANTS,
     CompareView,
     free_name,
-    params_of_search,
     variants_from_json,
     variants_to_json,
 )
+from pages._explore.explore_url import View
 from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
 
 EVIL = '<b>x</b> **y** <img src="z">'
@@ -272,13 +273,14 @@ def test_variants_come_back_from_a_link_as_they_were() -> None:
 
 
 def test_a_search_from_elsewhere_opens_with_its_own_wording_beside_none(demo: Explorer) -> None:
-    own = Variant("mine", "the same data", "aspect", 0.7)
-    params = params_of_search("demo", "demo-0353", "", "method", own)
+    own = Variant("mine", "the same data", "aspect", 0.7, aspect="method")
+    search = View("demo", "demo-0353", aspect="method", instruction=own.instruction, steer=0.7)
+    params = CompareView.found_in(Pages().leave(search)).to_params()
     page = visit("compare", **params)
     assert variants(page) == (own, Variant("none", "", "aspect", 0.7))
     assert param(page, "seed") == "demo-0353"
-    params = params_of_search("demo", "demo-0353", "", "method", None)
-    assert "variants" not in params
+    plain = Pages().leave(View("demo", "demo-0353", aspect="method"))
+    assert "variants" not in CompareView.found_in(plain).to_params()
 
 
 def test_long_filters_without_variants_make_a_long_link() -> None:

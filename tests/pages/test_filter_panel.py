@@ -13,7 +13,8 @@ from engine.types.corpora import FieldValues
 from engine.types.searches import Filter, Query
 from pages._common import filter_panel
 from pages._common.filter_panel import as_stored, by_use, chosen, sections
-from pages._compare.compare_url import params_of_search
+from pages._common.workspace import Pages
+from pages._compare.compare_url import CompareView
 from pages._explore.explore_url import View
 from tests.pages.visits import Serve, click, facets_of, param, shown, visit
 from tests.support import wait_until
@@ -91,8 +92,9 @@ def test_a_pool_is_filled_from_what_meets_the_filters(small_copy: Explorer, serv
 
 def test_compare_ranks_what_meets_the_filters_of_explore(demo: Explorer) -> None:
     venue = next(iter(demo.library.open("demo").fields["venue"].counts))
-    explore = View("demo", "demo-0232", aspect="method", year_from="2015", where=f"venue={venue}")
-    params = params_of_search("demo", "demo-0232", "", "method", None, explore.conditions)
+    where = f"year>=2015; venue={venue}"
+    explore = View("demo", "demo-0232", aspect="method", where=where)
+    params = CompareView.found_in(Pages().leave(explore)).to_params()
     assert params["where"] == f"year>=2015; venue={venue}"
     page = visit("compare", **params)
     assert "Filters (2 set)" in [box.label for box in page.expander]

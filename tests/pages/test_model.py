@@ -48,7 +48,7 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
     assert estimate_line(ESTIMATE) == (
-        "300 calls in 6 rounds at most, about 0.29 M tokens, cost about 0.130"
+        "300 calls in 6 rounds, at most 610 with repeats, about 0.29 M tokens, cost about 0.130"
     )
     unknown = CostEstimate("heapsort", 100, 174, False, calls=348)
     assert estimate_line(unknown) == "about 348 calls in 174 rounds", "answers may lead to more"
@@ -84,6 +84,9 @@ def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
     same = {str(r): Move(str(r), r, r) for r in range(1, 41)}
     unmoved = change_sentence(replace(reranking, moves=same))
     assert unmoved == "The model left the top 20 as they were."
+    half = replace(REPORT, questions=24, unanswered=12)
+    unreliable = change_sentence(replace(reranking, report=half))
+    assert unreliable.endswith("Unreliable: 12 of 24 answers could not be used.")
     mute = replace(REPORT, questions=24, unanswered=24)
     assert "gave no readable answer" in change_sentence(replace(reranking, report=mute))
 

@@ -11,7 +11,8 @@ import pytest
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import Variant
-from pages._compare.compare_url import params_of_search, variants_from_json
+from pages._common.workspace import Pages
+from pages._compare.compare_url import CompareView
 from pages._explore.explore_url import View
 from tests.cli.command_line import run_inside
 
@@ -105,9 +106,7 @@ def on_explore(explorer: Explorer, view: View) -> list[str]:
 
 def on_compare(explorer: Explorer, view: View) -> list[str]:
     """As the link from Explore to Compare has it; without a wording, as Compare opens."""
-    own = view.variant(view.system)
-    params = params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own)
-    variants = variants_from_json(params["variants"]) if "variants" in params else ()
+    variants = CompareView.found_in(Pages().leave(view)).variants
     if not variants:
         words = next((a.instruction for a in RESEARCH.aspects if a.key == view.aspect), "")
         variants = (Variant("base", words, view.system, view.steer),)

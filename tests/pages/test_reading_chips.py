@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import WHOLE
-from pages._compare.compare_url import params_of_search, variants_from_json, variants_to_json
+from pages._common.workspace import Pages
+from pages._compare.compare_url import CompareView, variants_from_json, variants_to_json
 from pages._explore.explore_url import View
 from pages._explore.reading_chips import ASKED, WAITS, correct, fits
 from tests.pages.visits import address, param, run, shown, visit
@@ -72,8 +73,8 @@ def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
     own = view.variant("aspect")
     assert own is not None
     assert variants_from_json(variants_to_json([own])) == (own,)
-    link = params_of_search("demo", "demo-0232", "", "method", own)
-    assert variants_from_json(link["variants"])[0].reading == ("+method",)
+    compare = CompareView.found_in(Pages().leave(view))
+    assert compare.variants[0].reading == ("+method",)
 
 
 def test_a_corrected_reading_is_what_the_page_ranks_by(demo: Explorer) -> None:

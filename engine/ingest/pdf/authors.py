@@ -74,7 +74,7 @@ def find_authors(head: Sequence[Line]) -> tuple[str, ...]:
     for line in sorted(head, key=lambda line: (-round(line.y / 3), line.x0)):
         if first is not None and not _alike(first, line):
             continue
-        found = _names(line)
+        found = names_in(line)
         if found:
             first = first or line
             names += [name for name in found if name not in names]
@@ -91,7 +91,7 @@ def _alike(first: Line, line: Line) -> bool:
     )
 
 
-def _names(line: Line) -> list[str]:
+def names_in(line: Line) -> list[str]:
     """The names in a line; none where anything else stands in it, but for affiliations behind."""
     text = re.sub(r"\([^)]*\)|\{[^}]*\}", ",", line.names or line.text)
     parts = [_plain(part) for part in _PARTED.split(text)]

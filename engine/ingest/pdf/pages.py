@@ -184,9 +184,21 @@ def _runs(text_page: Any, most: int) -> tuple[list[list[Char]], str]:
         if run and not follows(run, char):
             runs.append(run)
             run = []
+        if run and _is_word_gap(run, char):
+            run.append(Char(" ", run[-1].x1, char.x0, char.y, char.size, char.style))
         run.append(char)
     runs.append(run)
     return [run for run in runs if any(c.text != " " for c in run)], "".join(turned).strip()
+
+
+def _is_word_gap(run: list[Char], char: Char) -> bool:
+    """Whether a letter stands as far behind a run as a word: PDFium finds no blank before a wide
+    one. Letters that are all set apart are no words."""
+    last = run[-1]
+    before = last.x0 - run[-2].x1 if len(run) > 1 else 0.0
+    alike = abs(last.size - char.size) < 0.05 * char.size and abs(last.y - char.y) < 0.1 * char.size
+    gap = char.x0 - last.x1
+    return alike and last.text != " " and gap > max(0.09 * char.size, 2 * before)
 
 
 class _Probe:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from engine.ingest.pdf import headings
+from engine.ingest.pdf.authors import names_in
 from engine.ingest.pdf.lines import Line
 
 _NO_TITLE = re.compile(
@@ -52,18 +53,40 @@ def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, 
     if not head:
         return (described if _trusted(described) else ""), []
     groups = _groups(head)
+    authors = [group for group in groups if _of_authors(group, groups)]
+    groups = [group for group in groups if group not in authors]
+    if any(_letters_of(group) == _letters(described) for group in authors):
+        described = ""
     if not groups:
         return (described if _trusted(described) else ""), []
     if _trusted(described):
         wanted = _letters(described)
         for group in groups:
-            have = _letters("".join(line.text for line in group))
+            have = _letters_of(group)
             if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
                 return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
     if _trusted(described) and _score(best, head, body) < 1.05 and _is_said(described, head):
         return " ".join(described.split()), []
     return "", best
+
+
+def _of_authors(group: Sequence[Line], groups: Sequence[Sequence[Line]]) -> bool:
+    """Whether a run of lines is names, with larger type above and no more names below."""
+    first = group[0]
+    larger = any(
+        one[0].y > first.y and one[0].size > 1.1 * first.size and _words(one) > 2 for one in groups
+    )
+    below = any(one[0].y < group[-1].y - first.size and names_in(one[0]) for one in groups)
+    return larger and not below and all(map(names_in, group))
+
+
+def _letters_of(group: Sequence[Line]) -> str:
+    return _letters("".join(line.text for line in group))
+
+
+def _words(group: Sequence[Line]) -> int:
+    return sum(len(line.text.split()) for line in group)
 
 
 def _trusted(described: str) -> bool:
@@ -83,7 +106,7 @@ def _alike(have: str, wanted: str) -> bool:
 
 
 def _is_said(described: str, head: Sequence[Line]) -> bool:
-    return _letters(described) in _letters("".join(line.text for line in head))
+    return _letters(described) in _letters_of(head)
 
 
 def _groups(head: Sequence[Line]) -> list[list[Line]]:
@@ -117,7 +140,7 @@ def _continues(group: Sequence[Line], line: Line) -> bool:
 def _score(group: Sequence[Line], head: Sequence[Line], body: float) -> float:
     """How much a run of lines is like a title: its size, its words, where it stands."""
     text = " ".join(line.text for line in group)
-    words = len(text.split())
+    words = _words(group)
     score = group[0].size / body
     if words < 3:
         score *= 0.8 if words == 2 else 0.68

@@ -9,11 +9,16 @@ from engine.corpora.contracts import Corpus, RankedDocuments, Request
 
 MOST_WORDS = 512
 """Distinct words of the seed that make the query; the most frequent ones of a longer seed."""
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0eff\u1000-\u109f\u1780-\u17d3"
+)
+_WORD = re.compile(rf"[\w{_MARKS}]+")
+"""Letters with their marks, which are no word characters to Python (vowels of Devanagari ...)."""
 
 
 def query_words(title: str, text: str) -> str:
     """The seed as a bag of words. Repeats are dropped only when the seed is very long."""
-    words = re.findall(r"\w+", f"{title} {text}".lower())
+    words = _WORD.findall(f"{title} {text}".lower())
     counts = Counter(words)
     if len(counts) <= MOST_WORDS:
         return " ".join(words)

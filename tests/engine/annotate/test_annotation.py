@@ -98,6 +98,12 @@ def test_everybody_is_asked_for_everything_in_an_order_of_their_own() -> None:
     assert ann == [i.doc_id for i in queue().items]
 
 
+def test_two_people_can_be_given_the_same_first_items() -> None:
+    project = Project("c", "p", order="same")
+    ann, bob = (Queue.of(project, who, ITEMS, []).items for who in ("ann", "bob"))
+    assert ann == bob != ITEMS
+
+
 def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
     bob = said("d0", "bob")
     assert "d0" not in {i.doc_id for i in ITEMS if queue([bob]).is_due(i)}

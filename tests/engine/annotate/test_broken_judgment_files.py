@@ -22,7 +22,7 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("2 lines", "line 1", "'good'", "line 2", "'1.5'"),
     ),
     "grade outside the scale": ("a.qrels", GOOD + f"{METHOD} 0 twin-a 4\n", ("line 3", "0, 1, 2")),
-    "negative grade": ("a.qrels", f"{METHOD} 0 twin-a -1\n", ("line 1", "'-1'")),
+    "half a grade": ("a.qrels", f"{METHOD} 0 twin-a 1.5\n", ("line 1", "'1.5'")),
     "two grades": ("a.qrels", GOOD + f"{METHOD} 0 maps-survey 1\n", ("line 3", "in line 2")),
     "unknown query": ("a.qrels", "bees_colour 0 twin-a 1\n", ("line 1", "'bees_colour'")),
     "unknown document": ("a.qrels", f"{METHOD} 0 nobody 1\n", ("line 1", "'nobody'")),

@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from engine.annotate import exporting
+from engine.annotate.judgment_files import DECISIONS
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from pages._annotate.exchange_files import packed
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
@@ -190,6 +192,32 @@ def test_what_was_asked_in_words_of_several_lines_goes_out_and_comes_in(
     assert [j.instruction for j in there] == [said.instruction] * 2
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "beir"])
+def test_adjudicated_grades_come_back_as_whose_they_were(
+    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+) -> None:
+    project = judged.annotation.project("small", "p")
+    judged.annotation.judge(project, Judgment("own", "bread-network", "bob B.", 2))
+    exported = judged.annotation.exchange.export(project, kind)
+    name, content = packed(exported.held(), "p.zip")
+    (tmp_path / name).write_bytes(content)
+    empty_project(other, judged)
+    other.annotation.exchange.import_("small", tmp_path / name, "p", annotator="importer")
+    back = {(j.item, j.annotator): j for j in other.annotation.judgments(project)}
+    agreed = ("own", "bread-network")
+    assert back.keys() == {
+        ((METHOD, "bread-network"), "lead"), (agreed, "ann"), (agreed, "bob B."),
+        (("own", "tides-network"), "ann"),
+    }  # fmt: skip
+    decision = back[(METHOD, "bread-network"), "lead"]
+    assert (decision.origin, decision.note) == ("adjudication", "between them")
+    assert other.annotation.exchange.qrels(project).grades == exported_grades(judged, project)
+
+
+def exported_grades(explorer: Explorer, project: Project) -> object:
+    return explorer.annotation.exchange.qrels(project).grades
+
+
 @pytest.mark.parametrize("kind", ["trec", "beir"])
 def test_adjudicated_grades_come_back_as_the_same_file(
     judged: Explorer, other: Explorer, tmp_path: Path, kind: str
@@ -206,7 +234,9 @@ def test_adjudicated_grades_come_back_as_the_same_file(
         == judged.annotation.exchange.qrels(project).grades
     )
     (tmp_path / "back").mkdir()
-    assert contents(write(other, project, tmp_path / "back", kind)) == contents(out)
+    back, before = contents(write(other, project, tmp_path / "back", kind)), contents(out)
+    # Who graded what somebody else decided is in no file of decisions.
+    assert {**back, DECISIONS: ""} == {**before, DECISIONS: ""}
 
 
 def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_path: Path) -> None:

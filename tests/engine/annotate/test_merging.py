@@ -300,3 +300,15 @@ def test_of_two_who_change_a_project_the_second_is_told_of_the_first(
         annotation.save(replace(project, order="rank"), "another", project)
     assert annotation.project("small", "p") == first
     assert annotation.save(replace(first, order="rank"), "another", first).per_item == 2
+
+
+@pytest.mark.parametrize("name", ["grade", "label", "rel", "score", "Rating"])
+def test_grades_come_in_by_any_name_that_their_column_has(
+    small_copy: Explorer, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "judged.csv"
+    file.write_text(f"qid,docid,{name},annotator\n{METHOD},bread-network,2.0,r9\n", "utf-8")
+    exchange = small_copy.annotation.exchange
+    assert exchange.import_("small", file).added == 1
+    project = small_copy.annotation.project("small")
+    assert exchange.qrels(project).grades == {METHOD: {"bread-network": 2}}

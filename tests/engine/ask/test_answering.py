@@ -293,10 +293,12 @@ def test_citations_are_read_however_models_write_them(
     assert [tuple(c.number for c in p.citations) for p in parts if p.citations] == cited
 
 
-def test_unknown_citations_are_dropped_and_counted() -> None:
-    parts, unknown = read_citations("A [1, 8]. B [0]. C [9].", [passage(1, "A.")])
+def test_unknown_citations_are_dropped_and_counted_and_their_sentences_marked() -> None:
+    said = "A [1, 8]. It is so. B is so [0]. C [9]. D [1]."
+    parts, unknown = read_citations(said, [passage(1, "A.")])
     assert unknown == 3
-    assert [c.number for p in parts for c in p.citations] == [1]
+    assert [c.number for p in parts for c in p.citations] == [1, 1]
+    assert [p.unfounded for p in parts if p.unfounded] == ["A", "B is so", "C"]
 
 
 @pytest.mark.parametrize("tail", [" [", " [1", " [1, ", "【2", " "])

@@ -20,14 +20,13 @@ from engine.config import DEMO
 from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
-from engine.evaluate.evaluation_run import evaluate
-from engine.evaluate.measuring import system_scores
+from engine.evaluate.evaluation_run import evaluate, judge_runs
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
-from engine.search.topics import sampled
+from engine.search.topics import SystemRun, sampled
 from engine.types.collections import Collection
 from engine.types.evaluations import CSFCUBE_NDCG, Evaluation
 from engine.types.searches import Query
@@ -329,18 +328,21 @@ def test_people_agree_with_the_adjudicated_grades_more_than_systems(
 # A run that was brought, and judgments with a fault
 
 
-def test_queries_that_a_run_lacks_count_as_zero_and_are_said(demo: Evaluation) -> None:
+def test_a_run_is_measured_and_compared_on_the_queries_that_it_ranks(
+    demo: Evaluation, explorer: Explorer
+) -> None:
     collection = read_collection(DEMO)
     topics = collection.topics[:12]
     given = {r.query_id: r for r in demo.rankings["aspect"][:3]}
     run = fitted_run(given, "mine", topics)
-    assert run.notes == ("9 of 12 queries are missing and count as 0.",)
-    scores = system_scores(collection, topics, run.rankings, kind="run")
-    full = demo.systems["aspect"].per_query
-    assert [q["nDCG@20"] for q in scores.per_query] == [
-        *(q["nDCG@20"] for q in full[:3]),
-        *[0.0] * 9,
-    ]
+    assert run.notes == ("it ranks 3 of 12 queries, and is measured on these.",)
+    dense = SystemRun("dense", tuple(demo.rankings["dense"][:12]))
+    nothing = SystemRun("nothing", (), kind="run", notes=("it ranks none of these queries.",))
+    found = judge_runs(explorer.searcher("demo"), collection, topics, [dense, run, nothing])
+    assert found.systems["mine"].per_query == demo.systems["aspect"].per_query[:3]
+    assert len(found.systems["dense"].per_query) == 12
+    assert [pair["queries"] for pair in found.significance] == [3]
+    assert "Run 'nothing': it ranks none of these queries." in found.notes
     with pytest.raises(BadInputError, match="none of the 12 queries"):
         fitted_run({"other": given[topics[0].query_id]}, "mine", topics)
 

@@ -223,43 +223,6 @@ def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) 
         lab.collections.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
 
 
-# Labels left aside
-
-
-def test_a_corpus_without_labels_is_derived_once_and_again_when_its_source_changes(
-    lab_home: Path, home: Path
-) -> None:
-    shutil.copytree(lab_home, home)
-    lab = make_explorer(home)
-    name = lab.evaluations.unlabelled.derive("lab")
-    assert name == "lab-without-labels"
-    derived, source = lab.library.open(name), lab.library.open("lab")
-    assert derived.doc_ids == source.doc_ids
-    labelled, estimated = (
-        [s.roles for s in corpus.documents(corpus.doc_ids[:1])[0].sentences]
-        for corpus in (source, derived)
-    )
-    assert {p for roles in labelled for p in roles} <= {0.0, 1.0}
-    assert not {p for roles in estimated for p in roles} & {0.0, 1.0}, "all are estimates"
-    listed = lab.library.corpus(name)
-    assert listed.source.startswith("derived from corpus 'lab' (lab@")
-    version = derived.version
-    assert lab.evaluations.unlabelled.derive("lab") == name
-    assert lab.library.open(name).version == version, "kept while the source is unchanged"
-
-    more = home / "more.jsonl"
-    more.write_text('{"id": "extra", "text": "We count frogs. They sing."}\n', "utf-8")
-    lab.library.import_documents(ImportRequest(more, "lab"))
-    lab.evaluations.unlabelled.derive("lab")
-    assert "extra" in lab.library.open(name).row_of
-
-
-def test_a_name_that_is_taken_is_not_overwritten(small_copy: Explorer, small_source: Path) -> None:
-    small_copy.library.import_documents(ImportRequest(small_source, "small-without-labels"))
-    with pytest.raises(BadInputError, match="'small-without-labels' exists already"):
-        small_copy.evaluations.unlabelled.derive("small")
-
-
 def test_rankings_by_scenarios_that_changed_meanwhile_are_not_kept(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense", "scenario"))
     lab.scenarios.run(ScenarioRequest("lab", "extractive", component="M"))

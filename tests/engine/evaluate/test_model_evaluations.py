@@ -92,6 +92,21 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
     assert lab.evaluations.run_file(job.request, "dense+pairwise").endswith("dense+pairwise\n")
 
 
+def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
+    lab: Explorer, server: ModelServer
+) -> None:
+    seen: list[EvaluationProgress] = []
+    request = replace(RERANKED, systems=("dense", "bm25"))
+    lab.evaluations.evaluate(
+        request, seen.append, connection=lab.verifier.connection(session(server))
+    )
+    first = next(p for p in seen if p.step.startswith("Reranking dense") and p.done)
+    last = next(p for p in seen if p.step.startswith("Reranking bm25") and p.done)
+    assert first.later == last.total > 0 == last.later
+    assert first.seconds_left == first.seconds * ((first.total + last.total) / first.done - 1)
+    assert all(p.seconds_left is None for p in seen if p.step.startswith("Ranking"))
+
+
 def test_a_run_that_a_model_made_elsewhere_stands_beside_the_own_one(
     lab: Explorer, server: ModelServer
 ) -> None:

@@ -88,8 +88,8 @@ def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write: Write) -
         open_source("/nowhere/gone.jsonl", lens=RESEARCH)
     with pytest.raises(BadInputError, match=r"a\.jsonl is empty"):
         open_source(write("a.jsonl", b""), lens=RESEARCH)
-    with pytest.raises(BadInputError, match="is a folder, but csv is read from a file"):
-        open_source(write("b.csv", "id,text\n").parent, "csv", lens=RESEARCH)
+    with pytest.raises(BadInputError, match="is a folder without files of ris"):
+        open_source(write("b.csv", "id,text\n").parent, "ris", lens=RESEARCH)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.bib", "a.ris"])

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, open_source
@@ -289,3 +290,30 @@ def test_papers_are_kept_up_to_so_many_characters(
         assert process.read_paper(tmp_path, f"{number}.pdf")[0] == long
     kept = sum(map(process._chars, process._kept.values()))
     assert PDF_CHARS < kept <= process.MOST_KEPT_CHARS
+
+
+@pytest.mark.parametrize("described", ["", "Ann Lee, Ben Wu and Chen Okafor"])
+def test_a_title_is_the_largest_type_and_authors_are_none(described: str) -> None:
+    paper = Paper("times")
+    for y, words, size in (
+        (720, "Frontiers of small ponds in winter", 16),
+        (690, "Ann Lee, Ben Wu and Chen Okafor", 12),
+        (670, "University of Ponds", 10),
+        (640, "Abstract", 11),
+    ):
+        paper.at(0, 72, y, words, size)
+    columns = [Column(72, 400, 620, 60)]
+    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
+    found = find_paper(read_pages(paper.write({"Title": described} if described else None)))
+    assert found.title == "Frontiers of small ponds in winter"
+
+
+def test_words_are_apart_where_the_file_has_a_gap_and_no_blank() -> None:
+    paper = Paper("times")
+    paper.at(0, 72, 720, "Semantics of", 20)
+    width = pdfmetrics.stringWidth("Semantics of", "Times-Roman", 20)
+    paper.at(0, 72 + width + 0.15 * 20, 720, "Web search in ponds", 20)
+    paper.at(0, 72, 680, "Abstract", 11)
+    columns = [Column(72, 400, 660, 60)]
+    paper.flow("We count crayfish in ponds below ice. " * 30, columns, Style(10))
+    assert find_paper(read_pages(paper.write())).title == "Semantics of Web search in ponds"

@@ -104,7 +104,7 @@ def test_documents_queries_and_judgments_become_a_collection(home: Home) -> None
     collection = read_collection(folder)
     assert collection.documents == folder
     assert [(t.query_id, t.text) for t in collection.topics] == [("q1", "who eats crayfish")]
-    assert collection.qrels == {"q1": {"d1": 3, "d2": 0}}  # grades go from 0 to 3
+    assert collection.qrels == {"q1": {"d1": 5, "d2": 0}}
     assert fetch_dataset(home, "small") == folder
     assert describe_dataset(home, "small").is_there
     assert name_of(folder) == "small"

@@ -136,6 +136,8 @@ def test_cost_progress_and_outcome_in_words() -> None:
     for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
         assert words in said
     assert not is_finished(job.report)
+    failed = replace(job, report=replace(report, made=0, left=0, failed=360, stopped=""))
+    assert build_lines.outcome_line(failed).startswith("<span>Incomplete</span>")
 
 
 def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing() -> None:

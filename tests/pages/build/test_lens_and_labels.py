@@ -93,7 +93,6 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled: Explorer) -
     [
         ({"build": "gone"}, "It has methods."),
         ({"corpus": "gone"}, "gone"),
-        ({"build": "methods", "step": "elsewhere"}, "there is no step"),
     ],
 )
 def test_a_link_that_leads_nowhere_says_so(
@@ -102,6 +101,12 @@ def test_a_link_that_leads_nowhere_says_so(
     page = visit(**params)
     assert says in shown(page)
     assert page.text_area(key="build_attribute_new"), "a new build can be described"
+
+
+def test_a_step_that_does_not_exist_leaves_the_build_open(labelled: Explorer) -> None:
+    page = visit(build="methods", step="elsewhere")
+    assert "there is no step" in shown(page)
+    assert page.query_params["build"] == "methods"
 
 
 # -- labels ------------------------------------------------------------------------------------

@@ -1,0 +1,137 @@
+"""Records of tagged lines: PubMed (``.nbib``), Web of Science (``.ciw``) and EndNote (``.enw``).
+
+Columns as in :mod:`engine.ingest.ris`; tags without a column of their own keep their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rispy.config import WOK_TAG_KEY_MAPPING
+
+from engine.bibliographic import doi_in
+from engine.ingest.rows import InputFile, Row, hashed_id, too_long
+from engine.types.limits import ROW_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    """How lines of one program begin.
+
+    Attributes:
+        line: a tag and its value.
+        first: the tag that begins a record.
+        columns: tag -> column, in order of trust where several serve one column.
+    """
+
+    line: re.Pattern[str]
+    first: str
+    columns: Mapping[str, str]
+
+
+MEDLINE = _Tags(
+    re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)"),
+    "PMID",
+    {
+        "PMID": "accession_number", "TI": "title", "BTI": "title", "TT": "title", "AB": "abstract",
+        "OAB": "abstract", "DP": "year", "FAU": "authors", "AU": "authors", "CN": "authors",
+        "JT": "venue", "TA": "venue", "LID": "doi", "AID": "doi", "VI": "volume",
+        "IP": "issue", "PG": "pages", "OT": "keywords", "MH": "keywords", "LA": "language",
+        "IS": "issn", "PT": "type",
+    },
+)  # fmt: skip
+_WEB_OF_SCIENCE = {
+    "UT": "accession_number", "TI": "title", "AB": "abstract", "PY": "year", "EA": "year",
+    "AF": "authors", "AU": "authors", "CA": "authors", "SO": "venue", "DI": "doi", "VL": "volume",
+    "IS": "issue", "AR": "pages", "DE": "keywords", "LA": "language", "DT": "type",
+    "PU": "publisher", "SN": "issn",
+}  # fmt: skip
+WEB_OF_SCIENCE = _Tags(
+    re.compile(r"([A-Z][A-Z0-9])(?: (.*))?\Z"),
+    "PT",
+    _WEB_OF_SCIENCE | WOK_TAG_KEY_MAPPING | _WEB_OF_SCIENCE,
+)
+ENDNOTE = _Tags(
+    re.compile(r"%(\S)(?: (.*))?\Z"),
+    "0",
+    {
+        "M": "accession_number", "T": "title", "X": "abstract", "D": "year", "8": "year",
+        "A": "authors", "J": "venue", "B": "venue", "R": "doi", "U": "url", "V": "volume",
+        "N": "issue", "P": "pages", "K": "keywords", "I": "publisher", "C": "address",
+        "G": "language", "@": "issn", "0": "type",
+    },
+)  # fmt: skip
+_LISTS = ("authors", "keywords")
+"""Columns in which a line without a tag is a value of its own; in others the value goes on."""
+
+
+def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
+    """One row per record, from its first tag to the next one's."""
+    for number, (line, lines) in enumerate(_records(tags, file), start=1):
+        where = f"{file.name}, row {number} (line {line})"
+        if sum(map(len, lines)) > ROW_BYTES:
+            yield too_long(where)
+        else:
+            yield Row(where, _values(tags, lines))
+
+
+medline, web_of_science, endnote = (
+    partial(_rows, tags) for tags in (MEDLINE, WEB_OF_SCIENCE, ENDNOTE)
+)
+
+
+def _records(tags: _Tags, file: InputFile) -> Iterator[tuple[int, list[str]]]:
+    first, lines, size = 0, list[str](), 0
+    for number, line in file.lines():
+        line = line.rstrip()
+        found = tags.line.match(line)
+        if found and found[1] == tags.first:
+            if lines:
+                yield first, lines
+            first, lines, size = number, [], 0
+        if first and size <= ROW_BYTES:  # one line more tells that it is too long
+            lines.append(line)
+            size += len(line)
+    if lines:
+        yield first, lines
+
+
+def _values(tags: _Tags, lines: list[str]) -> dict[str, Any]:
+    found: dict[str, list[str]] = {}
+    tag = ""
+    for line in filter(None, lines):
+        begins = tags.line.match(line)
+        tag = begins[1] if begins else tag
+        words = (begins[2] or "" if begins else line).strip()
+        values = found.setdefault(tag, [])
+        if begins or tags.columns.get(tag) in _LISTS or not values:
+            values.append(words)
+        else:
+            values[-1] += f" {words}"
+    columns: dict[str, list[str]] = {}
+    for tag in (*tags.columns, *found):
+        column = tags.columns.get(tag, tag)
+        values = list(filter(None, found.pop(tag, ())))
+        if column == "doi":
+            values = list(filter(None, map(doi_in, values)))
+        if values:
+            columns.setdefault(column, values)
+    return record(columns)
+
+
+def record(columns: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The values of a record's columns as one each, but for its authors, with a key."""
+    values: dict[str, Any] = {
+        column: (" " if column in ("title", "abstract") else "; ").join(several)
+        for column, several in columns.items()
+    }
+    values |= {
+        column: columns[column][0] for column in ("year", "doi", "type") if column in columns
+    }
+    key = next((values[name] for name in ("accession_number", "doi") if name in values), None)
+    key = key or hashed_id(values.get("title", ""), values.get("year"))
+    return values | {"key": key, "authors": columns.get("authors", ())}

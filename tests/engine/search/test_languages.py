@@ -1,0 +1,49 @@
+"""Full-text search of scripts that part no words by blanks, or that combine marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.explorer import Explorer
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from tests.support import make_explorer, write_jsonl
+
+TEXTS = {
+    "zh1": "池塘里的小龙虾在冬天很少移动。",
+    "zh2": "我们沿着湖岸安装了四十个温度传感器。",
+    "ja": "図書館で子どもの質問を観察した。",
+    "th": "เราสำรวจผู้โดยสารรถไฟกลางคืน",
+    "hi": "रात की रेलगाड़ियाँ कई मार्गों पर लौट आई हैं।",
+    "en": "Crayfish of ponds move little in winter.",
+}
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+    folder = tmp_path_factory.mktemp("languages")
+    rows = [{"doc_id": doc_id, "text": text} for doc_id, text in TEXTS.items()]
+    path: Path = write_jsonl(folder / "languages.jsonl", rows)
+    explorer = make_explorer(folder / "home")
+    explorer.library.import_documents(ImportRequest(path, "languages"))
+    return explorer
+
+
+@pytest.mark.parametrize(
+    ("words", "doc_id"),
+    [
+        ("传感器", "zh2"),
+        ("小龙虾", "zh1"),
+        ("図書館", "ja"),
+        ("รถไฟ", "th"),
+        ("रेलगाड़ियाँ", "hi"),
+        ("crayfishes", "en"),
+    ],
+)
+def test_a_word_finds_its_document_in_every_script(
+    explorer: Explorer, words: str, doc_id: str
+) -> None:
+    found = explorer.search(Query("languages", text=words, system="bm25"))
+    assert [result.doc_id for result in found.results][:1] == [doc_id]
