@@ -417,7 +417,7 @@ def test_words_that_look_like_a_tag_stay_in_their_value(write: Write) -> None:
     [
         ("TY  - JOUR\nTI  - a\nER  - \nTY  - JOUR\nAB  - cut o", "row 2 (line 4): the record that"),
         ("TY  - JOUR\nPY  - 2001\nER  - \n", "neither a title nor a text"),
-        ("\n%0 Journal Article\n", "0 rows read as ris): line 2, '%0 Journal Article', is no tag"),
+        ("\nA list of papers\n", "0 rows read as ris): line 2, 'A list of papers', is no tag"),
     ],
 )
 def test_a_broken_ris_record_names_its_line(write: Write, content: str, says: str) -> None:
