@@ -226,7 +226,8 @@ _MENU = st.components.v2.component(
     html="<span></span>",
     js="""export default ({ data }) => {
       const leave = ({ target }) => {
-        if (innerWidth > data.narrow || !target.closest?.('[data-testid="stSidebarNavLink"]')) return
+        const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
+        if (!chosen || innerWidth > data.narrow) return
         document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
       }
       document.addEventListener("click", leave)
