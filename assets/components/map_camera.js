@@ -4,6 +4,9 @@ const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
+// What this tab saw last of each corpus: it outlives the page of the app.
+const seen = (globalThis.seedlensMapsSeen ??= new Map())
+
 class Camera {
   constructor() {
     this.size = [1, 1]
@@ -14,14 +17,13 @@ class Camera {
     Object.assign(this, { x: 0.5, y: 0.5, zoom: 1 })
   }
 
-  // What this tab saw last of the map of a corpus comes back with the page.
   remember(corpus) {
-    sessionStorage.setItem(`seedlens-map ${corpus}`, JSON.stringify({ x: this.x, y: this.y, zoom: this.zoom }))
+    seen.set(corpus, { x: this.x, y: this.y, zoom: this.zoom })
   }
 
   recall(corpus) {
     this.fit()
-    Object.assign(this, JSON.parse(sessionStorage.getItem(`seedlens-map ${corpus}`)))
+    Object.assign(this, seen.get(corpus))
   }
 
   // Pixels for the whole of each direction.

@@ -224,9 +224,10 @@ def begun_from(key: str, field: str, now: T) -> T:
 _MENU = st.components.v2.component(
     "seedlens_menu",
     html="<span></span>",
-    js="""export default () => {
+    js="""export default ({ data }) => {
       const leave = ({ target }) => {
-        if (innerWidth > 768 || !target.closest?.('[data-testid="stSidebarNavLink"]')) return
+        const chosen = target.closest?.('[data-testid="stSidebarNavLink"]')
+        if (!chosen || innerWidth > data.narrow) return
         document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
       }
       document.addEventListener("click", leave)
@@ -239,7 +240,7 @@ def apply_style() -> None:
     """The style sheet, and the menu of narrow screens that closes after a choice."""
     st.html(ASSETS / "style.css")
     with st.container(key="menu_keeper"):
-        _MENU(key="menu")
+        _MENU(key="menu", data={"narrow": 768})
 
 
 SAFE_CSV = (

@@ -141,7 +141,7 @@ def test_a_link_restores_how_to_rerank_and_asks_nothing(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("rerank", "magic", "no reranking mode &#x27;magic&#x27;"),
+        ("rerank", "magic", "&#x27;magic&#x27; is none of"),
         ("depth", "5000", "depth is 5000"),
         ("depth", "deep", "This link cannot be read"),
     ],
