@@ -148,6 +148,8 @@ def grade_lines(text: str) -> Iterator[GradeLine]:
             yield from _table(text, mark, [names.index(name) for name in JUDGMENT_NAMES], skip=1)
             return
         if mark == "\t" and len(names) == len(BEIR_COLUMNS):
+            if names[2].strip().isalpha():
+                yield GradeLine(1, problem=f"It does not name the columns {_NAMED}.")
             yield from _table(text, mark, [0, 1, 2])
             return
     for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):

@@ -44,7 +44,7 @@ FIELDS = tuple(NAMES)
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _LIKE = {
     "title": re.compile("tit|head|name|subject|betreff|标题|题"),
-    "year": re.compile("year|date|publ|jahr|datum|ann|fecha|年|日期|时间"),
+    "year": re.compile("year|date|publ|jahr|datum|annee|fecha|年|日期|时间"),
     "authors": re.compile("auth|creat|writ|aut|verf|作者"),
 }
 """What is in the names of columns that may hold a field, though no name is known."""

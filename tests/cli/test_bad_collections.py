@@ -28,7 +28,7 @@ def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
     home = tmp_path / "home"
     source = write_lines(tmp_path / "docs" / "a.jsonl", [GOOD])
     assert_refused(home, "evaluate", source, says=("a.jsonl", "not a test collection", "BEIR"))
-    assert_refused(home, "evaluate", source.parent, says=("docs", "unknown layout"))
+    assert_refused(home, "evaluate", source.parent, says=("docs", "not a test collection"))
     assert_refused(home, "evaluate", tmp_path / "no", says=(str(tmp_path / "no"), "does not exist"))
 
 
