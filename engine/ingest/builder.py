@@ -85,7 +85,7 @@ class Builder:
         for column, value in row.values.items():
             if is_doi(column):
                 values[column] = doi_in(value) or value
-            elif "sentences" not in self.mapping:
+            elif "sentences" not in self.mapping and column != self.mapping.get("doc_id"):
                 values[column] = without_markup(value, corrected)
         return Row(row.where, values)
 

@@ -83,7 +83,12 @@ def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[st
     if "sentence" in event or event.get("by_words"):
         return bool(event.get("by_words")) or int(event["sentence"]) not in sentences
     old, new = str(event.get("old", "")), str(event.get("term", ""))
-    return old in reading if old else bool(new) and new not in reading
+    if old:
+        return old in reading
+    known = (
+        reading if Term.parse(new) else {f"{sign}{part[1:]}" for part in reading for sign in "+-"}
+    )
+    return bool(new) and new not in known
 
 
 def correct(

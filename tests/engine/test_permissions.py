@@ -128,7 +128,7 @@ MAY: dict[str, dict[str, str]] = {
     "scenarios.jobs": JOBS,
     "verifier": {
         "all": "check connection endpoint estimate estimate_reading explain_with_model job model "
-        "read_wordings recall rerank result running start",
+        "offered read_wordings recall rerank result running start",
         "own": "find_endpoint",
     },
     "verifier.jobs": JOBS,

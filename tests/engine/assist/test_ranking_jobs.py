@@ -110,7 +110,7 @@ def test_two_people_at_once_get_their_own_rankings(
 def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
     home: Path, server: ModelServer
 ) -> None:
-    texts = ["We fit a model to data.", "The same words.", "The same words.", ".", "Quite other."]
+    texts = ["We fit a model to data.", "The same words.", "The same words.", "??", "Quite other."]
     rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
     explorer = make_explorer(home)
     source = write_jsonl(home.parent / "odd.jsonl", rows)

@@ -166,7 +166,7 @@ def test_of_long_documents_a_search_reads_a_few_at_once(
     monkeypatch.setattr(engine.corpora.passage_vectors, "READ_BYTES", 600)
     monkeypatch.setattr(engine.corpora.opened, "SEED_BYTES", 600)
     monkeypatch.setattr(corpus, "_passages", passages(corpus))
-    monkeypatch.setattr(corpus, "_memory", {})
+    monkeypatch.setattr(corpus, "_memory", Recent(9))
     monkeypatch.setattr(corpus, "_seeds", Recent(0))
     monkeypatch.setattr(DocumentTable, "take", noted)
     assert [one.doc_id for one in small.search(query).results] == expected
