@@ -314,7 +314,7 @@ def _scaled(points: Sequence[tuple[float, float]]) -> list[complex]:
 def _with_room(at: Sequence[complex], first: int) -> set[int]:
     """Points whose labels do not overprint each other: ``first`` is one, then both ends."""
     kept: list[int] = []
-    for i in (first, len(at) - 1, *range(len(at))):
+    for i in (first, len(at) - 1, *range(len(at))) if at else ():
         if all(abs(at[i] - at[k]) >= LABEL_ROOM for k in kept):
             kept.append(i)
     return set(kept)

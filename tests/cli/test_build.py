@@ -112,7 +112,10 @@ def a_collection_is_exported_to(home: Path, out: Path) -> None:
     """All its files are there, and say what the collection rests on."""
     exported = run_inside(home, "build", "export", *PLACE, "--out", out, "--json")
     assert exported.code == 0, exported.stderr
-    names = {"corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "methods.qrels", "provenance.json"}
+    names = {
+        *("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "methods.qrels"),
+        *("decisions.jsonl", "provenance.json"),
+    }
     assert {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()} == names
     about = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
     assert (about["labelled"], about["queries"], about["lens"]["attribute"]) == (

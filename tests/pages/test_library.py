@@ -107,12 +107,12 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
 
 
 def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty: AppTest) -> None:
-    content = "Nr.;Titel der Arbeit;Zusammenfassung\n1;Zucker;Wir messen.\n2;Leer;\n"
+    content = "Nr.;Titel der Arbeit;Kernaussage\n1;Zucker;Wir messen.\n2;Leer;\n"
     page = upload(empty, "papers.csv", content)
     assert "No column is known to hold the text" in shown(page)
     assert "undecided" not in shown(page)
     assert not page.radio
-    box(page, "text").set_value("Zusammenfassung")
+    box(page, "text").set_value("Kernaussage")
     page = run(page)
     assert "No column is known" not in shown(page)
     assert question(page, "empty").label == "1 row has no text"
@@ -247,7 +247,7 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh:
 def test_choices_are_kept_when_a_corrected_file_is_chosen(empty: AppTest) -> None:
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     reading(page, "delimiter").set_value(";")
-    box(page, "text").set_value("Zusammenfassung")
+    box(page, "text").set_value("Kernaussage")
     page = run(page)
     question(page, "empty").set_value("skip")
     page = run(page)
