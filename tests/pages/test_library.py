@@ -247,13 +247,13 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh:
 def test_choices_are_kept_when_a_corrected_file_is_chosen(empty: AppTest) -> None:
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
     reading(page, "delimiter").set_value(";")
-    box(page, "text").set_value("Kernaussage")
+    box(page, "text").set_value("Titel")
     page = run(page)
     question(page, "empty").set_value("skip")
     page = run(page)
     page = upload(page, "papers.csv", MESSY.replace("ohne DOI.", "mit DOI.").encode("cp1252"))
     assert reading(page, "delimiter").value == ";"
-    assert box(page, "text").value == "Zusammenfassung"
+    assert box(page, "text").value == "Titel"
     assert question(page, "empty").value == "skip"
 
 
