@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Index, select
+
 from storage.database import LedgerTables
-from storage.rows import Packed, insert, names
+from storage.tables import Packed, columns_of, insert, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +31,30 @@ class AskedRow:
     time: datetime
 
 
+ASKED = table("asked", AskedRow, key=("asked_id",))
+Index("asked_by_owner", ASKED.c.owner, ASKED.c.time)
+
+
 class Asked(LedgerTables):
     """The table of questions of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
     def put(self, row: AskedRow) -> None:
         """Keep a question; one that is there already stays as it is."""
-        with self._file.access() as connection:
-            insert(connection, "asked", [row], "ON CONFLICT DO NOTHING")
+        with self._database.write() as connection:
+            insert(connection, ASKED, [row], skip_known=True)
 
     def find(self, asked_id: str) -> AskedRow | None:
         """The question of this id; None when there is none."""
-        sql = f"SELECT {names(AskedRow)} FROM asked WHERE asked_id = ?"  # noqa: S608
-        return next(iter(self._file.records(AskedRow, sql, [asked_id])), None)
+        query = select(*columns_of(ASKED, AskedRow)).where(ASKED.c.asked_id == asked_id)
+        return self._database.first(AskedRow, query)
 
     def latest(self, owner: str, most: int) -> list[AskedRow]:
         """The last questions of somebody, the newest first, without their answers."""
-        sql = f"""
-            SELECT {names(AskedRow, without="answer")} FROM asked WHERE owner = ?
-            ORDER BY time DESC LIMIT ?"""  # noqa: S608
-        return self._file.records(AskedRow, sql, [owner, most])
+        query = select(*columns_of(ASKED, AskedRow, without="answer"))
+        query = query.where(ASKED.c.owner == owner).order_by(ASKED.c.time.desc()).limit(most)
+        return self._database.records(AskedRow, query)
 
     def remove(self, asked_id: str) -> None:
         """Forget a question; one that is not there is none."""
-        with self._file.access() as connection:
-            connection.execute("DELETE FROM asked WHERE asked_id = ?", [asked_id])
+        with self._database.write() as connection:
+            connection.execute(ASKED.delete().where(ASKED.c.asked_id == asked_id))

@@ -2,117 +2,55 @@
 
 from __future__ import annotations
 
-import re
-import threading
-import time
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
-from filelock import FileLock, Timeout
+from sqlalchemy import select
 
-from storage.errors import StorageError
-from storage.files import write_whole
+from storage.database import Database, LedgerTables
+from storage.tables import insert, table
 
-SECONDS = 31 * 24 * 3600
+LASTING = timedelta(days=31)
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
-DAY = 24 * 3600
-WAIT_SECONDS = 10.0
-_LINE = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
-_Signature = tuple[int, int, int]
 
 
-class EndedLogins:
-    """Digests of logins that were ended, in one small file. Safe to share between threads and
-    processes.
+@dataclass(frozen=True, slots=True)
+class EndedLoginRow:
+    """A login that was ended."""
 
-    Args:
-        file: made, with its folder, when the first login is ended.
-    """
+    digest: str
+    ended_at: datetime
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._here: dict[str, int] = {}
-        self._read: tuple[_Signature, dict[str, int]] = ((0, 0, 0), {})
-        self._lock = threading.Lock()
 
-    def add(self, digests: Iterable[str], now: float | None = None) -> None:
-        """Logins were ended; those that cannot prove anything any more are dropped.
+ENDED_LOGINS = table("ended_logins", EndedLoginRow, key=("digest",))
+
+
+class EndedLogins(LedgerTables):
+    """Digests of logins that were ended; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._here: set[str] = set()
+
+    def add(self, digests: Iterable[str]) -> None:
+        """Logins were ended; those that cannot prove anything any more are dropped. Where they
+        cannot be stored they count until this process ends.
 
         Args:
             digests: SHA-256 in hex, of what names a login without proving it.
-            now: seconds since 1970; None for the clock's.
-
-        Raises:
-            StorageError: they could not be written; until this process ends they count.
         """
-        at = int(time.time() if now is None else now)
-        new = dict.fromkeys(digests, at)
-        with self._lock:
-            self._here |= new
-            try:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
-                    before = self._load()
-                    # Old by the clock now, and by what it was a day ago: it may have jumped.
-                    reached = max((t for t in before.values() if t <= at - DAY), default=0)
-                    kept = {d: t for d, t in before.items() if t > reached - SECONDS}
-                    self._write(kept | new)
-            except (OSError, Timeout) as error:
-                raise StorageError(
-                    f"Ended logins cannot be written to {self._file}: {_reason(error)}.",
-                    "Check its permissions and the room on that disk. Until SeedLens is "
-                    "restarted they count.",
-                ) from error
+        new, now = set(digests), datetime.now(UTC)
+        self._here |= new
+        with self._database.write() as connection:
+            connection.execute(ENDED_LOGINS.delete().where(ENDED_LOGINS.c.ended_at < now - LASTING))
+            rows = [EndedLoginRow(digest, now) for digest in sorted(new)]
+            insert(connection, ENDED_LOGINS, rows, skip_known=True)
 
     def has_any(self, digests: Iterable[str]) -> bool:
-        """Whether one of these was ended, by this process or another.
-
-        Raises:
-            StorageError: the file is damaged or cannot be read, so nobody knows.
-        """
+        """Whether one of these was ended, by this process or another."""
         asked = set(digests)
-        if not asked.isdisjoint(self._here):
-            return True
-        return not asked.isdisjoint(self._known())
-
-    def _known(self) -> dict[str, int]:
-        """What the file holds, read again when somebody wrote to it."""
-        try:
-            status = self._file.stat()
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise self._unreadable(_reason(error)) from error
-        signature = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if self._read[0] != signature:
-            self._read = (signature, self._load())
-        return self._read[1]
-
-    def _load(self) -> dict[str, int]:
-        try:
-            lines = self._file.read_text(encoding="ascii").splitlines()
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._unreadable(_reason(error)) from error
-        ended: dict[str, int] = {}
-        for number, line in enumerate(lines, start=1):
-            match = _LINE.fullmatch(line)
-            if match is None:
-                raise self._unreadable(f"line {number:,} is damaged")
-            ended[match[2]] = int(match[1])
-        return ended
-
-    def _write(self, known: dict[str, int]) -> None:
-        lines = (f"{at} {digest}\n" for digest, at in known.items())
-        write_whole(self._file, lines, private=True, synced=True)
-
-    def _unreadable(self, why: str) -> StorageError:
-        return StorageError(
-            f"The logins that were ended cannot be read from {self._file}: {why}.",
-            "Change cookie_secret in secrets.toml, which ends all logins, and remove the file.",
-        )
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+        if not asked or not asked.isdisjoint(self._here):
+            return bool(asked)
+        query = select(ENDED_LOGINS.c.digest).where(ENDED_LOGINS.c.digest.in_(asked)).limit(1)
+        return bool(self._database.values(query))

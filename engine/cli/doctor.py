@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from storage.records import CorpusRow
 
 PACKAGES = (
-    *("streamlit", "lancedb", "duckdb", "sentence-transformers", "pylate", "torch"),
+    *("streamlit", "lancedb", "sqlalchemy", "sentence-transformers", "pylate", "torch"),
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
 

@@ -50,7 +50,9 @@ def copy(to: str, as_json: bool) -> None:
 
 
 def _check_there(file: Path, to: str) -> None:
-    if to == "server" and not file.exists():
+    from storage.sqlite import OLD_NAME
+
+    if to == "server" and not file.exists() and not file.with_name(OLD_NAME).exists():
         raise BadInputError(
             f"There is no ledger {file}.", "Set SEEDLENS_HOME to the home that has it."
         )

@@ -28,7 +28,6 @@ from engine.errors import BadInputError, StorageError, StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from engine.types.limits import MANIFEST_BYTES
-from storage.access import parts_beside_tables
 from storage.home import COPY, CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -50,7 +49,9 @@ _DAMAGED = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError)
 _UNREADABLE = (
     CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
-_LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
+_LEDGER = "ledger.sqlite"
+_BEFORE = ("ledger.duckdb", "ended-logins")
+"""What backups of earlier versions have in its place."""
 
 
 class _ChangedError(Exception):
@@ -227,8 +228,6 @@ def _members(
     yield _LEDGER, ledger
     if only == "ledger":
         return
-    if (home.root / _LOGINS).is_file():
-        yield _LOGINS, home.root / _LOGINS
     for file in _files(home.uploads):
         if len(file.relative_to(home.uploads).parts) > 1:  # others are locks
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file
@@ -350,7 +349,7 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         names = [member["path"] for member in members]
         if sorted([*names, MANIFEST]) != sorted(archive.namelist()) or len(set(names)) < len(names):
             raise ValueError("its files are not those of its manifest")
-        if _LEDGER not in names:
+        if _LEDGER not in names and _BEFORE[0] not in names:
             raise ValueError("it has no ledger")
         for member in members:
             _check_member(archive.getinfo(member["path"]), member)
@@ -368,7 +367,7 @@ def _check_member(info: zipfile.ZipInfo, member: dict[str, Any]) -> None:
     odd = path.is_absolute() or ".." in path.parts or any(c in info.filename for c in "\\:\0")
     if odd or path.as_posix() != info.filename or kind not in (0, stat.S_IFREG):
         raise ValueError(f"{info.filename!r} leads out of the home")
-    if path.name == COPY or (not inside and info.filename not in (_LEDGER, _LOGINS)):
+    if path.name == COPY or (not inside and info.filename not in (_LEDGER, *_BEFORE)):
         raise ValueError(f"{info.filename!r} belongs to no home")
     if info.file_size != member["bytes"]:
         raise ValueError(f"{info.filename!r} has another size")
@@ -389,8 +388,9 @@ def _copy(archive: zipfile.ZipFile, member: dict[str, Any], out: IO[bytes] | Non
 
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
-    log = Path(f"{home.ledger}.wal")  # of another ledger, beside which no other can be opened
-    if there or home.ledger.exists() or log.exists():
+    log = Path(f"{home.ledger}-wal")  # of another ledger, beside which no other can be opened
+    ledgers = (home.ledger, log, home.root / _BEFORE[0])
+    if there or any(file.exists() for file in ledgers):
         raise BadInputError(
             f"The home {home.root} is in use.",
             "Set SEEDLENS_HOME to a new folder, or move this one away first.",
@@ -399,11 +399,6 @@ def _check_empty(home: Home) -> None:
 
 def _complete(staged: Home, report: BackupReport) -> None:
     """Bring the ledger up to date; corpora whose documents are missing wait to be imported."""
-    if strange := parts_beside_tables(staged.ledger):
-        raise BadInputError(
-            f"The backup's ledger has {strange[0]!r}, which is no table of SeedLens.",
-            "Use another.",
-        )
     _check_tables(staged)
     ledger = Ledger(staged.ledger)
     missing = {name for name, _ in report.without}
@@ -418,7 +413,7 @@ def _complete(staged: Home, report: BackupReport) -> None:
             ) from error
         if row.name in missing and row.state != "deleted":
             ledger.put_corpus(replace(row, state="indexing", documents=0))
-    Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
+    ledger.close()
 
 
 def _check_tables(staged: Home) -> None:
@@ -449,9 +444,7 @@ def _move_in(staging: Path, home: Home) -> None:
                 target = home.root / part / folder.name
                 if not target.exists():  # an upload by the digest of its content
                     folder.rename(target)
-        for name in (_LOGINS, _LEDGER):
-            if (staging / name).exists():
-                (staging / name).rename(home.root / name)
+        (staging / _LEDGER).rename(home.ledger)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
 from engine.types.models import ModelUsage
-from storage.spending import Spending
+from storage.spending import Spending, Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Account:
             BudgetReachedError: with this call, today's budget would be exceeded.
             StorageError: nobody knows what was spent.
         """
-        with self.spending.alone():
-            spent = self.spending.of(self.person)
+
+        def check(spent: Spent) -> None:
             limit = self.limits.reached_by(
                 spent.calls + 1,
                 spent.input_tokens + input_tokens,
@@ -104,7 +104,8 @@ class Account:
                     f"Your budget of {limit} a day is reached; what was answered counts.",
                     "Go on tomorrow: answers that are there are not asked for twice.",
                 )
-            self.spending.add(self.person, 1, input_tokens, output_tokens)
+
+        self.spending.add(self.person, 1, input_tokens, output_tokens, check)
 
     def settle(self, held: tuple[int, int], used: tuple[int, int]) -> None:
         """End a call that :meth:`hold` began, with the tokens that it took."""

@@ -502,7 +502,7 @@ def test_a_list_that_leads_out_of_the_corpus_is_refused(place: Place, small_sour
     store = mirror_of(one).store
     (key,) = (key for key in place.keys if "/generations/" in key)
     fields = json.loads(store.get(key))
-    fields["files"][0]["path"] = "../../ledger.duckdb"
+    fields["files"][0]["path"] = "../../ledger.sqlite"
     store.put(key, json.dumps(fields).encode())
     with pytest.raises(StorageError, match="leads out of the corpus"):
         other.library.open("small")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
-import duckdb
 import pytest
 
 from engine.corpora import backup
@@ -91,7 +90,7 @@ def test_a_home_in_use_is_never_restored_over(
     assert found(small_copy)
     other = Home(tmp_path / "other")
     other.root.mkdir()
-    (other.root / "ledger.duckdb.wal").write_bytes(b"what a ledger that was moved away had left")
+    (other.root / "ledger.sqlite-wal").write_bytes(b"what a ledger that was moved away had left")
     with pytest.raises(BadInputError, match="in use"):
         restore(backed_up, other)
 
@@ -173,7 +172,7 @@ def test_a_link_a_changed_file_and_an_unnamed_one_are_refused(
 
     with pytest.raises(BadInputError, match="has changed"):
         restore(rewritten(backed_up, shorter), Home(tmp_path / "other"))
-    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+    assert not (tmp_path / "other" / "ledger.sqlite").exists()
     damaged = bytearray(backed_up.read_bytes())
     damaged[len(damaged) // 3] ^= 255
     backed_up.write_bytes(damaged)
@@ -210,21 +209,21 @@ def test_devices_folders_and_files_that_come_twice_or_are_too_large_are_refused(
         with pytest.raises((BadInputError, StorageError)):
             restore(Path(file), Home(tmp_path / "other"))
         assert not list((tmp_path / "other").rglob("*odd*"))
-    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+    assert not (tmp_path / "other" / "ledger.sqlite").exists()
 
 
-@pytest.mark.parametrize("packed", ["ledger.duckdb", "manifest.json"])
+@pytest.mark.parametrize("packed", ["ledger.sqlite", "manifest.json"])
 @pytest.mark.parametrize("way", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_backup_that_may_unpack_to_any_size_is_refused_before_it_is(
     tmp_path: Path, way: int, packed: str
 ) -> None:
     file, content = tmp_path / "home.zip", bytes(10**6)
     digest = hashlib.sha256(content).hexdigest()
-    member = {"path": "ledger.duckdb", "bytes": len(content), "sha256": digest}
+    member = {"path": "ledger.sqlite", "bytes": len(content), "sha256": digest}
     about = {"seedlens": "", "made_at": "", "only": "", "corpora": [], "without": []}
     manifest = json.dumps({"format": 1, "files": [member], **about})
     with zipfile.ZipFile(file, "w") as archive:
-        for name, text in (("ledger.duckdb", content), ("manifest.json", manifest)):
+        for name, text in (("ledger.sqlite", content), ("manifest.json", manifest)):
             archive.writestr(name, text, way if name == packed else zipfile.ZIP_STORED)
     with pytest.raises(BadInputError, match=f"'{packed}' is compressed"):
         verify(file)
@@ -232,17 +231,17 @@ def test_a_backup_that_may_unpack_to_any_size_is_refused_before_it_is(
 
 def test_a_backup_without_a_ledger_is_none(backed_up: Path, tmp_path: Path) -> None:
     def without_ledger(manifest: dict[str, Any]) -> None:
-        manifest["files"] = [one for one in manifest["files"] if one["path"] != "ledger.duckdb"]
+        manifest["files"] = [one for one in manifest["files"] if one["path"] != "ledger.sqlite"]
 
     changed = rewritten(backed_up, without_ledger)
     with zipfile.ZipFile(changed) as old, zipfile.ZipFile(tmp_path / "none.zip", "w") as new:
         for name in old.namelist():
-            if name != "ledger.duckdb":
+            if name != "ledger.sqlite":
                 new.writestr(name, old.read(name))
     for act in (verify, lambda file: restore(file, Home(tmp_path / "other"))):
         with pytest.raises(BadInputError, match="it has no ledger"):
             act(tmp_path / "none.zip")
-    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+    assert not (tmp_path / "other" / "ledger.sqlite").exists()
 
 
 def test_an_upload_takes_the_place_of_one_that_only_bears_its_name(small_copy: Explorer) -> None:
@@ -347,7 +346,7 @@ def test_a_corpus_of_which_a_part_is_imported_again_is_not_said_to_be_whole(
 def test_a_ledger_with_a_corpus_that_cannot_be_read_is_not_restored(
     change: dict[str, str], tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
     at = datetime.now(UTC)
     row = CorpusRow("small", "ready", "x", "jsonl", "{}", "{}", 1, 1, at, at)
     ledger.put_corpus(replace(row, **change))  # type: ignore[arg-type]
@@ -356,31 +355,6 @@ def test_a_ledger_with_a_corpus_that_cannot_be_read_is_not_restored(
     with pytest.raises(BadInputError, match="a corpus that cannot be read"):
         restore(tmp_path / "home.zip", home)
     assert not home.ledger.exists()
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        "CREATE VIEW everybody AS SELECT * FROM range(3000000000)",
-        "CREATE MACRO coalesce(a, b) AS 1",
-        "CREATE TRIGGER gone AFTER INSERT ON corpora FOR EACH STATEMENT DELETE FROM trail_names",
-    ],
-)
-def test_a_ledger_with_more_than_tables_is_not_restored(made: str, tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb")
-    back_up(Home(tmp_path / "home"), ledger, tmp_path / "home.zip", "ledger")
-    with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
-        connection.execute(made)
-    content = (tmp_path / "ledger.duckdb").read_bytes()
-
-    def other(manifest: dict[str, Any]) -> None:
-        digest = hashlib.sha256(content).hexdigest()
-        manifest["files"][0] |= {"bytes": len(content), "sha256": digest}
-
-    changed = rewritten(tmp_path / "home.zip", other, **{"ledger.duckdb": content})
-    with pytest.raises(BadInputError, match="no table of SeedLens"):
-        restore(changed, Home(tmp_path / "other"))
-    assert not (tmp_path / "other" / "ledger.duckdb").exists()
 
 
 def test_a_corpus_whose_documents_lie_elsewhere_is_not_restored(
@@ -401,7 +375,7 @@ def test_a_corpus_whose_documents_lie_elsewhere_is_not_restored(
     back_up(small_copy.home, small_copy.ledger, tmp_path / "damaged.zip")
     with pytest.raises(BadInputError, match="damaged"):
         restore(tmp_path / "damaged.zip", Home(tmp_path / "other"))
-    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+    assert not (tmp_path / "other" / "ledger.sqlite").exists()
 
 
 def test_nobody_begins_a_ledger_in_a_home_that_another_one_is_moved_into(
@@ -441,7 +415,7 @@ def test_a_home_can_be_moved(small_copy: Explorer, tmp_path: Path) -> None:
 def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_path: Path) -> None:
     small_copy.tidy()  # the corpus may be of a version that made no notes
     before, row = found(small_copy), small_copy.library.corpus("small")
-    for file in small_copy.home.root.glob("ledger.duckdb*"):
+    for file in small_copy.home.root.glob("ledger.sqlite*"):
         file.unlink()
     for name in ("nested", "unknown"):
         (small_copy.home.corpora / name).mkdir()
@@ -458,13 +432,19 @@ def test_a_corpus_that_cannot_be_read_keeps_no_other_from_being_found_again(
     small_copy: Explorer,
 ) -> None:
     small_copy.tidy()
-    for file in small_copy.home.root.glob("ledger.duckdb*"):
+    for file in small_copy.home.root.glob("ledger.sqlite*"):
         file.unlink()
     corpora = small_copy.home.corpora
     (corpora / "lost+found").mkdir()
     (corpora / "damaged").mkdir()
     shutil.copy(corpora / "small" / "corpus.json", corpora / "damaged" / "corpus.json")
     assert make_explorer(small_copy.home.root).library.rebuild() == (["small"], ["damaged"])
+
+
+def put_in_place(copy: Path, explorer: Explorer) -> None:
+    """As people do when the app has ended."""
+    explorer.ledger.close()
+    shutil.copyfile(copy, explorer.home.ledger)
 
 
 def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
@@ -474,7 +454,7 @@ def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
     (copy,) = (small_copy.home.root / "ledger-copies").iterdir()
     small_copy.library.set_lens("small", POSTS)
     shutil.rmtree(small_copy.home.corpora / "small")  # an hour later
-    shutil.copyfile(copy, small_copy.home.ledger)
+    put_in_place(copy, small_copy)
     again = make_explorer(small_copy.home.root)
     with pytest.raises(CorpusMissingError, match="no documents"):
         again.library.open("small")
@@ -490,7 +470,7 @@ def test_a_ledger_from_before_a_change_of_lens_gets_the_corpus_of_after_it(
 def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(
     small_copy: Explorer, tmp_path: Path, deleted: str
 ) -> None:
-    library, copy = small_copy.library, tmp_path / "copy.duckdb"
+    library, copy = small_copy.library, tmp_path / "copy.sqlite"
     if deleted == "after it":
         small_copy.ledger.copy(copy)
     library.delete("small")
@@ -498,7 +478,7 @@ def test_a_ledger_from_before_a_name_was_used_again_gets_the_corpus_of_after_it(
         small_copy.ledger.copy(copy)
     library.add("small", [{"doc_id": "a", "text": "A tern. It was seen."}], lens=POSTS)
     row = small_copy.ledger.corpus("small")
-    shutil.copy(copy, small_copy.home.ledger)
+    put_in_place(copy, small_copy)
     again = make_explorer(small_copy.home.root)
     assert again.library.rebuild() == (["small"], [])
     assert again.library.rebuild() == ([], [])
@@ -513,10 +493,10 @@ def test_a_ledger_from_before_a_corpus_was_brought_back_lists_it_again(
     small_copy.tidy()
     before = found(small_copy)
     small_copy.library.delete("small")
-    small_copy.ledger.copy(tmp_path / "copy.duckdb")
+    small_copy.ledger.copy(tmp_path / "copy.sqlite")
     assert small_copy.library.rebuild() == ([], [])
     small_copy.library.restore("small")
-    shutil.copy(tmp_path / "copy.duckdb", small_copy.home.ledger)
+    put_in_place(tmp_path / "copy.sqlite", small_copy)
     again = make_explorer(small_copy.home.root)
     assert again.library.rebuild() == (["small"], [])
     assert (again.library.deleted(), found(again)) == ([], before)
@@ -526,27 +506,17 @@ def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explo
     folder = small_copy.home.root / "ledger-copies"
     folder.mkdir()
     for day in range(1, 10):
-        copy = folder / f"ledger-2026-01-0{day}.duckdb"
+        copy = folder / f"ledger-2026-01-0{day}.sqlite"
         copy.write_text("of before")
         os.utime(copy, (day, day))
     small_copy.tidy()
     small_copy.tidy()
     names = sorted(path.name for path in folder.iterdir())
     assert len(names) == 7
-    assert names[0] == "ledger-2026-01-04.duckdb"
-    shutil.copyfile(folder / names[-1], small_copy.home.ledger)
+    assert names[0] == "ledger-2026-01-04.sqlite"
+    put_in_place(folder / names[-1], small_copy)
     assert make_explorer(small_copy.home.root).library.names() == ["small"]
     (folder / names[-1]).unlink()
     os.utime(folder / names[-2], (2e10, 2e10))
     small_copy.tidy()
     assert len(list(folder.iterdir())) == 6, "nobody wrote since the last copy"
-
-
-def test_after_a_clock_that_was_ahead_the_ledger_is_copied_as_before(small_copy: Explorer) -> None:
-    folder = small_copy.home.root / "ledger-copies"
-    folder.mkdir()
-    ahead = folder / "ledger-2999-01-01.duckdb"
-    ahead.write_text("of that day")
-    os.utime(ahead, (3e10, 3e10))
-    small_copy.tidy()
-    assert len(list(folder.iterdir())) == 2
