@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import (
     CheckConstraint,
     Column,
+    ColumnElement,
     Connection,
     Index,
     Select,
@@ -85,7 +86,7 @@ Index(
     *(EVENTS.c[n] for n in ("corpus", "project", "query_id", "doc_id", "annotator")),
 )
 # In words, not as a parameter, so that a plan with the index of undos can be made.
-_UNDO = literal_column("'undo'")
+_UNDO: ColumnElement[str] = literal_column("'undo'")
 _IS_UNDO = EVENTS.c.verdict == _UNDO
 Index("judgment_events_undone", EVENTS.c.undoes, sqlite_where=_IS_UNDO, postgresql_where=_IS_UNDO)
 _UNDOS = EVENTS.alias("undos")
@@ -233,7 +234,7 @@ class CurrentJudgments:
         with self._lock:
             own = {item: said for item, (_, said) in self._own.get(annotator, {}).items()}
             tally = self._tally(items, needed)
-            verdicts = Counter(said.verdict for item, said in own.items() if item in items)
+            verdicts = Counter[str](said.verdict for item, said in own.items() if item in items)
             left = len(tally.lacking) - sum(item in tally.lacking for item in own)
             others = (self._annotated, tally.lacking, tally.annotations)
             return OwnAndOthers(own, verdicts, left, *others)
@@ -468,7 +469,9 @@ def _append(connection: Connection, given: Iterable[Judgment]) -> int:
 
 def _update_current(connection: Connection, new: Sequence[tuple[int, Judgment]]) -> None:
     """Bring the current judgments up to date after these events were appended."""
-    undone = set()  # by an undo that arrived before what it takes back, or with it
+    undone: set[tuple[str, ...]] = (
+        set()
+    )  # by an undo that arrived before what it takes back, or with it
     for piece in pieces([event.event for _, event in new]):
         query = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes)
         undone.update(

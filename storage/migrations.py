@@ -36,8 +36,8 @@ SCHEMA_VERSION = Table(
 
 def m0010_sqlalchemy(connection: Connection) -> None:
     """From the tables that PostgreSQL ledgers had before: current judgments, new small tables."""
-    for table in ("leases", "import_jobs"):
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+    for name in ("leases", "import_jobs"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
     if inspect(connection).has_table("ended_logins"):
         connection.exec_driver_sql(
             "ALTER TABLE ended_logins ALTER ended_at TYPE TIMESTAMP "

@@ -84,6 +84,7 @@ class PostgresDatabase(Database):
             pool_pre_ping=True,
             isolation_level="AUTOCOMMIT",
         )
+        engine.dialect.use_insertmanyvalues_wo_returning = True
         super().__init__(_shown(given), engine, wait_seconds)
         self._is_prepared = False
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sqlite3
-import tempfile
 import threading
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -70,7 +69,8 @@ class SqliteDatabase(Database):
             if self._prepared == _identity(self._path) != _NOT_PREPARED:
                 return
             self.engine.dispose()
-            self._source.leave()
+            self._source.is_protected = False
+            self._check_replaced()
             try:
                 self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
@@ -83,9 +83,19 @@ class SqliteDatabase(Database):
             except OSError as error:
                 if error.errno not in PROTECTED or not os.access(self._path, os.R_OK):
                     raise self.explained(error) from error
-                self._source.protect()
+                self._source.is_protected = True
                 self._check()
             self._prepared = _identity(self._path)
+
+    def _check_replaced(self) -> None:
+        """Raise StorageError where another file was put in the place of this one beside its log."""
+        log = Path(f"{self._path}-wal")
+        if self._prepared != _NOT_PREPARED and self._path.exists() and log.exists():
+            raise StorageError(
+                f"The ledger {self._path} was replaced while it was open, and {log.name} beside it "
+                "is of the one before.",
+                f"Stop SeedLens, remove {log.name}, and start again.",
+            )
 
     def _check(self) -> None:
         with self.engine.connect() as connection:
@@ -173,33 +183,21 @@ class SqliteDatabase(Database):
         )
 
 
+@dataclass
 class _Source:
-    """The file that connections open: the ledger, or where it cannot be written to a copy."""
+    """The file that connections open."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.leave()
-
-    def leave(self) -> None:
-        self.is_protected, self._folder = False, None
-
-    def protect(self) -> None:
-        """Read only. What the log beside the file holds cannot be read in its place."""
-        self.is_protected = True
-        log = Path(f"{self._path}-wal")
-        if log.exists() and log.stat().st_size:
-            self._folder = tempfile.TemporaryDirectory(prefix="seedlens-ledger-")
-            for file in (self._path, log):
-                shutil.copyfile(file, Path(self._folder.name) / file.name)
-
-    _folder: tempfile.TemporaryDirectory[str] | None
+    path: Path
+    is_protected: bool = False
 
     @property
     def address(self) -> str:
-        if self._folder is not None:
-            return f"{(Path(self._folder.name) / self._path.name).as_uri()}?mode=rw"
-        options = "mode=ro&immutable=1" if self.is_protected else "mode=rw"
-        return f"{self._path.absolute().as_uri()}?{options}"
+        options = "mode=rw"
+        if self.is_protected:
+            # Without a log nobody writes to it, and no file can be made beside it.
+            log = Path(f"{self.path}-wal")
+            options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        return f"{self.path.absolute().as_uri()}?{options}"
 
 
 def _open(source: _Source, wait_seconds: float) -> sqlite3.Connection:

@@ -185,16 +185,20 @@ def insert(
     """
     if not rows:
         return 0
-    statement = _insert(connection.dialect.name, table, skip_known)
     given = [values_of(row) for row in rows]
-    done = connection.execute(statement, given, execution_options={"preserve_rowcount": True})
-    return int(done.rowcount)
+    if not skip_known:
+        connection.execute(table.insert(), given)
+        return len(rows)
+    return len(connection.execute(_insert_unknown(connection.dialect.name, table), given).all())
+
+
+# RETURNING has SQLAlchemy send many rows at once.
 
 
 @lru_cache
-def _insert(dialect: str, table: Table, skip_known: bool) -> Any:
-    statement = _DIALECTS[dialect].insert(table)
-    return statement.on_conflict_do_nothing() if skip_known else statement
+def _insert_unknown(dialect: str, table: Table) -> Any:
+    statement = _DIALECTS[dialect].insert(table).on_conflict_do_nothing()
+    return statement.returning(*table.primary_key.columns)
 
 
 def upsert(
@@ -216,7 +220,8 @@ def _upsert(dialect: str, table: Table, kept: tuple[str, ...]) -> Any:
     key = [column.name for column in table.primary_key]
     names = [column.name for column in table.columns]
     changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}
-    return statement.on_conflict_do_update(index_elements=key, set_=changed)
+    statement = statement.on_conflict_do_update(index_elements=key, set_=changed)
+    return statement.returning(*table.primary_key.columns)
 
 
 def insert_one(connection: Connection, table: Table, row: Any) -> int:

@@ -46,6 +46,7 @@ def test_what_is_added_after_a_copy_was_put_in_its_place_is_not_taken_for_what_w
     ledger.projects.add_to_pool(pooled[:1])
     assert ledger.projects.queries("c", "p") == [before]
     assert ledger.projects.pool("c", "p") == pooled[:1]
+    ledger.close()
     copy.replace(file)
     ledger.projects.add_queries([after])
     ledger.projects.add_to_pool(pooled[1:])
