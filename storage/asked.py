@@ -8,7 +8,8 @@ from datetime import datetime
 from sqlalchemy import Index, select
 
 from storage.database import LedgerTables
-from storage.tables import Packed, columns_of, insert, table
+from storage.records import Packed
+from storage.tables import columns_of, insert, table
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any, Literal
 from sqlalchemy import CheckConstraint, Index, Select, case, func, select
 
 from storage.database import LedgerTables
-from storage.tables import Packed, columns_of, first, insert, records, table
+from storage.records import Packed
+from storage.tables import columns_of, first, insert, records, table
 
 EventKind = Literal["run", "edit"]
 

@@ -88,7 +88,7 @@ Index(
 # In words, not as a parameter, so that a plan with the index of undos can be made.
 _UNDO: ColumnElement[str] = literal_column("'undo'")
 _IS_UNDO = EVENTS.c.verdict == _UNDO
-Index("judgment_events_undone", EVENTS.c.undoes, sqlite_where=_IS_UNDO, postgresql_where=_IS_UNDO)
+Index("judgment_events_undone", EVENTS.c.undoes, sqlite_where=_IS_UNDO)
 _UNDOS = EVENTS.alias("undos")
 _COUNTS = and_(
     ~_IS_UNDO,

@@ -34,14 +34,12 @@ from sqlalchemy import (
     literal,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 Record = TypeVar("Record")
-Packed = str
-"""A text that is stored compressed."""
 METADATA = MetaData()
 MOST_VALUES = 500
 """In one condition."""
@@ -94,8 +92,6 @@ class Spans(TypeDecorator[tuple[Any, ...]]):
         return tuple(tuple(one) for one in json.loads(value))
 
 
-_DIALECTS: dict[str, Any] = {"sqlite": sqlite, "postgresql": postgresql}
-"""What ON CONFLICT is of, which both write alike."""
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """The type of ids: in SQLite the place of a row."""
 _TYPES: dict[str, type[TypeEngine[Any]]] = {
@@ -192,12 +188,19 @@ def insert(
     return len(connection.execute(_insert_unknown(connection.dialect.name, table), given).all())
 
 
-# RETURNING has SQLAlchemy send many rows at once.
+def _insert_into(dialect: str, table: Table) -> Any:
+    """An INSERT that may have ON CONFLICT, which both write alike. With RETURNING, SQLAlchemy sends
+    many rows at once."""
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load
+
+    return postgresql.insert(table)
 
 
 @lru_cache
 def _insert_unknown(dialect: str, table: Table) -> Any:
-    statement = _DIALECTS[dialect].insert(table).on_conflict_do_nothing()
+    statement = _insert_into(dialect, table).on_conflict_do_nothing()
     return statement.returning(*table.primary_key.columns)
 
 
@@ -216,7 +219,7 @@ def upsert(
 
 @lru_cache
 def _upsert(dialect: str, table: Table, kept: tuple[str, ...]) -> Any:
-    statement = _DIALECTS[dialect].insert(table)
+    statement = _insert_into(dialect, table)
     key = [column.name for column in table.primary_key]
     names = [column.name for column in table.columns]
     changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
 from engine.types.models import ModelUsage
-from storage.spending import Spending, Spent
+
+if TYPE_CHECKING:
+    from storage.spending import Spending, Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from streamlit.web.server.starlette.starlette_app_utils import (
     decode_signed_value,
 )
 
+from engine import people
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
@@ -234,7 +235,7 @@ def cookies_of(who: str, groups: int = 1, **claims: Any) -> dict[str, str]:
 
 def restart() -> None:
     """What a process knows by itself is gone."""
-    sessions._ended.cache_clear()
+    people.ended_logins.cache_clear()
     sessions._admitted.clear()
 
 

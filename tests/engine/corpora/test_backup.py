@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
+import duckdb
 import pytest
 
 from engine.corpora import backup
@@ -29,6 +30,7 @@ from storage.errors import LedgerBusyError
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
+from tests.storage import old_ledgers
 from tests.support import make_explorer
 
 EXISTING = Query("small", seed="bees-network", aspect="method", k=5)
@@ -242,6 +244,31 @@ def test_a_backup_without_a_ledger_is_none(backed_up: Path, tmp_path: Path) -> N
         with pytest.raises(BadInputError, match="it has no ledger"):
             act(tmp_path / "none.zip")
     assert not (tmp_path / "other" / "ledger.sqlite").exists()
+
+
+def test_a_backup_of_a_version_with_another_ledger_is_restored(tmp_path: Path) -> None:
+    old, login = tmp_path / "ledger.duckdb", hashlib.sha256(b"ended").hexdigest()
+    old_ledgers.make(old)
+    with duckdb.connect(str(old)) as connection:
+        connection.execute("DELETE FROM corpora")  # which have no readable lens
+    contents = {"ledger.duckdb": old.read_bytes(), "ended-logins": f"1 {login}\n".encode()}
+    members = [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in contents.items()
+    ]
+    about = {"seedlens": "", "made_at": "", "only": "ledger", "corpora": [], "without": []}
+    with zipfile.ZipFile(tmp_path / "home.zip", "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+        archive.writestr("manifest.json", json.dumps({"format": 1, "files": members, **about}))
+    home = Home(tmp_path / "home")
+    restore(tmp_path / "home.zip", home)
+    ledger = Ledger(home.ledger)
+    assert len(ledger.judging.history("c", "p")) == 7
+    assert ledger.ended_logins.has_any([login])
+    assert sorted(path.name for path in home.root.glob("ledger.*")) == [
+        *("ledger.sqlite", "ledger.sqlite-shm", "ledger.sqlite-wal", "ledger.sqlite.lock"),
+    ]
 
 
 def test_an_upload_takes_the_place_of_one_that_only_bears_its_name(small_copy: Explorer) -> None:
