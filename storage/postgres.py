@@ -107,11 +107,12 @@ class PostgresDatabase(Database):
         lasting = "" if durable else "SET LOCAL synchronous_commit = off; "
         server: Any = connection.connection.driver_connection
         # Several statements cannot be prepared.
-        with self._errors_of_driver():
+        with self.driver_errors():
             server.execute(f"BEGIN; {lasting}{_LOCKED}", prepare=False)
 
     @contextmanager
-    def _errors_of_driver(self) -> Iterator[None]:
+    def driver_errors(self) -> Iterator[None]:
+        """Errors of psycopg itself as those for people."""
         try:
             yield
         except psycopg.Error as error:
@@ -119,7 +120,7 @@ class PostgresDatabase(Database):
 
     def own_connection(self) -> psycopg.Connection[Any]:
         """A connection beside those of transactions, for a lock that lasts."""
-        with self._errors_of_driver():
+        with self.driver_errors():
             return self._connect()
 
     def copy(self, target: Path) -> None:
@@ -247,7 +248,7 @@ class ServerLocks(Locks):
         key, deadline = key_of(name), time.monotonic() + wait
         connection = self._server.own_connection()
         try:
-            with self._server._errors_of_driver():
+            with self._server.driver_errors():
                 while not _taken(connection, key):
                     if time.monotonic() >= deadline:
                         raise busy(key)
@@ -266,11 +267,11 @@ class ServerLocks(Locks):
         with self._server.read() as connection:
             row = connection.execute(text(_HOLDER), {"key": key}).first()
         # "seedlens MACHINE PROCESS", as connections are named
-        _, machine, process = (row[0] if row else "").split(" ") if row else ("", "", "")
+        parts = row[0].split(" ") if row else []
+        _, machine, process = parts if len(parts) == 3 else ("", "", "")
         here = machine == socket.gethostname()[:32]
-        return busy_with(
-            what, int(process) if process.isdecimal() else None, "" if here else machine
-        )
+        number = int(process) if process.isdecimal() else None
+        return busy_with(what, number, "" if here else machine)
 
 
 class _Hold:
