@@ -114,6 +114,7 @@ class SqliteDatabase(Database):
             stale.unlink(missing_ok=True)
         engine = create_engine(f"sqlite:///{new}", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA synchronous = OFF")  # until all is there
             connection.exec_driver_sql("BEGIN")
             migrations.create(connection)
             old = self._path.with_name(OLD_NAME)
@@ -124,6 +125,8 @@ class SqliteDatabase(Database):
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         engine.dispose()
+        with new.open("r+b") as file:
+            os.fsync(file.fileno())
         for log in (Path(f"{self._path}-wal"), Path(f"{self._path}-shm")):
             log.unlink(missing_ok=True)  # of a file that is gone
         new.replace(self._path)
