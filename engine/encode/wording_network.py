@@ -62,8 +62,8 @@ leads to one ("solved with"), or neither."""
 LAYERS = (1, 3, 6)
 """Of the network, whose states the tagger reads."""
 TAGGERS = 3
-"""Networks that vote: of the terms of 201 wordings that none was fitted on, each alone finds 0.88 to
-0.90, the three 0.91."""
+"""Networks that vote: of the terms of 201 wordings without part in their training, each alone finds
+0.88 to 0.90, the three 0.91."""
 
 
 class WordLabels(torch.nn.Module):
