@@ -51,7 +51,7 @@ def trail_bar(
         CompareView.found_in(workspace.pages()).page_link("Compare wordings")
         _on_map(view).page_link("Show on the map")
         with st.popover("Share", width="content"):
-            st.caption("This search as a link, for everybody who can open this SeedLens.")
+            st.caption("Link to this search")
             st.code(_address() + view.link(), language=None, wrap_lines=True)
         reading_list(explorer, view, open_step=_go_back)
         help_button()
