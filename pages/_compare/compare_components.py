@@ -86,9 +86,7 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     try:
         variants = variants_from_rows(rows)
     except ValueError as error:
-        raise BadInputError(
-            f"The variants cannot be used: {error}.", "Undo the last change."
-        ) from error
+        raise BadInputError(f"Invalid variants: {error}.", "Undo the last change.") from error
     if len(variants) <= before:
         return variants
     named: list[Variant] = []
@@ -108,7 +106,7 @@ def flow(view: CompareView, comparison: Comparison, of: str) -> None:
     grades = [line["grade"] for line in ranks["lines"]]
     count = len(comparison.variants)
     title = f"Rank flow: the top {view.depth}"
-    caption = f"{of} One line a document."
+    caption = f"{of} One line per document."
     file = FigureFile(
         "rank flow", title + (f" under {count} wordings" if count > 1 else ""), caption,
         *compare_charts.flow_rows(ranks),
