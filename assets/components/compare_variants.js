@@ -63,7 +63,7 @@ export default function (component) {
     system.dataset.key = `system-${index}`
     const known = data.systems.includes(row.system) ? data.systems : [...data.systems, row.system]
     for (const choice of known) {
-      const option = make("option", "", choice)
+      const option = make("option", "", data.names[choice] ?? choice)
       option.value = choice
       option.selected = choice === row.system
       system.append(option)

@@ -25,7 +25,7 @@ from pages._common.filter_panel import PageFilters
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import error_boundary, note
+from pages._common.shared import error_boundary, note, system_label
 from pages._login import login
 
 WORDINGS = {
@@ -74,7 +74,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
             "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",
-            help="Top documents of each system, deduplicated.",
+            format_func=system_label, help="Top documents of each system, deduplicated.",
         )  # fmt: skip
         depth, wordings = st.columns([1, 2])
         depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")

@@ -17,7 +17,7 @@ from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, show_error
+from pages._common.shared import attempt, show_error, system_label
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -81,7 +81,7 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
         box.html('<span class="sl-tag">synthetic, written for this demo</span>')
     right.selectbox(
         "Retriever", explorer.systems, **view.bound("system", "ask_system"),
-        help="System that retrieves the passages. hybrid joins words and meaning.",
+        format_func=system_label, help="System that retrieves the passages.",
     )  # fmt: skip
     st.slider(
         "Passages", 1, MOST_PASSAGES, **view.bound("passages", "ask_passages"),

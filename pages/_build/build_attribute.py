@@ -20,6 +20,7 @@ from pages._common.shared import (
     error_boundary,
     escape_label,
     show_problem,
+    system_label,
 )
 
 ABOUT = (
@@ -184,7 +185,7 @@ def _making(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     left, right = st.columns([3, 1], gap="medium")
     left.multiselect(
         "Systems", list(explorer.systems), list(spec.systems), key=key("systems"),
-        help="Top documents of each system are graded, deduplicated.",
+        format_func=system_label, help="Top documents of each system are graded, deduplicated.",
     )  # fmt: skip
     right.number_input("Depth", 1, 1000, spec.depth, key=key("depth"),
                        help="Number of top documents per system.")  # fmt: skip

@@ -73,7 +73,8 @@ def facts(all_labels: Sequence[Label]) -> str:
     people = sum(label.maker == "person" for label in labels)
     outdated = sum(label.outdated for label in labels)
     lines = [
-        f"{showing:,} of {many(len(labels), 'document')} {'shows' if showing == 1 else 'show'} it; "
+        f"{showing:,} of {many(len(labels), 'document')} {'shows' if showing == 1 else 'show'} it, "
+        f"{len(labels) - showing:,} {'does' if len(labels) - showing == 1 else 'do'} not; "
         f"{counted(different, 'different label')}."
     ]
     if people:

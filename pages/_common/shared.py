@@ -6,7 +6,7 @@ import gc
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -172,6 +172,16 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
 _ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
 
 
+def system_label(name: str, model: Container[str] = ()) -> str:
+    """A system by what it does: ``Word match (bm25)``.
+
+    Args:
+        model: names of the systems that use a language model.
+    """
+    detail = f"{name}, uses a model" if name in model else name
+    return f"{SYSTEM_NAMES[name]} ({detail})" if name in SYSTEM_NAMES else detail
+
+
 def escape_label(text: str) -> str:
     r"""Words that a widget label shows as they are: Streamlit reads labels as Markdown.
 
@@ -243,6 +253,21 @@ def apply_style() -> None:
         _MENU(key="menu", data={"narrow": 768})
 
 
+SYSTEM_NAMES = {
+    "aspect": "Aspect-aware",
+    "transport": "Sentence match",
+    "instructed": "Instruction-aware",
+    "dense": "Meaning",
+    "late-interaction": "Token by token",
+    "bm25": "Word match",
+    "bm25-aspect": "Word match in the aspect",
+    "hybrid": "Words and meaning",
+    "facts": "Dates, amounts, places",
+    "scenario": "Information needs",
+    "rewrite": "Rewritten query",
+    "multi-hop": "Iterative search",
+}
+"""What systems do, for boxes that choose one."""
 SAFE_CSV = "Safe for spreadsheets: text that looks like a formula begins with an apostrophe."
 
 

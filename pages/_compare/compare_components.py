@@ -12,6 +12,7 @@ from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.figure_file import FigureFile
+from pages._common.shared import system_label
 from pages._common.url_state import join
 from pages._compare import compare_charts
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
@@ -64,6 +65,7 @@ def variant_rows(
             "read": list(read),
             "models": list(models),
             "systems": list(systems),
+            "names": {name: system_label(name) for name in systems},
             "steered": list(steered),
             "readers": list(readers),
             "aspects": [{"key": a.key, "name": a.name} for a in lens.aspects],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.job_words import estimate_line
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_drawn, attempt, error_boundary
+from pages._common.shared import as_drawn, attempt, error_boundary, system_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
     DEEPEST,
@@ -51,7 +52,7 @@ def controls(
     left, right = st.columns([9, 3])
     left.multiselect(
         "Systems", systems, **view.bound("systems", "evaluate_systems", read=tuple, model=""),
-        format_func=lambda name: f"{name} (asks a model)" if name in by_model else name,
+        format_func=partial(system_label, model=by_model),
         help="Systems to evaluate. Uploaded runs are included.",
     )  # fmt: skip
     right.slider(

@@ -15,7 +15,7 @@ from pages._common.figure_file import FigureFile
 from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
 from pages._common.outside_text import escape
-from pages._common.shared import error_boundary, note
+from pages._common.shared import error_boundary, note, system_label
 from pages._evaluate.controls import (
     MOST,
     choose_collection,
@@ -63,6 +63,7 @@ def controls(
     left.multiselect(
         "Retrievers", retrievers,
         **view.bound("retrievers", "evaluate_retrievers", read=tuple, model=""),
+        format_func=system_label,
         help="Candidates come from all of them; the verifier is compared with the best one alone.",
     )  # fmt: skip
     middle.selectbox(

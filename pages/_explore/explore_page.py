@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +17,7 @@ from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
 from pages._common.components import Event
 from pages._common.outside_text import with_marks
-from pages._common.shared import attempt
+from pages._common.shared import attempt, system_label
 from pages._common.url_state import aspect_that_is_there, seed_is_there
 from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
@@ -96,7 +97,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerat
         **View.sets("system", "explore_system", lambda name: name or DEFAULT.system, page=1),
         placeholder="Choose a system",
         help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
-        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
+        format_func=partial(system_label, model=helped),
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(

@@ -48,7 +48,7 @@ def trail_bar(
     with left, st.container(key="explore_trail"):
         _breadcrumb(explorer, steps, now)
     with tools:
-        CompareView.found_in(workspace.pages()).page_link("Compare wordings")
+        CompareView.found_in(workspace.pages()).page_link("Compare instructions")
         _on_map(view).page_link("Show on the map")
         with st.popover("Share", width="content"):
             st.caption("Link to this search")

@@ -16,7 +16,7 @@ from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.shared import attempt, escape_label, note, show_error, system_label
 from pages._common.url_state import corpus_box, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
@@ -132,7 +132,7 @@ def _whose(explorer: Explorer, view: MapView) -> None:
     queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
     if queries:
         titles = dict(zip(queries, explorer.notebook.seed_titles([*queries.values()]), strict=True))
-        names = {"": "The seed, by what the map shows"} | {
+        names = {"": "Seed and layout of the map"} | {
             one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
             for one, query in queries.items()
         }
@@ -141,8 +141,9 @@ def _whose(explorer: Explorer, view: MapView) -> None:
             **view.bound("query", "map_query"),
         )  # fmt: skip
     st.selectbox(
-        "System", list(explorer.systems_of(view.corpus)), **view.bound("system", "map_system")
-    )
+        "System", list(explorer.systems_of(view.corpus)), format_func=system_label,
+        **view.bound("system", "map_system"),
+    )  # fmt: skip
 
 
 def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:

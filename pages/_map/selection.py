@@ -109,7 +109,7 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             st.button("Set as map seed", "map_seed", on_click=attempt, args=(seed,))
         if st.button(
             "Filter Explore by these", "map_filter", help="Restricts search to the selection. The "
-            "link of Explore has the filter, for this home.",
+            "link works with this home only.",
         ):  # fmt: skip
             filtered_view(explorer, view, doc_ids).go()
         many = len(doc_ids) > MOST_KEPT
@@ -122,8 +122,7 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             st.button(
                 "In URL" if view.kept else "Add selection to URL", "map_link",
                 on_click=attempt, args=(partial(_link, explorer, view, tuple(doc_ids)),),
-                disabled=bool(view.kept), help="The address of this page then has the selection, "
-                "for everybody who can open this SeedLens.",
+                disabled=bool(view.kept),
             )  # fmt: skip
         _opened("Judge", "map_judge", lambda: _pool(explorer, view, doc_ids))
         _opened("Export", "map_export", lambda: _export(explorer, view, doc_ids))

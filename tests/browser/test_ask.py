@@ -70,7 +70,7 @@ def test_an_answer_cites_passages_that_open_and_lead_to_explore(
     expect(page.get_by_role("region", name="Answer")).to_contain_text("Trees and parks cool")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.locator("article").nth(1).locator(".title").click()
-    page.get_by_role("button", name="Open Explore with this document").click()
+    page.get_by_role("button", name="Open this document as the seed").click()
     expect(page.locator("section.card .title")).to_have_text(title)
 
 

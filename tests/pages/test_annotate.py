@@ -84,7 +84,7 @@ def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
 
 def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
     page = visit("annotate", corpus="small")
-    assert "Judging in a queue needs a project" in shown(page)
+    assert "Create a project to start annotating" in shown(page)
     click(page, "annotate_make")
     page.text_input(key="annotate_name_new").set_value("")
     click(page, "annotate_save_new")
@@ -188,7 +188,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 ) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
-    assert "for the leads of this project" in shown(page)
+    assert "Only leads of this project can open" in shown(page)
     assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
     assert "is not among the annotators" in shown(page)
     click(page, "annotate_as_Ada")
@@ -202,7 +202,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     home_page.annotation.save(Project("small", "empty"), "lead")
     page = visit("annotate", corpus="small", project="empty")
-    assert "Nothing is to be judged here yet" in shown(page)
+    assert "No items to judge yet" in shown(page)
     click(page, "annotate_to_pool")
     assert page.text_area(key="annotate_seeds")
 
@@ -226,7 +226,7 @@ def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
     page.selectbox(key="annotate_project").set_value("")
     run(page)
     assert page.segmented_control(key="annotate_part").value == "agreement"
-    assert "No item was graded by two people yet" in shown(page)
+    assert "No item has grades by two people yet" in shown(page)
 
 
 def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> None:
@@ -328,7 +328,7 @@ def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer)
     ]  # fmt: skip
     assert page.multiselect(key=f"{CHOSEN}_small").value == []
     click(page, "annotate_add_queries")
-    assert "No seed is chosen." in shown(page)
+    assert "No seed chosen." in shown(page)
 
 
 def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(
@@ -371,7 +371,7 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     project = make_project(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
     items = annotation.pool(project)
     page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "agreement is undefined" in shown(page)
+    assert "No item has grades by two people yet" in shown(page)
     for number, item in enumerate(items[:4]):
         annotation.judge(project, Judgment(*item.item, "Ada", number % 2))
         verdict = {"verdict": "skip"} if number == 3 else {"relevance": 0 if number < 2 else 2}
@@ -386,7 +386,7 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert f"3 of {len(items)} items have 2 annotations" in text
     assert "&lt;i&gt;Ben&lt;/i&gt;" in text
     assert "<i>Ben" not in text
-    assert "over 3 items that two or more graded." in text
+    assert "over 3 items with two or more grades." in text
     assert "undefined at n = 1" in text
     click(page, "annotate_to_decide")
     assert param(page, "part") == "disagreements"
@@ -400,7 +400,7 @@ def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
 def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "is for the leads of this project" in shown(page)
+    assert "is Only leads of this project can open" in shown(page)
 
 
 # Their source runs as a script of its own, where only builtins have names.
@@ -438,7 +438,7 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     ranked = f"{query_id} Q0 {other} 1 2 mine\n{query_id} Q0 elsewhere 2 1 mine\n"
     home_page.collections.add_run("small:p", "mine.run", ranked.encode())
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
-    assert "1 of them cannot be judged: the corpus does not have them." in shown(page)
+    assert "1 of them cannot be judged: not in the corpus." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
 
 

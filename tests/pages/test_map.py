@@ -110,7 +110,7 @@ def test_what_a_link_names_and_the_map_lacks_is_said_or_left_out(mapped: Explore
     assert all(name in shown(page) for name in ("no1", "no3"))
     assert "no layout" in shown(page)
     assert "field:no" in shown(page)
-    assert "Nothing is selected" in shown(page)
+    assert "No selection" in shown(page)
     assert " document " in told(page)["layout"]
 
 
@@ -135,7 +135,7 @@ def test_a_seed_that_says_nothing_of_an_aspect_colours_nothing_by_it(mapped: Exp
     page = visit("map", corpus="small", seed="no-method", colour="likeness:method")
     assert BROKEN not in shown(page)
     colour = told(page)["colour"]
-    assert colour["label"] == "likeness to the seed in Method, which says nothing of it"
+    assert colour["label"] == "similarity to the seed in Method, no value"
     assert (colour["none"], colour["low"], colour["high"]) == (40, "", "")
 
 
@@ -144,7 +144,7 @@ def test_a_seed_that_is_not_there_is_said_to_be_so(mapped: Explorer, lost: dict[
     page = visit("map", corpus="small", colour="likeness:document", **lost)
     assert BROKEN not in shown(page)
     assert "gone&#x27;" in shown(page)
-    assert "Another seed is taken here" in shown(page)
+    assert "Showing another seed" in shown(page)
     assert "gone" not in (param(page, "seed"), param(page, "text"))
     assert told(page)["colour"]["scale"] == "range"
 
@@ -212,7 +212,7 @@ def test_a_selection_becomes_a_pool_of_a_project(mapped: Explorer) -> None:
     mapped.annotation.add_queries(last, [Query("small", seed=seed, aspect="method")])
     run(page).selectbox(key="map_pool_project").set_value("q")
     click(page, "map_pool_add")
-    assert "Something was changed just before the click" in shown(page)
+    assert "Settings changed before your click" in shown(page)
     assert not mapped.annotation.pool(project)
     page.selectbox(key="map_pool_project").set_value("p")
     click(run(page), "map_pool_add")
@@ -227,7 +227,7 @@ def test_a_corpus_without_a_map_is_offered_one(small_copy: Explorer, serve: Serv
     assert "small has no map yet" in shown(page)
     click(page, "map_compute")
     run_until(page, lambda: told(page), what="the map")
-    assert "The map is computed" in shown(page)
+    assert "Map computed" in shown(page)
 
 
 def test_a_selection_becomes_the_filter_of_explore(mapped: Explorer) -> None:
@@ -260,7 +260,7 @@ def test_a_larger_selection_goes_into_the_link_if_asked(mapped: Explorer) -> Non
     assert f"{len({*within} & {*range(len(chosen))})} documents selected" in shown(filtered)
     unknown = visit("map", corpus="small", selection="7-0123456789abcdef")
     assert "is not stored here" in shown(unknown)
-    assert "Nothing is selected" in shown(unknown)
+    assert "No selection" in shown(unknown)
 
 
 def test_a_selection_of_another_home_is_said_to_be_unknown(mapped: Explorer) -> None:
@@ -280,11 +280,11 @@ def test_after_a_change_of_lens_the_map_says_what_it_lacks_and_offers_it(mapped:
     page = visit("map", corpus="small", layout="method")
     assert BROKEN not in shown(page)
     names = ", ".join(aspect.name for aspect in POSTS.aspects)
-    assert f"There is no map by {names} yet" in shown(page)
+    assert f"No map by {names} yet" in shown(page)
     assert " document " in told(page)["layout"]
     click(page, "map_compute")
-    run_until(page, lambda: "The map is computed" in shown(page), what="the map")
-    assert "There is no map by" not in shown(page)
+    run_until(page, lambda: "Map computed" in shown(page), what="the map")
+    assert "No map by" not in shown(page)
     key = POSTS.aspects[0].key
     assert f" {key} " in told(visit("map", corpus="small", layout=key))["layout"]
 

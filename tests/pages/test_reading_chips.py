@@ -93,7 +93,7 @@ def test_clearing_the_aspect_lets_the_wording_decide_and_keeps_it(demo: Explorer
     page.selectbox(key="explore_preset").set_value(None)
     run(page)
     assert (param(page, "aspect"), param(page, "q")) == ("", WORDS)
-    assert "read as Method, ruling out Background" in shown(page)
+    assert "interpreted as Method, excluding Background" in shown(page)
 
 
 def test_choosing_an_aspect_keeps_the_wording(demo: Explorer) -> None:
