@@ -135,7 +135,7 @@ def test_the_page_names_a_query_whose_seed_has_left_the_corpus(
     jobs = home_page.annotation.filling.jobs
     wait_until(lambda: jobs.running(project.key) is None, what="a filled pool")
     run(page)
-    assert f"the seed or the aspect is not in the corpus any more: {query_id}." in shown(page)
+    assert f"seed or aspect not in the corpus): {query_id}." in shown(page)
 
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
