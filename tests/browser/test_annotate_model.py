@@ -46,7 +46,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     annotation.add_queries(project, [Query("graded", seed=SEED, aspect="method")])
     annotation.fill_pool(project, PoolRequest(("dense",), 39))
     page = visit.open("/annotate?corpus=graded&project=by-model&part=model")
-    expect(page.get_by_text("39 candidates of 1 query have no grade by people")).to_be_visible()
+    expect(page.get_by_text("39 candidates of 1 query have no human grade")).to_be_visible()
     connect(page, grader.url)
     expect(page.get_by_text("of 1 query: 39 requests, up to 88 including retries")).to_be_visible()
     grader.behaviour.latency = 0.6

@@ -115,7 +115,7 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     settled(page, "Cancelled")
     visit.shoot("build-cancelled")
     model.behaviour.latency = 0.0
-    page.get_by_role("button", name=re.compile("Go on|Label the documents")).click()
+    page.get_by_role("button", name=re.compile("Resume|Label the documents")).click()
     settled(page)
     expect(step(page, "Labels")).to_contain_text("120 documents")
     click_row(page, "build_labels", 1)
@@ -230,7 +230,7 @@ def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
     explorer.builds.save(BuildSpec("demo", "linked", ATTRIBUTE), "ada")
     page = visit.open("/build?corpus=demo&build=linked&step=clusters")
     expect(page.get_by_text("Waiting for step 2, Labels.")).to_be_visible()
-    expect(page.get_by_role("button", name="Go to the labels")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to Labels")).to_be_visible()
     step(page, "Attribute").click()
     expect(box(page, "Implicit attribute")).to_have_value(ATTRIBUTE)
     page.go_back()

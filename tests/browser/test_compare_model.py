@@ -99,7 +99,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     before = lines(page)
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
     connect(page, model.url, KEY)
-    expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ calls in \d+ rounds"))
+    expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ requests in \d+ rounds"))
     assert model.seen.questions == 0, "nobody pressed the button"
     model.behaviour.latency = 0.3
     ask(page)
@@ -165,7 +165,7 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     expect(page.locator(".cmp-change").first).to_contain_text("So far, the model")
     visit.shoot("compare-model-cancelled")
     model.behaviour.latency = 0.0
-    ask(page, "Go on")
+    ask(page, "Resume")
     expect(report(page)).not_to_contain_text("cancelled")
     expect(report(page)).to_contain_text(re.compile(r"\d+ answers? cached"))
     expect(page.locator(".cmp-change")).to_have_count(3)

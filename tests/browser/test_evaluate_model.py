@@ -64,7 +64,7 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     page = visitor.open(GAP)
     expect(page.get_by_role("button", name="Measure", exact=True)).to_be_disabled(timeout=90_000)
     connect(page, lab.model.url)
-    expect(page.get_by_text(re.compile(r"[\d,]+ calls in [\d,]+ rounds"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"[\d,]+ requests in [\d,]+ rounds"))).to_be_visible()
     lab.model.behaviour.latency = 0.3  # slow enough to be seen
     page.get_by_role("button", name="Measure", exact=True).click(timeout=60_000)
     expect(page.get_by_text(re.compile("Verifying, pointwise.* pools"))).to_be_visible()

@@ -411,7 +411,7 @@ def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) ->
     expect(page).to_have_url(re.compile("view=table"))
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(100)
-    expect(page.locator("caption")).to_have_text(re.compile("sorts these 100, ranks 1 to 100 of"))
+    expect(page.locator("caption")).to_have_text(re.compile("Sorting applies to ranks 1–100 of"))
     heading = page.get_by_role("columnheader", name="Year")
     heading.get_by_role("button").click()
     expect(page).to_have_url(re.compile("sort=-year"))

@@ -125,7 +125,7 @@ def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(run_area(page)).to_contain_text(re.compile(r"Round \d of 4.*of \d+ questions"))
     visit.shoot("explore-model-running")
-    expect(report(page)).to_contain_text(re.compile(r"\d+ calls in 4 rounds"))
+    expect(report(page)).to_contain_text(re.compile(r"\d+ requests in 4 rounds"))
     expect(page.get_by_text(re.compile(r"The model moved \d+ of the top 20"))).to_be_visible()
     expect(page.locator("article .move").first).to_have_attribute(
         "title", re.compile("by the model|Same rank without the model")
@@ -230,6 +230,6 @@ def test_a_system_that_asks_a_model_is_searched_with_when_the_button_is_pressed(
     expect(run_area(page)).to_contain_text("Showing the ranking of dense")
     assert model.seen.questions == 0
     page.get_by_role("button", name="Search with the model").click()
-    expect(report(page)).to_contain_text("calls in 4 rounds")
+    expect(report(page)).to_contain_text("requests in 4 rounds")
     expect(page.get_by_text("multi-hop by judge")).to_be_visible()
     assert len(set(titles(page))) == 20

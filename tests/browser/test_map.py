@@ -140,7 +140,7 @@ def test_a_cluster_becomes_the_filter_of_explore_and_is_removed_there(visit: Vis
     expect(page.locator("article").first).to_be_visible()
     expect(page).to_have_url(re.compile(f"in.selection%3D{size}-"))
     page.get_by_role("link", name="Show on the map").click()
-    expect(page.get_by_text(f"{size} of 480 documents pass the filters")).to_be_visible()
+    expect(page.get_by_text(f"{size} of 480 documents match the filters")).to_be_visible()
     expect(page.locator("canvas")).to_be_in_viewport()
     page.go_back()
     chip.click()

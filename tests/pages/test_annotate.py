@@ -144,7 +144,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
-    assert "is none of judge" in shown(page)
+    assert "is not one of judge" in shown(page)
 
 
 def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
@@ -190,7 +190,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Only leads of this project can open" in shown(page)
     assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
-    assert "is not among the annotators" in shown(page)
+    assert "is not an annotator" in shown(page)
     click(page, "annotate_as_Ada")
     assert judged_on(page)
     page.text_input(key="annotate_name").set_value("Grace")
@@ -238,7 +238,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
         )
         annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
-    assert "Rows: what Ada said" in shown(page)
+    assert "Rows: grades of Ada" in shown(page)
     own = page.dataframe[-1].value
     assert list(own["Annotator"]) == ["Ada", "Grace"]
     assert own["nDCG@20"].between(0, 1).all()

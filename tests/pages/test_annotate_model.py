@@ -86,7 +86,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
 ) -> None:
     project = make_project(graded)
     page = visit_grading()
-    assert "No model has graded anything" in shown(page)
+    assert "No model grades in this project yet" in shown(page)
     assert "12 candidates of 1 query: 12 requests, up to 34 including retries" in shown(page)
     assert "Model grades are not used in qrels" in shown(page)
     page.button(key="annotate_model_start").click()
@@ -183,7 +183,7 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     assert graded.annotation.project("small", "p").model_grades
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)
-    assert "the project says so." in shown(page)
+    assert "set under Project" in shown(page)
 
 
 def test_a_decision_stands_beside_what_each_person_said_and_not_over_it(

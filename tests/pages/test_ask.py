@@ -45,7 +45,7 @@ def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest
     [
         ("k", "many", "Invalid link"),
         ("k", "99", "not a number from 1 to 20"),
-        ("system", "magic", "&#x27;magic&#x27; is none of"),
+        ("system", "magic", "&#x27;magic&#x27; is not one of"),
         ("corpus", "nowhere", "nowhere"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
 @pytest.mark.parametrize("name", ["systems", "wordings"])
 def test_a_table_of_what_there_is_not_is_explained(demo: Explorer, name: str) -> None:
     page = visit("compare", show="collection", **{name: "magic"})
-    assert "is none of" in shown(page)
+    assert "is not one of" in shown(page)
     assert BROKEN not in shown(page)
 
 

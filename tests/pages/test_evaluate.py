@@ -66,10 +66,10 @@ MEASURE = "1 divided by the rank of the first relevant document"
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"systems": "magic"}, "&#x27;magic&#x27; is none of"),
+        ({"systems": "magic"}, "&#x27;magic&#x27; is not one of"),
         ({"steer": "7"}, "steer is 7"),
         ({"seeds": "-3"}, "seeds is -3"),
-        ({"measure": "luck"}, "&#x27;luck&#x27; is none of"),
+        ({"measure": "luck"}, "&#x27;luck&#x27; is not one of"),
         ({"collection": "nope"}, "no test collection &#x27;nope&#x27;"),
     ],
 )

@@ -147,7 +147,7 @@ def test_pool_sizes_that_are_none_are_explained_and_change_nothing(lab: Explorer
     page = visit(**GAP)
     page.text_input(key="evaluate_sizes").set_value("5, many")
     page = run(page)
-    assert "&#x27;many&#x27; is no pool size" in shown(page)
+    assert "&#x27;many&#x27; is not a pool size" in shown(page)
     assert page.text_input(key="evaluate_sizes").value == "5, 10"
 
 

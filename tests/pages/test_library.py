@@ -174,7 +174,7 @@ def test_a_file_without_a_usable_row_cannot_be_indexed(empty: AppTest) -> None:
 
 def test_a_file_of_another_kind_is_explained(empty: AppTest) -> None:
     page = upload(empty, "papers.jsonl", b"\x89PNG\r\n\x1a\n\x00\x00")
-    assert "cannot be read" in question(page, "broken").label
+    assert "unreadable" in question(page, "broken").label
     assert "broken JSON" in shown(page)
 
 

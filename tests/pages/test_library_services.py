@@ -121,7 +121,7 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
     page = form("s2", "10.5555/paper.1 10.5555/paper.777777")
     assert "do not exist: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
     page = click(form("s2", "nothinglikeit"), "library_service_look")
-    assert "Semantic Scholar has nothing for this." in shown(page)
+    assert "No results at Semantic Scholar." in shown(page)
     assert "library_service_start" not in {b.key for b in page.button}
 
 
@@ -167,7 +167,7 @@ def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_s
     page.selectbox(key="library_dataset").set_value("beir/scifact")
     said = shown(run(page))
     assert "beir/scifact: 5,183 documents" in said
-    assert "300 queries and 339 judgments, those of beir/scifact/test: Evaluate has them" in said
+    assert "300 queries and 339 judgments, those of beir/scifact/test, available on Evaluate" in said
     assert page.button(key="library_dataset_start").label == "Download and index"
     assert not list(served.home.root.glob("uploads/*/"))
     page = click(page, "library_dataset_start")

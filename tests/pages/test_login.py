@@ -386,7 +386,7 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
 
 def test_a_projects_own_list_of_annotators_holds(app: AppTest, small_copy: Explorer) -> None:
     make_project(small_copy, annotators=("Ruth",))
-    assert "&#x27;Ada&#x27; is not among the annotators" in shown(annotate(app, "ada"))
+    assert "&#x27;Ada&#x27; is not an annotator" in shown(annotate(app, "ada"))
 
 
 def test_the_name_comes_from_the_list_and_from_nowhere_else(

@@ -52,7 +52,7 @@ def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
         "cost about 0.130"
     )
     unknown = CostEstimate("heapsort", 100, 174, False, calls=348)
-    assert estimate_line(unknown) == "about 348 calls in 174 rounds", "answers may lead to more"
+    assert estimate_line(unknown) == "about 348 requests in 174 rounds", "answers may lead to more"
 
 
 def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
@@ -113,7 +113,7 @@ def test_secrets_are_read_from_the_top_level_of_the_file(secrets: Path) -> None:
 def test_a_broken_secrets_file_is_said_without_quoting_it(secrets: Path, text: bytes) -> None:
     secrets.write_bytes(text)
     assert secrets_values() == {}
-    assert "secrets.toml cannot be read" in secrets_problem()
+    assert "secrets.toml: invalid TOML" in secrets_problem()
     assert "naked" not in secrets_problem()
 
 
@@ -142,7 +142,7 @@ def test_a_link_restores_how_to_rerank_and_asks_nothing(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("rerank", "magic", "&#x27;magic&#x27; is none of"),
+        ("rerank", "magic", "&#x27;magic&#x27; is not one of"),
         ("depth", "5000", "depth is 5000"),
         ("depth", "deep", "Invalid link"),
     ],
@@ -162,7 +162,7 @@ def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page
     run(page)
     assert "Showing the ranking of dense" in shown(page)
     assert page.button(key="explore_ask").label == "Search with the model"
-    assert "4 calls in 4 rounds" in shown(page)
+    assert "4 requests in 4 rounds" in shown(page)
 
 
 # -- a model that answers ------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: Mode
     reloaded = visit_reranking()
     assert reloaded.button(key="explore_ask").label == "Running"
     reloaded.button(key="explore_cancel").click()
-    assert settled(reloaded).button(key="explore_ask").label == "Go on"
+    assert settled(reloaded).button(key="explore_ask").label == "Resume"
     assert "cancelled; showing the partial ranking" in shown(run(first))
 
 
@@ -203,6 +203,6 @@ def test_answers_that_nobody_can_read_leave_the_order_and_can_be_asked_for_again
     server.behaviour.faults = {"prose": 1.0}
     app = visit_reranking()
     app.button(key="explore_ask").click()
-    assert settled(app).button(key="explore_ask").label == "Go on"
+    assert settled(app).button(key="explore_ask").label == "Resume"
     assert not app.button(key="explore_ask").disabled
     assert "The model returned no valid response" in shown(app)

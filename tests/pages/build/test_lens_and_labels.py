@@ -42,7 +42,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     page = step("attribute")
     assert "Saved." not in shown(page), "nothing was changed here"
     page.button(key="build_save_small_methods").click()
-    assert "Nothing was changed" in shown(run(page))
+    assert "No changes." in shown(run(page))
 
 
 def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
