@@ -110,7 +110,7 @@ def flow(view: CompareView, comparison: Comparison, of: str) -> None:
     title = f"Rank flow: the top {view.depth}"
     caption = f"{of} One line per document."
     file = FigureFile(
-        "rank flow", title + (f" under {count} wordings" if count > 1 else ""), caption,
+        "rank flow", title + (f" under {count} variants" if count > 1 else ""), caption,
         *compare_charts.flow_rows(ranks),
     )  # fmt: skip
     _FLOW(

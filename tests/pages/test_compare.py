@@ -64,8 +64,8 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
     ("text", "says"),
     [
         ("{", "not JSON"),
-        ("[]", "no list"),
-        ('"x"', "no list"),
+        ("[]", "not a list"),
+        ('"x"', "not a list"),
         (link({"name": "base"}), "variant 1: missing or unknown fields"),
         (link({**BASE, "__class__": "x"}), "variant 1: missing or unknown fields"),
         (link({**BASE, "steer": 7}), "variant 1: steer is 7"),
@@ -135,7 +135,7 @@ def test_no_wording_is_a_variant_too_and_is_called_so(demo: Explorer) -> None:
     page = visit("compare", variants=link({**BASE, "wording": " "}, OTHER))
     comparison = compared(demo, page)
     assert compare_page._reading(comparison, 0).startswith("No instruction")
-    assert compare_page._reading(comparison, 1).startswith("Read as Method")
+    assert compare_page._reading(comparison, 1).startswith("Interpreted as Method")
 
 
 def compared(explorer: Explorer, page: AppTest) -> Any:

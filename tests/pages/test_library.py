@@ -528,7 +528,7 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
     files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
     empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
     page = run(empty)
-    assert "Read as pdf." in shown(page)
+    assert "Using pdf." in shown(page)
     assert "2 documents will be indexed" in shown(page)
     assert "Left out: scan.pdf: the file is damaged, or no PDF." in shown(page)
     assert papers[0].title in shown(page)

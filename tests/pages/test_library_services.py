@@ -72,7 +72,7 @@ def test_what_a_service_has_is_shown_before_it_is_retrieved(
     assert services.seen == [], "typing asks nothing"
     page = click(page, "library_service_look")  # one click, also right after typing
     said = shown(page)
-    assert "OpenAlex has 1,200 documents for this." in said
+    assert "1,200 documents from OpenAlex" in said
     assert Paper(5).name in said
     assert Paper(6).name not in said
     assert "Importing the first 1,000." in said
