@@ -129,7 +129,7 @@ def test_cost_progress_and_outcome_in_words() -> None:
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
     progress = StepProgress(90, 360, 30.0, calls=92, tokens=80_000, step="label")
     said = build_lines.progress_line(progress, 31.0)
-    for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
+    for words in ("90 of 360", "92 requests", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
     job = Job("1", progress.step, "cancelled", progress, report)
