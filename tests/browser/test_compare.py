@@ -89,7 +89,8 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
     box = page.get_by_label("Instruction of variant 2")
     box.fill("Papers that report a similar finding or conclusion.")
     box.press("Control+Enter")
-    expect(page.locator(".variant").nth(1).locator(".reading")).to_contain_text("Interpreted as Result")
+    reading = page.locator(".variant").nth(1).locator(".reading")
+    expect(reading).to_contain_text("Interpreted as Result")
     # The left column is drawn first: the chart on the right follows.
     until(page, lambda: ranked(page, "mine") != before["mine"], what="another ranking of mine")
     assert ranked(page, "base") == before["base"]

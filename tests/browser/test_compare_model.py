@@ -99,7 +99,8 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     before = lines(page)
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
     connect(page, model.url, KEY)
-    expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ requests in \d+ rounds"))
+    estimate = re.compile(r"All 3 variants: \d+ requests in \d+ rounds")
+    expect(run_area(page)).to_contain_text(estimate)
     assert model.seen.questions == 0, "nobody pressed the button"
     model.behaviour.latency = 0.3
     ask(page)

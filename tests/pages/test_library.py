@@ -344,7 +344,7 @@ def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Ser
     said = shown(run(page))
     assert "Bees by network" in said
     assert "1999 to 2021 (6 without a year)" in said
-    assert "small.jsonl, read as jsonl" in said
+    assert "small.jsonl (jsonl)" in said
 
 
 def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) -> None:
