@@ -76,7 +76,7 @@ def _follow_up(explorer: Explorer, job: AskJob) -> None:
     info = endpoint(explorer)
     left, right = st.columns([2, 7], gap="small", vertical_alignment="center")
     left.button(
-        "Ask", key="ask_follow_button", disabled=not info.set_up, on_click=attempt,
+        "Ask follow-up", key="ask_follow_button", disabled=not info.set_up, on_click=attempt,
         args=(lambda: ask(explorer, request()),),
     )  # fmt: skip
     words = price_of(explorer, request(), info)

@@ -107,8 +107,7 @@ class JobCard:
             self.more(job)
             if self.dismiss is not None and login.acting().may_end(job.owner):
                 dismiss = partial(self.dismiss, job.id)
-                words = f"{self.what_stays}"
-                self._button("dismiss", "Dismiss", dismiss, words)
+                self._button("dismiss", "Dismiss", dismiss, self.what_stays)
 
     def _name(self, part: str) -> str:
         return f"{self.key}_{part}_{self.which}" if self.which else f"{self.key}_{part}"

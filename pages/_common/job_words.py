@@ -86,7 +86,7 @@ def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: floa
         parts: what is done.
         seconds: since it was asked for.
     """
-    failed = f"{counted(progress.failed, 'invalid response')}" if progress.failed else ""
+    failed = counted(progress.failed, "invalid response") if progress.failed else ""
     asked = [counted(progress.calls, "request"), tokens(progress.tokens)] if progress.calls else []
     told = progress.done < progress.total and progress.seconds > 1
     left = time_left(progress.seconds_left) if told else ""

@@ -110,10 +110,10 @@ def _done(said: GeneratedExplanation) -> dict[str, Any]:
 def _checked(said: GeneratedExplanation) -> str:
     words = "Quotes are verified against the documents. The explanation itself may be wrong."
     if said.unfounded == 1:
-        words += "One unverifiable quote was removed."
+        words += " One unverifiable quote was removed."
     elif said.unfounded:
-        words += f"{said.unfounded} unverifiable quotes were removed."
-    return words + ("Cached." if said.cached else "")
+        words += f" {said.unfounded} unverifiable quotes were removed."
+    return words + (" Cached." if said.cached else "")
 
 
 def _key(query: Query, doc_id: str, info: EndpointInfo) -> _Key:

@@ -169,7 +169,7 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
         passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')}"
         st.caption(f"{passing} match the filters; the others are faint.")
     sampled = "" if drawn.sampled is None else (
-        f"Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
+        f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
     )  # fmt: skip
     st.caption(
         f"{counted(len(drawn.doc_ids), 'document')}; similar ones are close. Axes and distances "
