@@ -173,6 +173,6 @@ def confusion_html(
     return wide(
         f"Grades of {pair[0]} and {pair[1]}",
         f'<table class="sl-confusion"><caption>Rows: grades of {one}. Columns: grades of {other}. '
-        "They agree on the "
-        f"diagonal.</caption><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>",
+        "They agree on the diagonal.</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>",
     )

@@ -204,6 +204,6 @@ def overlap_html(text: str, overlap: Overlap, spec: BuildSpec, *, is_new: bool) 
     share = percent(overlap.share)
     return (
         f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{share} overlapping '
-        f"words</strong>; {limit}.{saved}<div "
-        f'class="bd-words">{marked_words(text, overlap.words)}</div></div>'
+        f"words</strong>; {limit}.{saved}"
+        f'<div class="bd-words">{marked_words(text, overlap.words)}</div></div>'
     )

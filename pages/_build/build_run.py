@@ -140,7 +140,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
         if first is None or not idle:
             line += estimate_line(estimate, step, with_model=connected)
         if not needs_model and not connected:
-            line += "Without a model, a cluster is named by its most central label, and "
+            line += " Without a model, a cluster is named by its most central label, and "
             line += "clusters with the same meaning stay separate until you merge them."
         elif lacks_model:
             line += " Connect a model to estimate requests and tokens."

@@ -173,8 +173,8 @@ def _overview(table: Sensitivity) -> str:
     body = "".join(_group(system, columns) for system in table.systems)
     return (
         f'<div class="cmp-dim">{table.queries} queries. Queries with a judged pool rank only its '
-        f'documents.</div>{SCROLLED}<table class="cmp-table cmp-wide"><thead><tr><th '
-        f'scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
+        f'documents.</div>{SCROLLED}<table class="cmp-table cmp-wide">'
+        f'<thead><tr><th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
     )
 
 

@@ -140,9 +140,9 @@ def _question(comparison: Comparison) -> str:
     judged = not comparison.unjudged_reason
     how = "judged documents" if judged else "an estimate (no judgments)"
     return (
-        '<h3 class="cmp-question">Does the model follow the instruction?</h3><div '
-        f'class="cmp-dim">By {how}. Each variant is compared with the model’s reranking of the '
-        "same system without an instruction.</div>"
+        '<h3 class="cmp-question">Does the model follow the instruction?</h3>'
+        f'<div class="cmp-dim">By {how}. Each variant is compared with the model’s reranking of '
+        "the same system without an instruction.</div>"
     )
 
 

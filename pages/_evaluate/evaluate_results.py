@@ -28,6 +28,7 @@ from pages._evaluate.evaluate_page import request_of, set_measure
 from pages._evaluate.evaluate_tables import (
     MEASURES,
     REPORT_HELP,
+    REPORT_LABELS,
     aspect_rows,
     basis,
     leaderboard_rows,
@@ -100,7 +101,10 @@ def _asked(evaluation: Evaluation) -> None:
     st.subheader("Model requests", anchor=False)
     table(
         report_rows(reports), "evaluate_reports", "Model requests per system",
-        {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()},
+        {
+            name: st.column_config.Column(REPORT_LABELS.get(name), help=words)
+            for name, words in REPORT_HELP.items()
+        },
     )  # fmt: skip
 
 

@@ -26,8 +26,9 @@ from pages._explore.explore_url import View
 
 MEASURES = {
     NDCG: "Relevance of the top 20 by graded judgments; 1 is the ideal order.",
-    CSFCUBE_NDCG: "nDCG@20, as computed by the CSFCube script. 0 to 1.",
-    "p-MRR": "p-MRR: instruction following, −1 to 1. 0 means no change.",
+    CSFCUBE_NDCG: "nDCG@20, as computed by the CSFCube script (ranks 1 and 2 count alike). 0 to 1.",
+    "p-MRR": "Instruction following: how far documents relevant only to this aspect rank higher "
+    "than for another aspect of the seed. −1 to 1; 0 means no change.",
     "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
     "R@100": "Share of the relevant documents in the top 100.",
     "Judged@20": "Judged share of the top 20. Unjudged documents count as 0.",
@@ -230,13 +231,14 @@ def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
 
 # -- the model ---------------------------------------------------------------------------
 
+REPORT_LABELS = {"Calls": "Requests", "From ledger": "Cached"}
 REPORT_HELP: Mapping[str, str] = {
     "Calls": "Requests sent, including retries and tests.",
     "Questions": "Comparisons",
     "Rounds": "Sequential rounds",
     "Tokens in": "Input tokens, as reported by the endpoint.",
     "Tokens out": "Output tokens, as reported by the endpoint.",
-    "Cached": "From cache, free",
+    "From ledger": "From cache, free",
     "Failed": "No response after retries. Run retries them.",
     "Unanswered": "Invalid and failed responses; not counted.",
     "Position bias": "How often the first of two equal documents wins; 0.5 means none. Corrected "
@@ -257,7 +259,7 @@ def report_rows(reports: Mapping[str, ModelReport]) -> pd.DataFrame:
             "Rounds": report.rounds,
             "Tokens in": report.input_tokens,
             "Tokens out": report.output_tokens,
-            "Cached": report.cached,
+            "From ledger": report.cached,
             "Failed": report.failed,
             "Unanswered": report.unanswered,
             "Position bias": report.position_bias,

@@ -34,7 +34,7 @@ ENDINGS = [
     *("jsonl", "ndjson", "json", "csv", "tsv", "txt", "xlsx", "parquet", "bib", "ris", "nbib"),
     *("ciw", "enw", "xml", "gz", "pdf", "zip"),
 ]
-UPLOAD, PLACE = "Upload", "Server path"
+UPLOAD, PLACE = "Upload", "Folder or file"
 SERVICE, DATASET = "Online service", "Test collection"
 FIELDS = {
     "doc_id": "Id",
@@ -45,7 +45,7 @@ FIELDS = {
     "url": "Link",
 }
 PDF = "pdf"
-PARTS = {"papers": "Paper (abstract)", "sections": "Section"}
+PARTS = {"papers": "Paper (abstract)", "sections": "Abstract and sections"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
 _CHOSEN = (
