@@ -108,7 +108,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
 
     second = candidate_text(page)
     page.keyboard.press("b")
-    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    expect(page.get_by_text("You graded 3 · Nearly the same")).to_be_visible()
     expect(page.locator("textarea")).to_have_value("u & <b>0</b>")
     page.wait_for_timeout(80)
     page.keyboard.press("1")
@@ -118,7 +118,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
 
     page.wait_for_timeout(80)
     page.keyboard.press("z")
-    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    expect(page.get_by_text("You graded 3 · Nearly the same")).to_be_visible()
     page.keyboard.press("f")
     expect(candidate(page)).to_have_text(second)
 
@@ -317,12 +317,12 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
     stored(page, "2 of 8")
     page.keyboard.press("b")
     here = candidate_text(page)
-    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
 
     page.reload()
     expect(candidate(page)).to_have_text(here)
     expect(page.get_by_role("textbox", name="Annotator")).to_have_value("Ada")
-    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
 
     second = page.context.new_page()
     second.goto(page.url)

@@ -38,7 +38,7 @@ def ask(page: Page, question: str = QUESTION) -> Locator:
     box = page.get_by_label("Question")
     box.fill(question)
     box.press("Control+Enter")
-    expect(page.get_by_text("tokens to read")).to_be_visible()
+    expect(page.get_by_text("tokens input")).to_be_visible()
     page.get_by_role("button", name="Ask", exact=True).click()
     return page.get_by_role("region", name="Answer")
 

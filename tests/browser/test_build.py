@@ -92,7 +92,7 @@ def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps
     expect(page.get_by_role("button", name="Label the documents")).to_be_disabled()
     connect(page, model.url)
     expect(
-        page.get_by_text(re.compile("120 documents: .* calls, at most .* repeats"))
+        page.get_by_text(re.compile("120 documents: .* requests, up to .* retries"))
     ).to_be_visible()
     labels(visit, model, explorer)
     clusters(visit, explorer)
@@ -176,7 +176,7 @@ def queries(visit: Visit, explorer: Explorer) -> None:
     visit.shoot("build-queries")
     wording.fill("Whoever went about it in one of two fashions")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("worded by people")).to_be_visible()
+    expect(page.get_by_text("Edited manually.")).to_be_visible()
     assert builds.open("demo", "methods").queries()[0].text.startswith("Whoever went")
 
 

@@ -106,7 +106,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     ask(page)
     expect(run_area(page).get_by_role("progressbar")).to_be_visible()
     expect(run_area(page)).to_contain_text(
-        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ calls")
+        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ requests")
     )
     visit.shoot("compare-model-running")
     expect(report(page)).to_contain_text(re.compile(r"\d+ requests in \d+ rounds"))
@@ -116,7 +116,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     expect(verdict(page, 1)).to_contain_text("“deaf” on dense with the model follows")
     expect(verdict(page, 1)).to_contain_text(re.compile(r"rank gain \+0\.\d\d"))
     expect(verdict(page, 1)).to_contain_text(
-        re.compile(r"The model moved \d+ of the top 20; .* Original: no effect\.")
+        re.compile(r"The model moved \d+ of the top 20, .* Original: no effect\.")
     )
     expect(verdict(page, 2)).to_contain_text("changes nothing")
     after = settled(page)

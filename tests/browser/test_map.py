@@ -56,7 +56,7 @@ def test_a_lasso_selects_what_lies_inside_and_one_around_nothing_says_so(drawn: 
     expect(drawn.get_by_role("status")).to_have_text("Nothing selected")
     assert told(drawn) == list(range(POINTS))
     drawn.locator("canvas").press("Escape")
-    expect(drawn.get_by_role("status")).to_have_text("No selection")
+    expect(drawn.get_by_role("status")).to_have_text("Nothing selected")
     assert told(drawn) == []
 
 

@@ -54,7 +54,7 @@ def test_no_new_project_takes_the_place_of_one_of_its_name(home_page: Explorer) 
     home_page.annotation.save(theirs, "Grace")
     page.text_input(key="annotate_name_new").set_value("pilot")
     click(page, "annotate_save_new")
-    assert "has a project" in shown(page)
+    assert "already has a project" in shown(page)
     assert home_page.annotation.project("small", "pilot") == theirs
 
 
@@ -69,7 +69,7 @@ def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
         click(page, "annotate_save_small_p")
         assert "was changed by somebody else" in shown(page)
         assert home_page.annotation.project("small", "p") == theirs
-    assert "was changed elsewhere" in shown(page)
+    assert "Edited by someone else" in shown(page)
 
     page = visit("annotate", corpus="small", project="p", part="project")
     assert page.text_area(key="annotate_guide__small_p").value == "Theirs."
@@ -189,7 +189,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Only leads of this project can open" in shown(page)
-    assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
+    assert "Leads: Grace; you are &#x27;me&#x27;." in shown(page)
     assert "is not an annotator" in shown(page)
     click(page, "annotate_as_Ada")
     assert judged_on(page)
@@ -400,7 +400,7 @@ def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
 def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "is Only leads of this project can open" in shown(page)
+    assert "Only leads of this project can open" in shown(page)
 
 
 # Their source runs as a script of its own, where only builtins have names.

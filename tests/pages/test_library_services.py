@@ -105,7 +105,7 @@ def test_a_service_that_does_not_answer_is_asked_once_for_each_click(
     page = run(run(page))
     assert len(services.seen) == 1
     page = click(page, "library_service_look")
-    assert "OpenAlex has 1,200 documents" in shown(page)
+    assert "1,200 documents from OpenAlex" in shown(page)
 
 
 def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
@@ -119,7 +119,7 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
     page = click(page, "library_service_start")
     assert started[0].source.queries[0].limit == 100_000
     page = form("s2", "10.5555/paper.1 10.5555/paper.777777")
-    assert "do not exist: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
+    assert "Unknown IDs among the first: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
     page = click(form("s2", "nothinglikeit"), "library_service_look")
     assert "No results at Semantic Scholar." in shown(page)
     assert "library_service_start" not in {b.key for b in page.button}

@@ -380,7 +380,7 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     make_project(small_copy)
     assert "Export" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
-    assert "They are Ruth." in shown(run(app))
+    assert "Leads: Ruth." in shown(run(app))
     assert parts_of(app) == []
 
 

@@ -79,7 +79,7 @@ def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
 
 def test_a_corrected_reading_is_what_the_page_ranks_by(demo: Explorer) -> None:
     page = explore(q=WORDS, reading="+result")
-    assert "read as Result" in shown(page)
+    assert "interpreted as Result" in shown(page)
     assert param(page, "reading") == "+result"
 
 

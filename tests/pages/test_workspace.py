@@ -352,7 +352,7 @@ def test_an_answer_is_found_again_after_a_reload(
         page.switch_page(script("ask"))
         click(run(page), "ask_button")
         again = by_menu(address(APP), "ask")
-        run_until(again, lambda: "under way" not in shown(again), what="the answer")
+        run_until(again, lambda: "running" not in shown(again), what="the answer")
     assert ">Why do bees collapse?</h2>" in shown(again)
 
 

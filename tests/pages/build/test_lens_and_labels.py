@@ -53,7 +53,7 @@ def test_no_new_build_and_no_older_page_takes_the_place_of_what_somebody_saved(
     page.text_area(key="build_attribute_new").set_value("Something else.")
     page.text_input(key="build_name_new").set_value("methods")
     click(page, "build_save_new")
-    assert "has a build" in shown(page)
+    assert "already has a build" in shown(page)
     assert explorer.builds.open("small", "methods").spec == LENS
 
     page = step("attribute")
