@@ -157,7 +157,8 @@ def test_documents_that_a_filter_rules_out_are_faint(mapped: Explorer) -> None:
     assert allowed is not None
     assert rows_from_bits(data["within"], data["size"]) == allowed.nonzero()[0].tolist()
     assert 0 < allowed.sum() < len(allowed)
-    assert f"{allowed.sum()} of {len(allowed)} documents match" in shown(page, "caption", "markdown")
+    passing = f"{allowed.sum()} of {len(allowed)} documents match"
+    assert passing in shown(page, "caption", "markdown")
     assert told(visit("map", corpus="small"))["within"] == ""
 
 
