@@ -119,7 +119,8 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
     page = click(page, "library_service_start")
     assert started[0].source.queries[0].limit == 100_000
     page = form("s2", "10.5555/paper.1 10.5555/paper.777777")
-    assert "Unknown IDs among the first: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
+    page = click(page, "library_service_look")
+    assert "Unknown IDs among the first: DOI:10.5555/paper.777777." in shown(page)
     page = click(form("s2", "nothinglikeit"), "library_service_look")
     assert "No results at Semantic Scholar." in shown(page)
     assert "library_service_start" not in {b.key for b in page.button}
