@@ -61,9 +61,10 @@ export default function (component) {
     const system = make("select")
     setLabel(system, `System of variant ${index + 1}`)
     system.dataset.key = `system-${index}`
+    const labels = new Map(Object.entries(data.names))
     const known = data.systems.includes(row.system) ? data.systems : [...data.systems, row.system]
     for (const choice of known) {
-      const option = make("option", "", data.names[choice] ?? choice)
+      const option = make("option", "", labels.get(choice) ?? choice)
       option.value = choice
       option.selected = choice === row.system
       system.append(option)
