@@ -44,8 +44,8 @@ from pages._model.visit_jobs import VisitJobs
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
 ORDER = "compare_order"
 BESIDE = (
-    "Each system is also reranked once without a wording, which is counted here: against that "
-    "shows whether the model follows a wording or merely ranks better."
+    "Each system is also reranked once without an instruction: the difference shows whether the "
+    "model follows instructions."
 )
 _Key = tuple[VariantsRequest, Stamp, str, str]
 
@@ -120,15 +120,11 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
 
     rerank_controls(
         explorer, "compare", view, DEPTHS,
-        depth_field="rerank_depth", whose="each variant's",
-        words="A language model reads what each variant ranks first, and its wording, and puts it "
-        "into its own order.",
+        depth_field="rerank_depth",
+        words="A language model reorders the top documents of each variant by its instruction.",
     )  # fmt: skip
     if view.rerank and not run.info.set_up:
-        st.html(
-            f'<div class="md-dim">{NOT_CONNECTED} Until then, the rankings are those without '
-            "it.</div>"
-        )
+        st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
     other_jobs(
         _jobs(explorer), run.job, "compare_cancel_others", "other comparison", "other comparisons"
     )
@@ -142,8 +138,8 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
         return
     if not run.info.set_up:
         st.html(
-            '<div class="md-dim">Nothing is reranked, as no language model is connected: connect '
-            "one under “Language model”, below the variants.</div>"
+            '<div class="md-dim">Not reranked: no language model is connected. Connect one under '
+            "“Language model”, below the variants.</div>"
         )
         return
     if job is not None and job.running:
@@ -152,7 +148,7 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
             order_switch(ORDER, "Order of the rankings")
         return
     if job is not None and job.state == "failed":
-        note(job.error, f"{job.remedy} The rankings below are those without the model.",
+        note(job.error, f"{job.remedy} Showing the original rankings.",
              kind="error")  # fmt: skip
     elif job is not None:
         what_was_asked(job.progress.report)
@@ -171,7 +167,7 @@ def _running(job: VariantsJob) -> None:
     JobCard(
         lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
         cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
-        what_stays="What was answered is kept, and so is every order so far.",
+        what_stays="Cached answers and partial rankings are kept.",
     ).show(job)  # fmt: skip
 
 
@@ -186,8 +182,8 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
     if job is None:
         model = escape(run.info.model)
         st.html(
-            f'<div class="md-dim">Not reranked yet. When you press the button, {model} reads what '
-            "each variant ranks first, and its wording.</div>"
+            f'<div class="md-dim">Not reranked yet. {model} will reorder the top documents of each '
+            "variant.</div>"
         )
 
 
@@ -206,7 +202,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     )  # fmt: skip
     line, count = estimate_line(estimate), len(run.request.variants)
     if job is not None and job.progress.report.questions:
-        line += "; what was answered is free"
+        line += "; cached answers are free"
     elif count > 1:
         line = f"All {count} variants: {line}"
     st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{escape(line)}</span></div>')
@@ -253,7 +249,7 @@ def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapp
         if name in after.by_model:
             whole = name in run.job.progress.whole
             moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
-            sentences[name] = f"{moved} Without it: {kinds[name]}."
+            sentences[name] = f"{moved} Original: {kinds[name]}."
     return sentences
 
 

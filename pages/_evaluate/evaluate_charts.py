@@ -270,8 +270,8 @@ def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
     low, high = max(0.0, least - room), min(1.02, most + room)
     _retrievers(figure, gap, (low, high), dark)
     sides = (
-        ("upper bound: missing documents put in", "upper", COUNTER[dark], "diamond-open"),
-        ("lower bound: as found", "lower", ACCENT[dark], "circle"),
+        ("upper bound: with missing documents", "upper", COUNTER[dark], "diamond-open"),
+        ("lower bound: as retrieved", "lower", ACCENT[dark], "circle"),
     )
     for name, side, colour, symbol in sides:
         values = [getattr(point, side) for point in gap.points]

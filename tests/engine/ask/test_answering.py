@@ -145,7 +145,9 @@ def test_an_endpoint_that_breaks_off_leaves_what_was_written(
     assert job.progress.text.startswith("One two three")
     assert job.error
     assert job.remedy
-    assert "The answer broke off" in export(job, "md"), "what is exported does not pass for whole"
+    assert "The answer is incomplete" in export(job, "md"), (
+        "what is exported does not pass for whole"
+    )
 
 
 def test_a_refused_key_is_an_error_with_a_remedy(
