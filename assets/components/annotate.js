@@ -171,11 +171,11 @@ const endNode = (session, act) => {
   }
   const graded = progress.done - progress.skipped - progress.unsure
   const { waiting } = session.data
-  const title = waiting ? waiting.title : progress.done ? "That was the last one" : "Nothing is left for you here"
+  const title = waiting ? waiting.title : progress.done ? "That was the last one" : "Queue complete"
   node.append(make("div", "title", title))
   const words = progress.done
     ? `You graded ${plural(graded, "item", "items")}, skipped ${progress.skipped} and were unsure of ${progress.unsure}.`
-    : "Others judged all there is, as often as the project asks for."
+    : "All items have enough annotations."
   if (waiting) node.append(make("p", "", waiting.words))
   if (progress.done || !waiting) node.append(make("p", "", words))
   const row = make("div", "row")

@@ -196,7 +196,7 @@ def _nothing_to_judge(project: Project, who: str) -> None:
         if leads
         else f"Its leads{named} have not filled the pool yet."
     )
-    st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {escape(words)}</div>')
+    st.html(f'<div class="sl-empty">Nothing to judge yet. {escape(words)}</div>')
     if leads:
         _, middle, _ = st.columns([4, 2, 4])
         middle.button(

@@ -35,8 +35,8 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     still = [d for d in items if d.decided is None]
     if not items:
         st.html(
-            '<div class="sl-empty">Nobody disagrees, and nobody was unsure, of what two or more '
-            "people judged.</div>"
+            '<div class="sl-empty">No disagreements. Items that people grade differently, or are '
+            "unsure of, are listed here.</div>"
         )
         return
     with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
@@ -110,7 +110,7 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         def decide() -> None:
             grade = st.session_state[f"annotate_grade_{place}"]
             if grade is None:
-                raise BadInputError("No grade is chosen.", "Choose the one that shall count.")
+                raise BadInputError("No grade is chosen.", "Choose the final grade.")
             reason = st.session_state[f"annotate_reason_{place}"]
             explorer.annotation.adjudicate(
                 project, item.query_id, item.doc_id, grade, reason, who,

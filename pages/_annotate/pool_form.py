@@ -138,15 +138,14 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
             "Seed": titles.get(query.seed or "", query.seed) or shortened(query.text or ""),
             "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
             "In the pool": counts[query_id],
-            "Judged by somebody": len(judged.get(query_id, ())),
+            "Judged": len(judged.get(query_id, ())),
         }
         for query_id, query in queries.items()
     ]
     total = sum(counts.values())
     st.html(
         f'<div class="sl-facts">{counted(len(queries), "query", "queries")}, '
-        f"{counted(total, 'item')} to judge, "
-        f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
+        f"{counted(total, 'item')}, {sum(map(len, judged.values())):,} judged.</div>"
     )
     if gone := explorer.annotation.unaskable(project):
         note(are_passed_over(gone))

@@ -9,6 +9,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
+from engine.types.plurals import counted
 from pages._common.shared import as_drawn, attempt_at, note
 from pages._library.lens_editor import choose_lens
 
@@ -86,7 +87,7 @@ def _fits(explorer: Explorer, name: str, documents: Mapping[str, int], running: 
         return False
     if name in documents:
         note(
-            f"{name} exists and holds {documents[name]:,} documents: these will be added to it.",
+            f"{name} exists and holds {counted(documents[name], 'document')}: these will be added.",
             "A document whose id is there already takes the place of the old one.",
         )
     elif name in explorer.library.deleted():

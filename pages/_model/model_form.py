@@ -54,8 +54,8 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
     if not info.set_up:
         lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
         st.html(
-            '<div class="md-how">Any endpoint that speaks the OpenAI protocol will do. Enter it '
-            f"below for this visit, or set it where SeedLens is started.<ul>{lines}</ul></div>"
+            '<div class="md-how">Works with any OpenAI-compatible endpoint. Enter it below for this '
+            f"visit, or configure it on the server.<ul>{lines}</ul></div>"
         )
     _form(info)
     if _checking():
@@ -82,7 +82,7 @@ def calls_box(explorer: Explorer, key: str) -> None:
     """A limit of requests, for this visit; that of the settings holds all the same."""
     limit = explorer.settings.llm_max_calls
     st.number_input(
-        "Calls at most", key=key, min_value=1, max_value=limit or None, value=None, step=100,
+        "Max requests", key=key, min_value=1, max_value=limit or None, value=None, step=100,
         placeholder="no limit" if limit is None else f"{limit:,}", width=170,
         persist_state="session", help="A run ends when so many requests were sent, repeats "
         "included. Completed work is kept.",
@@ -124,12 +124,12 @@ def _form(info: EndpointInfo) -> None:
         )  # fmt: skip
         left, right = st.columns(2)
         left.text_input(
-            "Model", key="model_name", placeholder=info.model or "its name there",
+            "Model", key="model_name", placeholder=info.model or "model name",
             autocomplete="off",
         )  # fmt: skip
         right.text_input(
             "Key", key="model_key", type="password", autocomplete="new-password",
-            placeholder="kept" if own.get(KEY) else "if it needs one",
+            placeholder="kept" if own.get(KEY) else "optional",
             help="Kept in the server's memory for this visit: until you disconnect, or do not use "
             "SeedLens for 12 hours. Not stored, not in the link, not shown again. It is sent to "
             "this address and nowhere else.",

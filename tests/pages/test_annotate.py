@@ -202,7 +202,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     home_page.annotation.save(Project("small", "empty"), "lead")
     page = visit("annotate", corpus="small", project="empty")
-    assert "Nothing is to be judged here yet" in shown(page)
+    assert "Nothing to judge yet" in shown(page)
     click(page, "annotate_to_pool")
     assert page.text_area(key="annotate_seeds")
 
