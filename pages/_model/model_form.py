@@ -54,8 +54,8 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
     if not info.set_up:
         lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
         st.html(
-            '<div class="md-how">Works with any OpenAI-compatible endpoint. Enter it below for this '
-            f"visit, or configure it on the server.<ul>{lines}</ul></div>"
+            '<div class="md-how">Works with any OpenAI-compatible endpoint. Enter it below for '
+            f"this visit, or configure it on the server.<ul>{lines}</ul></div>"
         )
     _form(info)
     if _checking():
