@@ -37,8 +37,8 @@ def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
         st.html(
-            '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
-            "Every number in it opens its passage, so that you can check what is claimed.</div>"
+            '<div class="sl-empty">The answer and its sources appear here. Each number in it opens '
+            "its passage.</div>"
         )
     elif job.running:
         renew_when(lambda: _running() is None, _live, every=POLL_SECONDS)  # controls change too

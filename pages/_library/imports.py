@@ -250,7 +250,7 @@ class _Reading:
         if guess is not None:
             encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
             mark = library.delimiters.get(guess.delimiter, guess.delimiter)
-            used = [guess.source_format, encoding, mark and f"fields parted by {mark}"]
+            used = [guess.source_format, encoding, mark and f"delimiter: {mark}"]
             st.text(f"Read as {', '.join(filter(None, used))}.")
 
     def _ask(self, label: str, part: str, names: Mapping[str, str]) -> None:

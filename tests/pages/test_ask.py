@@ -140,7 +140,7 @@ def test_an_example_is_asked_followed_up_reopened_and_removed(
     assert param(later, "answer") == first
     click(later, "ask_forget")
     assert f"ask_reopen_{first}" not in keys(later)
-    assert "The answer stands here" in shown(later)
+    assert "The answer and its sources appear here" in shown(later)
 
 
 def test_a_link_to_an_answer_that_is_not_there_says_so_and_the_page_stays(page: AppTest) -> None:

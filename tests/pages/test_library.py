@@ -211,7 +211,7 @@ def reading(page: AppTest, part: str) -> Any:
 
 def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh: Explorer) -> None:
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
-    said = "Read as csv, Windows-1252 (Western Europe), fields parted by semicolon."
+    said = "Read as csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
     for field, column in (
         ("title", "Titel"),
