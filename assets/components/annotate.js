@@ -231,7 +231,7 @@ const noteNode = (session) => {
   const field = make("textarea")
   field.rows = 1
   field.maxLength = session.data.longest_note
-  field.placeholder = "Why, in a few words; kept with the grade. Esc goes back to the keys."
+  field.placeholder = "Why (Esc: back to the keys)"
   field.dataset.key = "note"
   field.disabled = !session.item
   field.value = session.item ? session.draft().note : ""
