@@ -179,10 +179,10 @@ def _connect() -> None:
         verifier.find_endpoint(values, secrets)
         unnamed = None
     except SeedLensError as error:
-        state[_PROBLEM] = problem = str(error)
+        state[_PROBLEM] = str(error)
         if values[MODEL] or not address:
             return
-        unnamed = values | {MODEL: "unnamed"}
+        unnamed, problem = values | {MODEL: "unnamed"}, f"{error.message} Enter its name below."
     if unnamed is None:
         state["model_key"] = ""
         remember_for_session(values)
