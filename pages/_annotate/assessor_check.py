@@ -57,6 +57,8 @@ def estimate_line(estimate: GradingEstimate) -> str:
 
 def unconnected_line(estimate: GradingEstimate) -> str:
     """What could be graded, while nobody knows by which model."""
+    if not estimate.candidates:
+        return "People graded every candidate."
     queries = counted(estimate.queries, "query", "queries")
     have = "has" if estimate.candidates == 1 else "have"
     return (

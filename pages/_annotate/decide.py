@@ -34,7 +34,10 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     items = explorer.annotation.disagreements(project)
     still = [d for d in items if d.decided is None]
     if not items:
-        st.html('<div class="sl-empty">No disagreements.</div>')
+        st.html(
+            '<div class="sl-empty">No disagreements. Items that people grade differently, or are '
+            "unsure of, are listed here.</div>"
+        )
         return
     with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
         words = f"{len(still):,} to decide, {len(items) - len(still):,} decided"

@@ -149,9 +149,11 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
             evaluation = job.report.evaluation
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
+        lacks_model = view.needs_model and not connected(explorer)
+        to_do = "Connect a language model" if lacks_model else "Press Run"
         st.html(
-            f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. Press '
-            "Run; it runs in the background.</div>"
+            f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. '
+            f"{to_do}.</div>"
         )
     return evaluation
 

@@ -41,9 +41,9 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
         + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
     )  # fmt: skip
     for run in explorer.collections.runs(info.key):
-        odd = " " + " ".join(run.notes) if run.notes else ""
+        said = [counted(run.queries, "query", "queries"), *(n.rstrip(".") for n in run.notes)]
         _line(
-            run.name, f"{counted(run.queries, 'query', 'queries')}.{odd}",
+            run.name, f"{'; '.join(said)}.",
             f"evaluate_remove_run_{run.id}", explorer.collections.remove_run, run.id,
         )  # fmt: skip
 

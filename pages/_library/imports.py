@@ -189,7 +189,8 @@ def _upload(explorer: Explorer) -> Path | None:
         st.session_state["library_uploaded"] = str(path)
 
     chosen = st.file_uploader(
-        "PDFs or a ZIP, or one file: JSON, JSONL, CSV, TSV, Excel, Parquet, BibTeX or RIS",
+        "PDFs (or a zip of them), or one file: JSON, CSV, Excel, Parquet, or references (RIS, "
+        "BibTeX, PubMed, Web of Science, EndNote)",
         type=ENDINGS,
         accept_multiple_files=True,
         key=widget,

@@ -9,6 +9,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
+from engine.types.plurals import counted
 from pages._common.shared import as_drawn, attempt_at, note
 from pages._library.lens_editor import choose_lens
 
@@ -86,7 +87,7 @@ def _fits(explorer: Explorer, name: str, documents: Mapping[str, int], running: 
         return False
     if name in documents:
         note(
-            f"Adds to the existing corpus {name} ({documents[name]:,} documents).",
+            f"Adds to the existing corpus {name} ({counted(documents[name], 'document')}).",
             "Documents with the same ID are replaced.",
         )
     elif name in explorer.library.deleted():

@@ -166,8 +166,10 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
     """How to read the map, and what it does not show yet."""
     within = map_layers.within(explorer, view)
     if within is not None:
-        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')}"
-        st.caption(f"{passing} match the filters; the others are faint.")
+        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')} match the filters"
+        st.caption(
+            f"{passing}; the others are faint." if within else "No documents match the filters."
+        )
     sampled = "" if drawn.sampled is None else (
         f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
     )  # fmt: skip

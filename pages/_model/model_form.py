@@ -176,20 +176,17 @@ def _connect() -> None:
     state.pop(_OFFERED, None)
     try:
         verifier.find_endpoint(values, secrets)
-        unnamed = None
     except SeedLensError as error:
-        state[_PROBLEM] = problem = str(error)
-        if values[MODEL] or not address:
-            return
-        unnamed = values | {MODEL: "unnamed"}
-    if unnamed is None:
-        state["model_key"] = ""
-        remember_for_session(values)
-        _check()
-    else:
-        state[_CHECK] = beside(
-            lambda: (problem, verifier.offered(verifier.find_endpoint(unnamed, secrets)))
-        )
+        state[_PROBLEM] = str(error)
+        if address and not values[MODEL]:
+            unnamed, problem = values | {MODEL: "unnamed"}, f"{error.message} Enter its name below."
+            state[_CHECK] = beside(
+                lambda: (problem, verifier.offered(verifier.find_endpoint(unnamed, secrets)))
+            )
+        return
+    state["model_key"] = ""
+    remember_for_session(values)
+    _check()
 
 
 def _take_offered() -> None:

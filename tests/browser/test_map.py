@@ -119,12 +119,15 @@ def test_the_page_shows_what_was_chosen_and_leads_to_it(visit: Visit) -> None:
     page.locator(".found .hit").first.press("Enter")
     expect(page.get_by_role("heading", name="1 document selected")).to_be_visible()
     assert_fits(page)
+    page.wait_for_timeout(1000)  # the map has moved to it
+    seen = sorted(names.all_inner_texts())
     title = page.locator(".map-rows a").first
     words = title.inner_text()
     title.click()
     expect(page.locator(".st-key-explore_seed").get_by_text(words)).to_be_visible()
     page.get_by_role("link", name="Show on the map").click()
     expect(page.locator('.root[data-layout="method"]')).to_be_visible()
+    until(page, lambda: sorted(names.all_inner_texts()) == seen, what="the part that was seen")
 
 
 @pytest.mark.usefixtures("demo_indexed", "demo_map")
