@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
-from engine.annotate.agreement import find_agreement
-from engine.annotate.agreement_over_time import agreement_over_time
-from engine.annotate.exchange import Exchange
+from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.guideline_template import guideline_template
+from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
@@ -83,7 +82,7 @@ class Annotation(ProjectStore):
         super().__init__(ledger, library)
         self._searcher = searcher
         self.grading = ModelGrading(self, ledger, library, searcher, settings or Settings())
-        self.exchange = Exchange(self, ledger, library)
+        self.exchange = JudgmentFiles(self, ledger, library)
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- pools -------------------------------------------------------------------------------
@@ -166,7 +165,7 @@ class Annotation(ProjectStore):
             the judgment as it is stored.
         """
         check_own(self.person, judgment.annotator)
-        if judgment.origin == "person":
+        if judgment.origin in ("person", "audit"):
             check_said(judgment.event)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
@@ -180,6 +179,8 @@ class Annotation(ProjectStore):
         judgment = checked(project, replace(judgment, instruction=instruction))
         check_not_seed(judgment, asked)
         self._check_asked(project, judgment)
+        if judgment.origin == "audit" and self._has_judged(project, judgment):
+            judgment = replace(judgment, origin="person")
         if judgment.origin == "adjudication":
             check_decided(self._ledger.judging, judgment)
         if query is not None:
@@ -198,6 +199,12 @@ class Annotation(ProjectStore):
                 f"'{judgment.query_id}'.",
                 "A lead can add it.",
             )
+
+    def _has_judged(self, project: Project, judgment: Judgment) -> bool:
+        """Whether an annotator judged an item as part of the project, not to check a model: an
+        audit grade would replace that."""
+        own = self._standing(project, judgment.query_id, judgment.annotator)
+        return any(j.doc_id == judgment.doc_id and j.origin in ("person", "import") for j in own)
 
     def undo(
         self,
@@ -226,14 +233,16 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
+        """One annotator's queue; of ``only`` some items, where a model's grades are checked: audit
+        grades count there."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        return self._queue(project, annotator, self.pooled(project).among(only))
+        pool = self.pooled(project).among(only)
+        return self._queue(project, annotator, pool, audit=only is not None)
 
-    def _queue(self, project: Project, annotator: str, pool: Pool) -> Queue:
+    def _queue(self, project: Project, annotator: str, pool: Pool, *, audit: bool) -> Queue:
         standing = self._ledger.judging.standing(*project.key)
-        return Queue.standing(project, annotator, pool, standing)
+        return Queue.standing(project, annotator, pool, standing, audit=audit)
 
     def share(
         self,
@@ -263,12 +272,12 @@ class Annotation(ProjectStore):
 
         # An import may have dropped some documents, another lens some aspects.
         pool = self.pooled(project).held_by(opened.row_of, lacking).among(only)
-        pool.order(project, who)  # the first time it takes long: nobody shall wait for it
+        pool.order(project, who)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)
             shown = frozenset() if before is None else shown & {*before.items}
-            # After the leases: whoever gave one back had stored what they judged before.
-            queue = self._queue(project, who, pool)
+            # After the leases: who gave one back has stored their judgments by then.
+            queue = self._queue(project, who, pool, audit=only is not None)
             for other, own in leases.items():
                 if own.annotator == who:  # a tab of theirs, perhaps one that they closed
                     left = tuple(item for item in own.items if item not in queue.said)
@@ -279,7 +288,7 @@ class Annotation(ProjectStore):
         return share
 
     def leave(self, project: Project, annotator: str, visit: str) -> None:
-        """A visit judges no more: what was leased to it is for others."""
+        """A visit ends: its leased items are for others."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
@@ -302,16 +311,17 @@ class Annotation(ProjectStore):
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
-        """How agreement came about; see :mod:`engine.annotate.agreement_over_time`."""
+        """How agreement came about; see :func:`agreement_over_time`."""
         judgments = self.judgments(project)
         return agreement_over_time(judgments, project.scale, step)
 
     @leads_only
-    def agreement(self, project: Project) -> Agreement:
-        """How far its annotators agree, over all, by aspect and in pairs."""
+    def agreement(self, project: Project, *, audit: bool = False) -> Agreement:
+        """How far its annotators agree, over all, by aspect and in pairs; with ``audit`` by the
+        grades that they gave to check a model, too."""
         queries = self.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
-        return find_agreement(self.judgments(project), project.scale, aspects)
+        return find_agreement(self.judgments(project), project.scale, aspects, audit=audit)
 
     @leads_only
     def disagreements(self, project: Project) -> list[Disagreement]:
@@ -320,20 +330,22 @@ class Annotation(ProjectStore):
         return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
 
     def adjudicate(
-        self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
-        by: str, event: str = "", seen: str | None = None,
-    ) -> Judgment:  # fmt: skip
+        self,
+        project: Project,
+        query_id: str,
+        doc_id: str,
+        relevance: int | None,
+        reason: str,
+        by: str,
+        event: str = "",
+        seen: str | None = None,
+    ) -> Judgment:
         """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
         own grades stay.
 
         Args:
             seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
-                else stands. None decides whatever stands.
-
-        Raises:
-            BadInputError: the project has leads, and ``by`` is none of them; no reason, or a
-                number alone, for a grade; a decision taken back that there is not; somebody
-                else's decision that ``by`` did not see; and as :meth:`judge`.
+                else is kept. None decides whatever there is.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)

@@ -70,7 +70,8 @@ def _checking(
     with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="sl-facts">A sample of {counted(len(items), "item")} that a model graded. '
-            "What it said is hidden until you are through.</div>"
+            "What it said is hidden until you are through. Your grades here only check it: exports "
+            "and agreement leave them out.</div>"
         )
         st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
     judging_view(explorer, project, who, None, items)

@@ -225,8 +225,8 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
     button.button(
         f"Check a sample of {count:,}", key="annotate_sample_begin", on_click=attempt,
         args=(begin,),
-        help="Items that it graded and no person has, drawn at random. You judge them "
-        "as any others, without seeing its grades; then you see where you differ.",
+        help="Items that it graded and no person has, drawn at random. You judge them without "
+        "seeing its grades; then you see where you differ.",
     )  # fmt: skip
 
 

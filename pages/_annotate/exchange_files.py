@@ -56,6 +56,12 @@ def _export(explorer: Explorer, project: Project) -> None:
             help="Items on which people differ are left out until somebody decides; this takes "
             "the median of their grades, the lower one of the middle two.",
         )  # fmt: skip
+    audit = False
+    if not whole and any(j.origin == "audit" for j in judgments):
+        audit = st.checkbox(
+            "Include audit grades", key="annotate_audit",
+            help="Grades that people gave to check a model are left out otherwise.",
+        )  # fmt: skip
     exported = explorer.annotation.exchange.export(
         project,
         "csv" if kind == SPREADSHEET else kind,
@@ -63,6 +69,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
         median=median,
         spreadsheet=kind == SPREADSHEET,
+        audit=audit,
     )
     made = exported.held()
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
