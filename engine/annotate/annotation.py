@@ -57,10 +57,7 @@ from storage.ledger import Ledger
 
 class Annotation(ProjectStore):
     """Projects, and what is done in them: pooling, judging, agreement, adjudication. Safe to
-    share between threads and processes.
-
-    Every judgment is an event in the ledger: nothing is overwritten, and the same event sent
-    twice is stored once.
+    share between threads and processes; the same event sent twice is stored once.
 
     Attributes:
         grading: language models as annotators among the others.
@@ -95,17 +92,8 @@ class Annotation(ProjectStore):
         query_ids: Sequence[str] | None = None,
         on_query: Callable[[], None] = tell_nobody,
     ) -> int:
-        """Pool the project's queries (or some of them); what is there and judged stays.
-
-        Stored query by query: a kill costs the one at hand. Documents of runs that the
-        corpus does not hold are left out; systems have nothing for :meth:`unaskable`.
-
-        Args:
-            query_ids: None for all of them.
-
-        Returns:
-            how many (query, document, source) were new.
-        """
+        """Pool the project's queries, or some of them, query by query; returns how many (query,
+        document, source) were new. What was there stays; see :func:`retrieved`."""
         check_pool(request)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
@@ -118,8 +106,7 @@ class Annotation(ProjectStore):
 
     @leads_only
     def unaskable(self, project: Project) -> tuple[str, ...]:
-        """Ids of queries that are asked of nobody, and that no system can rank for: their seed or
-        aspect is not in the corpus any more."""
+        """Ids of queries whose seed or aspect is not in the corpus any more."""
         return unaskable(self._library.open(project.corpus), self.queries(project))
 
     @leads_only
@@ -152,17 +139,12 @@ class Annotation(ProjectStore):
     # -- judging -----------------------------------------------------------------------------
 
     def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
-        """Check and store what was said of an item; nothing is overwritten. The one way in which
-        people, on any page and from the command line, judge and adjudicate.
+        """Check and store a judgment or a decision, and return it as stored; nothing is
+        overwritten.
 
         Args:
-            judgment: without corpus and project, which are this project's. An ``instruction``
-                is that of its query where it has none itself.
-            query: what was asked, where the project may not have it yet: it is kept by the
-                judgment's query_id.
-
-        Returns:
-            the judgment as it is stored.
+            judgment: its corpus and project do not count.
+            query: what was asked, where the project may not have it yet: it is kept.
         """
         check_own(self.person, judgment.annotator)
         if judgment.origin in ("person", "audit"):
@@ -213,12 +195,8 @@ class Annotation(ProjectStore):
         only: Collection[Item] | None = None,
         event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment; None when there is none to take back.
-
-        Args:
-            only: the last one of these items; None for the last one of all.
-            event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
-        """
+        """Take back an annotator's last judgment, or the last one of some items; None when there
+        is none. ``event`` is the undo's own id: sent twice, it takes back one judgment."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         check_said(event)
@@ -254,13 +232,12 @@ class Annotation(ProjectStore):
         only: Collection[Item] | None = None,
     ) -> Share:
         """What of their queue an annotator may judge now; it is leased to their visit, until it
-        asks again, leaves, or is silent for some minutes. What they judge without a lease is
-        stored all the same.
+        asks again, leaves, or is silent for some minutes.
 
         Args:
-            visit: names the place where they judge, a tab of a browser.
+            visit: names a tab of a browser.
             at: the item at hand.
-            shown: items that may be on their screen still.
+            shown: items that may be on the screen still.
             only: as :meth:`queue`.
         """
         who = check_annotator(annotator)

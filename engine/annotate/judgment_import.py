@@ -62,7 +62,10 @@ item's: the last judgment of a key counts."""
 
 
 def _as_text(value: Any) -> str:
-    return "" if isinstance(value, (list, dict)) else str(value)
+    text = "" if isinstance(value, (list, dict)) else str(value)
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError("it holds half a character")
+    return text
 
 
 def _as_grade(value: Any) -> int:
@@ -457,7 +460,7 @@ def read_file(
     """Read a file or folder of one format into an import.
 
     Args:
-        kind: one of :data:`engine.annotate.judgment_io.IMPORTED` but ``auto``.
+        kind: one of :data:`engine.types.annotating.JUDGMENT_FORMATS`, or ``csfcube``.
         annotator: who judged, or for CSFCube adjudicated, where the file does not say.
         importable: raises NotAllowedError for a path that may not be read.
         adjudicated: the grades are decisions.

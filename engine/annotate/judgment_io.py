@@ -29,7 +29,6 @@ from engine.annotate.projects import (
     ProjectStore,
     check_annotator,
     check_project,
-    model_annotator,
     own_name,
 )
 from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, text_of
@@ -54,7 +53,6 @@ from engine.types.searches import Query
 from storage.files import write_whole
 from storage.ledger import Ledger
 
-IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 DECIDED_FIELDS = (
     *("query_id", "doc_id", "relevance", "annotator", "note", "time"),
     *("basis", "by", "annotators"),
@@ -230,7 +228,7 @@ class JudgmentFiles(ForPerson):
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
             project: None for the corpus's own, or the one that a hand-over is from, which is
                 made when it is not there.
-            kind: one of :data:`IMPORTED`.
+            kind: one of :data:`JUDGMENT_FORMATS`, ``csfcube``, or ``auto``.
             annotator: whose judgments they are, where the file does not say; needed for TREC
                 and BEIR. For CSFCube who adjudicated.
             adjudicated: they are decisions, not the annotator's own grades.
@@ -240,8 +238,10 @@ class JudgmentFiles(ForPerson):
         if source is not None:
             source = self._library.importable(source)
         path, kind = self._source(corpus, source, kind)
-        if by_model:
-            annotator = _model(kind, annotator, adjudicated=adjudicated)
+        if by_model and adjudicated:
+            raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
+        if by_model and not annotator.strip():
+            raise BadInputError("Nobody said which model gave these grades.", "Name it.")
         target, is_new = self._target(corpus, path, project, kind)
         history = self._projects.history(target)
         incoming = JudgmentImport(
@@ -282,8 +282,6 @@ class JudgmentFiles(ForPerson):
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The file or folder to be read, and its format."""
-        if kind not in IMPORTED:
-            raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(IMPORTED)}.")
         path = source or Path(self._library.corpus(corpus).source)
         if not path.exists():
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
@@ -314,17 +312,6 @@ class JudgmentFiles(ForPerson):
         return settings, True
 
 
-def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
-    """The name by which a file of a model's grades comes in."""
-    if kind in ("hand-over", "csfcube"):
-        raise BadInputError(f"A {kind} says itself whose grades it has.", "Import it as it is.")
-    if adjudicated:
-        raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
-    if not annotator.strip():
-        raise BadInputError("Nobody said which model gave these grades.", "Name it.")
-    return model_annotator(annotator)
-
-
 def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:
     known = f"Those who did are {', '.join(sorted(names))}." if names else "Nobody did yet."
     where = project.name or project.corpus
@@ -350,12 +337,10 @@ def decided_files(
     """
     count = sum(map(len, decided.grades.values()))
     rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-    if kind in ("csv", "jsonl"):
-        files = _table(kind, name, rows, DECIDED_FIELDS, spreadsheet=spreadsheet)
-    else:
-        files = _qrels(kind, name, {"": decided.grades}, queries, corpus)
-        if kind == "beir":  # whose grades they are, which its tables do not say
-            files[DECISIONS] = json_lines(rows)
+    grades = {"": decided.grades}
+    files = _files(kind, name, rows, DECIDED_FIELDS, grades, queries, corpus, spreadsheet)
+    if kind == "beir":  # whose grades they are, which its tables do not say
+        files[DECISIONS] = json_lines(rows)
     notes = (*decided.notes, *_without_text(kind, decided.grades, queries, corpus))
     return Exported(files, count, notes)
 
@@ -392,49 +377,41 @@ def own_files(
     CSV and JSONL have every field, adjudications among the rows; they can be imported elsewhere as
     they are. Models are annotators among the others.
     """
+    own = own_grades(judgments, models=True)
+    rows = [to_fields(judgment) for judgment in judgments]
+    files = _files(kind, name, rows, FIELDS, own, queries, corpus, spreadsheet)
     models = sorted({j.annotator for j in judgments if j.origin == "model"})
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
-    said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
+    notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
     if kind in ("csv", "jsonl"):
-        rows = [to_fields(judgment) for judgment in judgments]
-        files = _table(kind, name, rows, FIELDS, spreadsheet=spreadsheet)
-        return Exported(files, len(judgments), said)
-    own = own_grades(judgments, models=True)
-    count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
+        return Exported(files, len(rows), tuple(notes))
     left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-    notes = (
-        *said,
-        *([f"{left:,} skips and unsure verdicts have no place in this format."] if left else []),
-        *_without_text(kind, chain.from_iterable(own.values()), queries, corpus),
-    )
-    return Exported(_qrels(kind, name, own, queries, corpus), count, notes)
+    if left:
+        notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
+    notes += _without_text(kind, chain.from_iterable(own.values()), queries, corpus)
+    count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
+    return Exported(files, count, tuple(notes))
 
 
-def _table(
+def _files(
     kind: str,
     name: str,
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
-    *,
-    spreadsheet: bool,
-) -> dict[str, Iterable[str]]:
-    if kind == "jsonl":
-        return {f"{name}.{kind}": json_lines(rows)}
-    return {f"{name}.{kind}": csv_lines(rows, columns, spreadsheet=spreadsheet)}
-
-
-def _qrels(
-    kind: str,
-    name: str,
     grades: Mapping[str, Mapping[str, Mapping[str, int]]],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
+    spreadsheet: bool,
 ) -> dict[str, Iterable[str]]:
-    """A file for each annotator, as TREC has it or in a BEIR folder.
+    """One table of rows, or grades: a TREC file for each annotator, or all in a BEIR folder.
 
     Args:
         grades: annotator ("" for adjudicated grades) -> query_id -> doc_id -> grade.
     """
+    if kind == "jsonl":
+        return {f"{name}.jsonl": json_lines(rows)}
+    if kind == "csv":
+        return {f"{name}.csv": csv_lines(rows, columns, spreadsheet=spreadsheet)}
     names = _file_names(filter(None, grades))
     if kind == "trec":
         return {

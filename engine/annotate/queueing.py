@@ -110,13 +110,8 @@ class Order:
 
 
 class Pool:
-    """Items to be judged, each once, and the orders of those who judge them. Safe to share
-    between threads.
-
-    Attributes:
-        items: in order of arrival.
-        numbers: of each, from 0.
-    """
+    """Items to be judged, in order of arrival with their numbers from 0, and the orders of those
+    who judge them. Safe to share between threads."""
 
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
@@ -166,12 +161,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Queue:
-    """One annotator's queue in one project.
-
-    Attributes:
-        pool: what is to be judged.
-        told: what the annotator and others said of it.
-    """
+    """One annotator's queue in one project."""
 
     project: Project
     annotator: str

@@ -143,14 +143,8 @@ class Comparisons(ForPerson):
         variants: Sequence[str] = SETS,
         owner: str = "",
     ) -> str:
-        """Compute the table of a whole collection in the background.
-
-        Args:
-            owner: who asks for it.
-
-        Returns:
-            the job's id; that of the running computation where the same is being computed.
-        """
+        """Compute the table of a whole collection in the background; returns the job's id, of an
+        equal one under way too."""
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
@@ -224,14 +218,8 @@ def judgments_of(
     seed: str,
     annotator: str | None = None,
 ) -> dict[str, dict[str, int]]:
-    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out.
-
-    What one's own grades say of a document goes before the collection's.
-
-    Args:
-        own_grades: gives an annotator's grades for a query.
-        annotator: whose grades are one's own; None for the default.
-    """
+    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out. Own grades
+    of a document go before the collection's."""
     collection = collection_of(info)
     judgments: dict[str, dict[str, int]] = {}
     if collection is not None:

@@ -49,12 +49,12 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "half a character in a name": (
         "a.jsonl",
         f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "a\\ud800"}}',
-        ("line 1", "The annotator", "unicode"),
+        ("line 1", "The annotator", "half a character"),
     ),
     "half a character in a query": (
         "a.jsonl",
         '{"query_id": "text-\\ud800_any", "doc_id": "emoji", "relevance": 1, "annotator": "x"}',
-        ("line 1", "The query_id", "unicode"),
+        ("line 1", "The query_id", "half a character"),
     ),
     "JSON without an end": ("a.jsonl", "[" * 100_000, ("line 1", "JSON object")),
     "marks without an end": (
