@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -636,7 +636,7 @@ def _json_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mappi
 
 
 def _take_rows(
-    rows: Iterator[tuple[int, Mapping[str, Any]]] | Sequence[tuple[int, Mapping[str, Any]]],
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
     incoming: JudgmentImport,
     annotator: str,
     *,
