@@ -268,7 +268,7 @@ def _left_out(own: Sequence[Judgment], scale: Scale, single: int, audits: int) -
     if foreign:
         parts.append(f"{counted(foreign, 'grade')} outside the scale")
     if audits:
-        parts.append(f"{counted(audits, 'audit grade')} that check a model")
+        parts.append(counted(audits, "audit grade"))
     notes = [f"Left out: {' and '.join(parts)}."] if parts else []
     if single:
         which = counted(single, "item has", "items have")
