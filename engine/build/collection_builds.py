@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.exporting import check_held
+from engine.annotate.judgment_io import check_held
 from engine.annotate.projects import check_annotator
 from engine.build.build_estimates import estimate_step
 from engine.build.build_records import check_spec, spec_from_json, spec_to_json
@@ -215,7 +215,7 @@ class CollectionBuilds(ForPerson):
 
     def files(self, corpus: str, name: str) -> dict[str, bytes]:
         """The files of :meth:`export` by their paths in its folder; raises as it does and as
-        :func:`engine.annotate.exporting.check_held`."""
+        :func:`engine.annotate.judgment_io.check_held`."""
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "collection"
             paths = export(self.open(corpus, name), out)

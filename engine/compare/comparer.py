@@ -89,11 +89,6 @@ class Comparer:
 
         Args:
             orders: a model's, for the variants that it reranked; the others rank as ever.
-
-        Raises:
-            BadInputError: no variant, two of one name, a wording that is too long, an order of
-                other documents ...
-            UnknownNameError: an aspect or a system that does not exist.
         """
         started = time.perf_counter()
         check_variants(variants)

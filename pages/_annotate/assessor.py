@@ -66,7 +66,8 @@ def _checking(
     with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="sl-facts">A sample of {counted(len(items), "item")} that a model graded. '
-            "Its grades are hidden until you finish.</div>"
+            "Its grades are hidden until you finish. Yours only check it: exports "
+            "and agreement leave them out.</div>"
         )
         st.button("Show differences", key="annotate_sample_end", on_click=end_sample)
     judging_view(explorer, project, who, None, items)

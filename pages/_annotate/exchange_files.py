@@ -53,6 +53,12 @@ def _export(explorer: Explorer, project: Project) -> None:
             "Use the median for undecided items", key="annotate_median",
             help="Otherwise items with disagreements are left out. Uses the lower median.",
         )  # fmt: skip
+    audit = False
+    if not whole and any(j.origin == "audit" for j in judgments):
+        audit = st.checkbox(
+            "Include audit grades", key="annotate_audit",
+            help="Grades that people gave to check a model are left out otherwise.",
+        )  # fmt: skip
     exported = explorer.annotation.exchange.export(
         project,
         "csv" if kind == SPREADSHEET else kind,
@@ -60,6 +66,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
         median=median,
         spreadsheet=kind == SPREADSHEET,
+        audit=audit,
     )
     made = exported.held()
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")

@@ -231,7 +231,7 @@ class JudgingSession:
         evidence: the item for which evidence was asked.
         done: events that were stored or refused.
         held: items whose documents the browser has already, as it said last.
-        only: the items to be judged; None for all of the queue.
+        only: the items to be judged to check a model; None for all of the queue.
         visit: names this place where items are judged, among all there are.
         shown: items that the browser may show before it has the next answer.
         unstored: items of which it said something that could not be stored yet.
@@ -430,6 +430,7 @@ def _judge(
         event["verdict"],
         str(event["note"]),
         tuple(spans_of(event["marks"], document)),
+        origin="person" if session.only is None else "audit",
         seconds=float(event["seconds"]),
         event=name,
     )

@@ -129,7 +129,7 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         counts[item.query_id] = counts.get(item.query_id, 0) + 1
     judged: dict[str, set[str]] = {}
     for judgment in explorer.annotation.judgments(project):
-        if judgment.origin != "model" and judgment.query_id in queries:
+        if judgment.origin not in ("model", "audit") and judgment.query_id in queries:
             judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     titles = _titles(explorer, project, queries)
     rows = [

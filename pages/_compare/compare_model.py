@@ -6,14 +6,14 @@ Calls cost money: nothing is asked unless the button was pressed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Comparison, VariantsJob, VariantsRequest
+from engine.types.comparisons import Comparison, ComparisonRequest, VariantsJob, VariantsRequest
 from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
@@ -21,7 +21,7 @@ from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, note, show_error
-from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
+from pages._compare.compare_session import Stamp, asked, compared, estimated
 from pages._compare.compare_url import RERANK_DEPTH, CompareView
 from pages._compare.sections import KINDS
 from pages._explore.explore_url import DEEPEST
@@ -70,7 +70,9 @@ def no_run(explorer: Explorer) -> ModelRun:
     return ModelRun(endpoint(explorer), None, (), None)
 
 
-def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> ModelRun:
+def open_run(
+    explorer: Explorer, view: CompareView, asked: ComparisonRequest, stamp: Stamp
+) -> ModelRun:
     """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
     info = endpoint(explorer)
     request = _wanted(view, asked)
@@ -85,12 +87,12 @@ def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) 
     return ModelRun(info, request, stamp, job)
 
 
-def _wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
+def _wanted(view: CompareView, asked: ComparisonRequest) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
-    wanted = view.variants, view.rerank, view.rerank_depth
-    return VariantsRequest(*asked[:4], *wanted, filters=asked[4])
+    same = {field.name: getattr(asked, field.name) for field in fields(asked)}
+    return VariantsRequest(**same, mode=view.rerank, depth=view.rerank_depth)
 
 
 def _start(explorer: Explorer, run: ModelRun) -> None:
@@ -233,9 +235,8 @@ def shown(
     looked_at = _has_orders(job) and shows_model(ORDER)
     if comparison is None or request is None or job is None or not looked_at:
         return comparison
-    asked = request.corpus, request.seed, request.text, request.aspect, request.filters
     which = job.id, job.state, len(job.progress.whole)
-    return compared(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
+    return compared(explorer, asked(explorer, view), run.stamp, which, job.progress.orders)
 
 
 def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Comparison, Frontier, Variant
+from engine.types.comparisons import Comparison, ComparisonRequest, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv
@@ -19,7 +19,7 @@ from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
-from pages._compare.compare_session import Asked, Stamp, evidence, traded
+from pages._compare.compare_session import Stamp, evidence, traded
 from pages._compare.compare_tables import MEASURES, measures, similarity_chart
 from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
@@ -84,7 +84,7 @@ def all_sections(
     view: CompareView,
     comparison: Comparison,
     lens: Lens,
-    asked: Asked,
+    asked: ComparisonRequest,
     stamp: Stamp,
     changes: Mapping[str, str],
 ) -> None:
@@ -172,14 +172,14 @@ def movers(
     view: CompareView,
     comparison: Comparison,
     lens: Lens,
-    asked: Asked,
+    asked: ComparisonRequest,
     stamp: Stamp,
 ) -> None:
     """What moves most, and the evidence of the document that is open."""
     opened = None
     if view.document:
         try:
-            opened = evidence(explorer, asked, view.variants, stamp, view.document)
+            opened = evidence(explorer, asked, stamp, view.document)
         except SeedLensError as error:
             show_error(error)
     if not comparison.movers and opened is None:
@@ -240,7 +240,13 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
 
 
 def frontier(
-    explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp, *, by_model: bool, of: str
+    explorer: Explorer,
+    view: CompareView,
+    asked: ComparisonRequest,
+    stamp: Stamp,
+    *,
+    by_model: bool,
+    of: str,
 ) -> None:
     """What steer trades for what, for one variant whose system reads it.
 

@@ -69,7 +69,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     expect(page.locator(".sl-differ img")).to_have_count(0)
     page.locator(".sl-differ summary").first.click()
     expect(page.locator(".sl-differ .sl-paper").first).to_be_visible()
-    mine = [j for j in annotation.judgments(project) if j.origin == "person"]
+    mine = [j for j in annotation.judgments(project) if j.origin == "audit"]
     assert [j.relevance for j in mine] == [1, 1, 1]
     assert annotation.grading.check(project).items == 3
     assert annotation.exchange.qrels(project).count("model") == 0

@@ -101,6 +101,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     click(page, "annotate_sample_begin")
     assert judged_on(page)
     assert "hidden until you finish" in shown(page)
+    assert "exports and agreement leave them out" in shown(page)
     _, items = page.session_state[assessor_check._SAMPLE]
     place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
     data = view_data(graded, place)
@@ -116,6 +117,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     ]  # fmt: skip
     assert not receive(graded, place, {"turn": 1, "events": events}).refused
     assert view_data(graded, place)["next"] == []
+    assert {j.origin for j in graded.annotation.judgments(project, annotator="Ada")} == {"audit"}
 
     click(page, "annotate_sample_end")
     assert "people graded 4 of them." in shown(page)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.comparisons import Variant
+from engine.types.comparisons import ComparisonRequest, Variant
 from pages._common.shared import escape_label
 from pages._common.workspace import Pages
 from pages._compare import compare_page
@@ -140,7 +140,7 @@ def test_no_wording_is_a_variant_too_and_is_called_so(demo: Explorer) -> None:
 
 def compared(explorer: Explorer, page: AppTest) -> Any:
     return explorer.comparing.compare(
-        "demo", param(page, "seed"), None, param(page, "aspect"), variants(page)
+        ComparisonRequest("demo", param(page, "seed"), None, param(page, "aspect"), variants(page))
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.comparisons import Sensitivity, SensitivityRow, Variant
+from engine.types.comparisons import ComparisonRequest, Sensitivity, SensitivityRow, Variant
 from pages._compare.compare_tables import matrix_csv, table_csv, with_mean
 from pages._compare.sections import ranks_csv
 from pages._evaluate.published import WORDINGS
@@ -130,7 +130,9 @@ def test_the_csv_holds_every_document_with_its_rank_under_every_variant(
     explorer: Explorer,
 ) -> None:
     asked = (Variant("base", "Papers that use a similar method."), Variant("dense", "", "dense"))
-    comparison = explorer.comparing.compare("demo", "demo-0232", None, "method", asked)
+    comparison = explorer.comparing.compare(
+        ComparisonRequest("demo", "demo-0232", None, "method", asked)
+    )
     rows = list(csv.reader(io.StringIO(ranks_csv(explorer, comparison))))
     assert rows[0] == ["doc_id", "title", "base", "dense"]
     assert len(rows) == 1 + len(comparison.variants[0].ranking.doc_ids)
