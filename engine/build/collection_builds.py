@@ -20,7 +20,7 @@ from engine.build.opened_build import OpenBuild
 from engine.build.steps import check_step, run_step
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.corpora.opened import Recent
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe

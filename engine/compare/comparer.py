@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
+from engine.corpora.background_sample import sample_rows
 from engine.corpora.contracts import Seed
 from engine.corpora.schema import aspect_column
-from engine.corpora.surroundings import sample_rows
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.lenses.variants import built_in_variants, check_variants

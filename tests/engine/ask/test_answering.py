@@ -392,7 +392,7 @@ def test_an_answer_is_exported_with_what_it_cites() -> None:
     assert r"Bees die \[1\]" in text
     assert "\n# No" not in text, "what a model wrote is no markup"
     assert "\x1b" not in text
-    assert r"Mites & \*bees\* (2019). A. Bee, C. Dee. <https://doi.org/10.1000/182>" in text
+    assert r"Mites \& \*bees\* (2019). A. Bee, C. Dee. <https://doi.org/10.1000/182>" in text
     assert "<b>" not in text
     assert "Nobody cites" not in text
 
