@@ -107,9 +107,9 @@ def evaluate(
     check_weight(steer)
     if human:
         check_annotators(collection)
-    given = {"steer": steer, "rerank": rerank, "depth": depth}
-    request = EvaluationRequest("", tuple(names), sample=sample, human=human)
-    request = replace(request, **{k: v for k, v in given.items() if v is not None})
+    given: dict[str, Any] = {"steer": steer, "rerank": rerank, "depth": depth}
+    given = {name: value for name, value in given.items() if value is not None}
+    request = EvaluationRequest("", tuple(names), sample=sample, human=human, **given)
     explorer = open_explorer()
     connection = _connection(explorer, request, budget_calls)
     if run_out is not None:
@@ -193,7 +193,8 @@ def _result(report: EvaluationReport) -> Evaluation:
 
 def _from_ledger(report: ModelReport) -> ModelReport:
     """What a model was asked for a run that there was before: nothing."""
-    none = dict.fromkeys(("calls", "repeats", "input_tokens", "output_tokens", "guessed"), 0)
+    asked = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
+    none: dict[str, Any] = dict.fromkeys(asked, 0)
     free = None if report.cost is None else 0.0
     return replace(report, **none, cost=free, cached=report.questions - report.failed)
 

@@ -203,9 +203,9 @@ def _print_results(results: SearchResults) -> None:
         year = f" ({r.document.year})" if r.document.year else ""
         title = r.document.title or r.document.text[:80]
         click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
-        lines = [(e.seed_text, e.doc_text) for e in r.evidence[:1]]
-        for label, line in zip(("seed", "it"), next(iter(lines), ()), strict=False):
-            click.echo(f"       {label + ':':5} {line}")
+        for evidence in r.evidence[:1]:
+            click.echo(f"       seed: {evidence.seed_text}")
+            click.echo(f"       it:   {evidence.doc_text}")
         if not r.evidence and r.explanation:
             click.echo(f"       {r.explanation}")
         if r.scenario is not None:
