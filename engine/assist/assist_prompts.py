@@ -43,16 +43,13 @@ Lines = Annotated[list[str], BeforeValidator(_lines)]
 
 
 class Explanation(BaseModel):
-    """Why a document is similar, or that it is not.
-
-    Quotes are in the words of the texts; ``unfounded`` claimed ones are left out.
-    """
+    """Why a document is similar, or that it is not."""
 
     similar: bool
     explanation: Line
     from_start: Lines = Field(description="one to three passages of the starting document")
     from_candidate: Lines = Field(description="one to three passages of the candidate")
-    unfounded: SkipJsonSchema[int] = 0
+    unfounded: SkipJsonSchema[int] = 0  # quotes that occur nowhere, and are left out
 
 
 class Wordings(BaseModel):
@@ -62,12 +59,11 @@ class Wordings(BaseModel):
 
 
 class Note(BaseModel):
-    """What one document contributes to an answer, and the words of it that say so.
+    """What one document contributes to an answer, and the words of it that say so."""
 
-    ``document`` counts from 1.
-    """
-
-    document: Annotated[int, BeforeValidator(lambda n: n if isinstance(n, int) else 0)] = 0
+    document: Annotated[int, BeforeValidator(lambda n: n if isinstance(n, int) else 0)] = Field(
+        0, description="its number, from 1"
+    )
     note: Line = ""
     quote: Line = ""
 
@@ -79,12 +75,12 @@ def _notes(value: Any) -> Any:
 
 
 class Notes(BaseModel):
-    """What a hop found; ``unfounded`` notes, whose quotes do not occur, are left out."""
+    """What the documents contribute to the answer."""
 
     notes: Annotated[list[Note], BeforeValidator(_notes)]
     missing: Line = Field("", description="empty when nothing is")
     next_query: Line = Field("", description="what to search for next; empty to stop")
-    unfounded: SkipJsonSchema[int] = 0
+    unfounded: SkipJsonSchema[int] = 0  # notes whose quotes do not occur, and are left out
 
 
 def explaining(

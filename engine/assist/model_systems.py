@@ -96,7 +96,7 @@ def room(wish: str, context: int | None) -> tuple[int, int]:
         context: of the model, in tokens; None where nobody knows.
 
     >>> room("How are bees counted?", 128_000), room("How are bees counted?", 4096)
-    ((25, 300), (20, 100))
+    ((25, 300), (19, 100))
     """
     if context is None:
         return PER_HOP, NOTED_TOKENS
