@@ -93,7 +93,7 @@ def _find(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> Reran
     """What this visit asked for, or what is under way for the same, or known from before.
 
     Another visit may have asked for the same, and that may still cost. Raises as
-    ``Verifier.start``.
+    ``Assistant.start``.
     """
     key, known = (asked, info.address, info.model), _jobs(explorer)
     job = known.find(key)

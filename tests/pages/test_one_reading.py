@@ -121,7 +121,7 @@ def on_compare(explorer: Explorer, view: View) -> list[str]:
 def test_a_search_ranks_alike_wherever_it_is_asked(
     small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command_line = importlib.import_module("engine.cli.main")
+    command_line = importlib.import_module("engine.cli.explore")
     monkeypatch.setattr(command_line, "open_explorer", lambda: small_copy)
     rankings = set()
     for state in some_states():
