@@ -14,7 +14,7 @@ import numpy as np
 from engine.annotate.annotation import Annotation
 from engine.annotate.notebook import Notebook
 from engine.ask.reader import Reader
-from engine.assist.verifier import Verifier
+from engine.assist.assistant import Assistant
 from engine.build.collection_builds import CollectionBuilds
 from engine.build.opened_build import OpenBuild as OpenBuild  # pages are handed it
 from engine.compare.comparisons import Comparisons
@@ -89,8 +89,8 @@ class Explorer(ForPerson):
     demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)
     known_systems = (*SYSTEMS, *PREPARED)
-    model_systems = Verifier.systems
-    rerank_modes = Verifier.modes
+    model_systems = Assistant.systems
+    rerank_modes = Assistant.modes
     wording_sets = ALL_SETS
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -125,7 +125,7 @@ class Explorer(ForPerson):
         self.builds = CollectionBuilds(
             self.home, self._ledger, self.settings, self.library, self.annotation
         )
-        self.verifier = Verifier(self.settings, self._ledger, self.searcher)
+        self.verifier = Assistant(self.settings, self._ledger, self.searcher)
         connect = self.verifier.connection
         self.evaluations = Evaluations(self._ledger, self.collections, self.searcher, connect)
         self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)

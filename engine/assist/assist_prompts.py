@@ -1,20 +1,21 @@
 """The questions that explain a result and search on from it: explanations, wordings, notes.
 
-Like those of :mod:`engine.llm.judging_prompts`, another wording is another version.
+Another wording is another version: answers are kept by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from engine.llm.judging_prompts import RULES, Criterion, halved
-from engine.llm.messages import Message, Prompt, Reply, read_object
+from pydantic import BaseModel, BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from engine.llm.judging_prompts import Criterion, halved
+from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import Quoted, cut_text, fenced
-from engine.types.documents import Span
 
-EXPLAINING, REWORDING, NOTING = "explaining/1", "rewording/1", "noting/1"
+EXPLAINING, REWORDING, NOTING = "explaining/2", "rewording/2", "noting/2"
 DOCUMENT_TOKENS, QUESTION_TOKENS = 600, 400
 NOTED_TOKENS, NOTE_TOKENS = 300, 100
 """Of a document that notes are taken of, and of what is noted about it."""
@@ -22,59 +23,64 @@ MOST_CHARS = 1200
 MOST_QUOTES, MOST_NOTES = 24, 2
 """Of an explanation for each text, which is asked for three, and of a document; an answer may have
 thousands, and each is looked up in a text that may be long."""
-_ONLY_JSON = "Answer with one JSON object and nothing else."
-_STRINGS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+SYSTEM = """\
+You judge documents for a person who explores a collection. The person starts from one document \
+and says what matters about it. Judge by the aspect and the person's wording alone. Likeness in \
+anything else, length, fame and style of writing do not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """Words that stand in a text: ``span`` are character offsets into it as it was given."""
-
-    span: Span
-    text: str
+def _line(value: Any) -> str:
+    return " ".join(value.split())[:MOST_CHARS] if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a document is similar, or that it is not.
+def _lines(value: Any) -> list[str]:
+    return [line for line in map(_line, value) if line] if isinstance(value, list) else []
 
-    Attributes:
-        similar: what the model thinks.
-        text: in one or two sentences.
-        seed_quotes, document_quotes: the evidence, found in the texts.
-        unfounded: quotes that were claimed but occur nowhere.
-    """
+
+# One odd entry of an answer does not spoil the others.
+Line = Annotated[str, BeforeValidator(_line)]
+Lines = Annotated[list[str], BeforeValidator(_lines)]
+
+
+class Explanation(BaseModel):
+    """Why a document is similar, or that it is not."""
 
     similar: bool
-    text: str
-    seed_quotes: tuple[Quote, ...]
-    document_quotes: tuple[Quote, ...]
-    unfounded: int = 0
+    explanation: Line
+    from_start: Lines = Field(description="one to three passages of the starting document")
+    from_candidate: Lines = Field(description="one to three passages of the candidate")
+    unfounded: SkipJsonSchema[int] = 0  # quotes that occur nowhere, and are left out
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What one document contributes to an answer, and the words that say so."""
+class Wordings(BaseModel):
+    """Other wordings of a query."""
 
-    doc_id: str
-    text: str
-    quote: Quote
+    wordings: Lines
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """What a hop found.
+class Note(BaseModel):
+    """What one document contributes to an answer, and the words of it that say so."""
 
-    Attributes:
-        missing: what is still to be found out, "" when nothing is.
-        next_query: what to search for next, "" to stop.
-        unfounded: notes whose quote does not occur; they are left out.
-    """
+    document: Annotated[int, BeforeValidator(lambda n: n if isinstance(n, int) else 0)] = Field(
+        0, description="its number, from 1"
+    )
+    note: Line = ""
+    quote: Line = ""
 
-    notes: tuple[Note, ...]
-    missing: str = ""
-    next_query: str = ""
-    unfounded: int = 0
+
+def _notes(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [item if isinstance(item, dict) else {} for item in value]
+
+
+class Notes(BaseModel):
+    """What the documents contribute to the answer."""
+
+    notes: Annotated[list[Note], BeforeValidator(_notes)]
+    missing: Line = Field("", description="empty when nothing is")
+    next_query: Line = Field("", description="what to search for next; empty to stop")
+    unfounded: SkipJsonSchema[int] = 0  # notes whose quotes do not occur, and are left out
 
 
 def explaining(
@@ -86,59 +92,53 @@ def explaining(
         seed, document: whole texts, title first; quotes are looked up in them.
         tokens: room for each of the two.
     """
-    request = f"""\
+    user = f"""\
+{criterion.text}
+
+{fenced("whole starting document", cut_text(seed, tokens).text)}
+
+{fenced("candidate", cut_text(document, tokens).text)}
+
 Say in one or two sentences why the candidate is similar to the starting document in what the \
 person asks for, or that it is not. Copy the evidence word for word from the two texts: one to \
-three short passages of each.
-{_ONLY_JSON} Its form: {{"similar": true or false, "explanation": "...", \
-"from_start": ["..."], "from_candidate": ["..."]}}"""
-    parts = (
-        criterion.text,
-        fenced("whole starting document", cut_text(seed, tokens).text),
-        fenced("candidate", cut_text(document, tokens).text),
-        request,
-    )
+three short passages of each."""
 
-    def read(reply: Reply, _: bool) -> Explanation | None:
-        return _explanation(read_object(reply.text), seed, document)
+    def check(answer: Explanation) -> Explanation | None:
+        start, candidate = answer.from_start[:MOST_QUOTES], answer.from_candidate[:MOST_QUOTES]
+        answer.from_start, answer.from_candidate = _found(seed, start), _found(document, candidate)
+        evident = answer.from_start and answer.from_candidate
+        if not answer.explanation or (answer.similar and not evident):
+            return None  # likeness without evidence from both sides is only an assertion
+        found = len(answer.from_start) + len(answer.from_candidate)
+        answer.unfounded = len(start) + len(candidate) - found
+        return answer
 
-    return Prompt(
-        name=EXPLAINING,
-        messages=(Message("system", RULES), Message("user", "\n\n".join(parts))),
-        read=read,
-        nudge=f"Copy the passages exactly as they stand in the texts. {_ONLY_JSON}",
+    return json_prompt(
+        EXPLAINING,
+        SYSTEM,
+        user,
+        Explanation,
         most_tokens=500,
-        schema=_object(
-            similar={"type": "boolean"},
-            explanation={"type": "string"},
-            from_start=_STRINGS,
-            from_candidate=_STRINGS,
-        ),
+        check=check,
         shorter=halved(tokens, lambda less: explaining(criterion, seed, document, less)),
     )
 
 
-def rewording(question: str, count: int) -> Prompt[list[str]]:
+def rewording(question: str, count: int) -> Prompt[Wordings]:
     """Other wordings of a query that may find what it finds not: 1 to ``count`` of them."""
-    request = f"""\
+    user = f"""\
+{fenced("wording", cut_text(question, QUESTION_TOKENS).text)}
+
 The person searches a collection with the wording above. Documents may say the same in quite \
 other words, or only imply it. Write {count} other wordings that such documents would match, each \
-different from the others, none adding a condition.
-{_ONLY_JSON} Its form: {{"wordings": ["..."]}}"""
-    words = fenced("wording", cut_text(question, QUESTION_TOKENS).text)
+different from the others, none adding a condition."""
 
-    def read(reply: Reply, _: bool) -> list[str] | None:
-        wordings = _strings(read_object(reply.text), "wordings")
-        return list(dict.fromkeys(wordings))[:count] or None
+    def check(answer: Wordings) -> Wordings | None:
+        answer.wordings = list(dict.fromkeys(answer.wordings))[:count]
+        return answer if answer.wordings else None
 
-    return Prompt(
-        name=REWORDING,
-        messages=(Message("system", RULES), Message("user", f"{words}\n\n{request}")),
-        read=read,
-        nudge=_ONLY_JSON,
-        most_tokens=60 * count + 40,
-        schema=_object(wordings=_STRINGS),
-    )
+    most = 60 * count + 40
+    return json_prompt(REWORDING, SYSTEM, user, Wordings, most_tokens=most, check=check)
 
 
 def noting(
@@ -151,111 +151,41 @@ def noting(
         documents: whole texts by ``doc_id``, in the order in which they are shown.
         tokens: room for one document; question, earlier notes and answer shrink along.
     """
-    request = f"""\
-Which of these documents help with the question, and how? Copy from each that does the words that \
-say so. Then say what is still missing, and what to search for next ("" when nothing is).
-{_ONLY_JSON} Its form: {{"notes": [{{"document": 1, "note": "...", "quote": "..."}}], \
-"missing": "...", "next_query": "..."}}"""
-    known_text = "\n".join(f"- {note}" for note in known) or "(nothing yet)"
-    doc_ids = list(documents)
-    shown = [cut_text(text, tokens).text for text in documents.values()]
+    texts = list(documents.values())
     words = min(QUESTION_TOKENS, 2 * tokens)
+    known_text = "\n".join(f"- {note}" for note in known) or "(nothing yet)"
     parts = [
         fenced("question", cut_text(question, words).text),
         fenced("known so far", cut_text(known_text, words).text),
-        *(fenced(f"document {number}", text) for number, text in enumerate(shown, start=1)),
-        request,
+        *(fenced(f"document {n}", cut_text(t, tokens).text) for n, t in enumerate(texts, start=1)),
+        "Which of these documents help with the question, and how? Copy from each that does the "
+        "words that say so, exactly as they stand there. Then say what is still missing, and what "
+        "to search for next.",
     ]
 
-    def read(reply: Reply, _: bool) -> Notes | None:
-        return _notes(read_object(reply.text), doc_ids, documents)
+    def check(answer: Notes) -> Notes | None:
+        claimed = answer.notes[: MOST_NOTES * len(texts)]
+        answer.notes = [note for note in claimed if _quotes_its_document(note, texts)]
+        answer.unfounded = len(claimed) - len(answer.notes)
+        return None if answer.unfounded and not answer.notes else answer
 
-    return Prompt(
-        name=NOTING,
-        messages=(Message("system", RULES), Message("user", "\n\n".join(parts))),
-        read=read,
-        nudge=f"Copy the quotes exactly as they stand in the documents. {_ONLY_JSON}",
-        most_tokens=200 + len(doc_ids) * NOTE_TOKENS * min(tokens, NOTED_TOKENS) // NOTED_TOKENS,
-        schema=_object(
-            notes={
-                "type": "array",
-                "items": _object(
-                    document={"type": "integer"},
-                    note={"type": "string"},
-                    quote={"type": "string"},
-                ),
-            },
-            missing={"type": "string"},
-            next_query={"type": "string"},
-        ),
+    return json_prompt(
+        NOTING,
+        SYSTEM,
+        "\n\n".join(parts),
+        Notes,
+        most_tokens=200 + len(texts) * NOTE_TOKENS * min(tokens, NOTED_TOKENS) // NOTED_TOKENS,
+        check=check,
         shorter=halved(tokens, lambda less: noting(question, known, documents, less)),
     )
 
 
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def _quotes_its_document(note: Note, texts: Sequence[str]) -> bool:
+    known = 1 <= note.document <= len(texts) and note.note
+    return bool(known and _found(texts[note.document - 1], [note.quote]))
 
 
-def _explanation(value: dict[str, Any] | None, seed: str, document: str) -> Explanation | None:
-    if value is None or not isinstance(value.get("similar"), bool):
-        return None
-    text = _string(value, "explanation")
-    from_start = _strings(value, "from_start")[:MOST_QUOTES]
-    from_candidate = _strings(value, "from_candidate")[:MOST_QUOTES]
-    of_seed, of_document = _quotes(seed, from_start), _quotes(document, from_candidate)
-    if not text or (value["similar"] and not (of_seed and of_document)):
-        return None  # likeness without evidence from both sides is only an assertion
-    unfounded = len(from_start) + len(from_candidate) - len(of_seed) - len(of_document)
-    return Explanation(value["similar"], text, of_seed, of_document, unfounded)
-
-
-def _notes(
-    value: dict[str, Any] | None, doc_ids: Sequence[str], documents: Mapping[str, str]
-) -> Notes | None:
-    if value is None or not isinstance(value.get("notes"), list):
-        return None
-    notes, unfounded = [], 0
-    for item in value["notes"][: MOST_NOTES * len(doc_ids)]:
-        note = _note(item, doc_ids, documents)
-        if note is None:
-            unfounded += 1
-        else:
-            notes.append(note)
-    if unfounded and not notes:
-        return None
-    missing, next_query = _string(value, "missing"), _string(value, "next_query")
-    return Notes(tuple(notes), missing, next_query, unfounded)
-
-
-def _note(item: Any, doc_ids: Sequence[str], documents: Mapping[str, str]) -> Note | None:
-    if not isinstance(item, dict) or not isinstance(item.get("document"), int):
-        return None
-    number = item["document"] - 1
-    if not 0 <= number < len(doc_ids):
-        return None
-    doc_id, text = doc_ids[number], _string(item, "note")
-    quotes = _quotes(documents[doc_id], [_string(item, "quote")])
-    return Note(doc_id, text, quotes[0]) if text and quotes else None
-
-
-def _quotes(text: str, claimed: Sequence[str]) -> tuple[Quote, ...]:
+def _found(text: str, claimed: Sequence[str]) -> list[str]:
+    """The claimed quotes that occur, in the words of the text."""
     spans = map(Quoted(text).find, claimed)
-    return tuple(Quote(span, text[slice(*span)]) for span in spans if span is not None)
-
-
-def _string(value: Mapping[str, Any], name: str) -> str:
-    entry = value.get(name)
-    return " ".join(entry.split())[:MOST_CHARS] if isinstance(entry, str) else ""
-
-
-def _strings(value: Mapping[str, Any] | None, name: str) -> list[str]:
-    entry = (value or {}).get(name)
-    if not isinstance(entry, list):
-        return []
-    cleaned = (" ".join(item.split())[:MOST_CHARS] for item in entry if isinstance(item, str))
-    return [item for item in cleaned if item]
+    return [text[slice(*span)] for span in spans if span is not None]

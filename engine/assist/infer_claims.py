@@ -10,22 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 from engine.facts.periods import Period, containing, in_words
 from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
-from engine.llm.messages import Prompt, json_prompt
+from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import PART_TOKENS, Quoted, cut_text, estimate_tokens, fenced
 from engine.types.documents import Span
 from engine.types.facts import Fact, FactKind
@@ -50,13 +42,6 @@ ASKED: dict[FactKind, str] = {
     "amount": "amount: value is one number in figures with its unit or currency (330 m, 12 percent,"
     " 1950 USD)",
 }
-
-
-def _one_line(value: Any) -> Any:
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
-Words = Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1)]
 
 
 class Claim(BaseModel):

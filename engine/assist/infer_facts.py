@@ -116,12 +116,7 @@ class FactsByModel:
     library: Library
 
     def estimate(self, request: InferRequest, endpoint: Endpoint | None = None) -> InferEstimate:
-        """What a run takes at most; nothing is asked.
-
-        Raises:
-            UnknownNameError, BadInputError: no such corpus, kind or limit.
-            NoEndpointError: no model is set up; says how to.
-        """
+        """What a run takes at most; nothing is asked."""
         corpus, doc_ids = self._plan(request)
         known = estimator(connect(self.settings, endpoint), self.ledger.answers)
         cost = _estimated(known, corpus, doc_ids, request.kinds)
@@ -136,13 +131,7 @@ class FactsByModel:
         tell: TellInferring = tell_nobody,
         cancelled: Ask = never,
     ) -> InferReport:
-        """Ask and store now. Ctrl-C ends it; what was stored, and every answer, stays.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-            CorpusBusyError: another process is writing to the corpus.
-            NoEndpointError, UnknownNameError, BadInputError: as :meth:`estimate`.
-        """
+        """Ask and store now. Ctrl-C ends it; what was stored, and every answer, stays."""
         self._plan(request)
         connection = connect(self.settings, endpoint, most_calls)
         connection = connection.within(self.estimate(request, endpoint))

@@ -87,9 +87,6 @@ class ModelRanking:
         Args:
             tell: told after every settled question and every round.
             heard: told of the questions alone.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
         """
         now = self.begun(connection)
 

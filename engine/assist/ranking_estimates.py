@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from threading import Lock
 from typing import Any
 
 from engine.assist.assist_prompts import noting, rewording
@@ -144,18 +143,15 @@ class EstimateCache:
     """The latest estimates, by all that they depend on. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
         self._kept: dict[Hashable, CostEstimate] = {}
 
     def get(self, key: Hashable, make: Callable[[], CostEstimate]) -> CostEstimate:
         """The estimate of a key; made where it is not kept."""
         known = self._kept.get(key)
         if known is None:
-            known = make()
-            with self._lock:
-                while len(self._kept) >= KEPT:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[key] = known
+            if len(self._kept) >= KEPT:
+                self._kept = {}
+            known = self._kept[key] = make()
         return known
 
 

@@ -34,10 +34,6 @@ class Plan:
 
     Attributes:
         depth: documents of the first stage that are reranked; the others follow.
-
-    Raises:
-        UnknownNameError: no such mode.
-        BadInputError: ``depth`` is below 1.
     """
 
     mode: str

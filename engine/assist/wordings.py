@@ -1,27 +1,113 @@
-"""What a model reads free wordings as, in place of the built-in reader."""
+"""What a model reads free wordings as, in place of the built-in reader.
+
+Another wording of the question is another version.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from engine.assist.wording_prompts import WordingAnswer, reading_of_wording
+from pydantic import BaseModel, Field
+
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
+from engine.llm.messages import Prompt, json_prompt
 from engine.llm.run import complete
+from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens
 from engine.types.models import ModelUsage
 from engine.types.reranking import WordingReading, WordingReadings
 from engine.types.terms import Term
 from storage.answers import Answers
 
+READING = "wording-reading/2"
+WORDING_TOKENS = 600
+"""The longest wording that a search takes, in Latin script; of other scripts, its beginning."""
+ANSWER_TOKENS = 160
+"""Of an answer besides the words that it copies."""
+
+SYSTEM = """\
+You read what a person asks a search engine for. They hold one document and want others that are \
+similar to it in some aspects, and perhaps not in others; a wording of their own, in any language, \
+says in which. You are given the aspects that documents of this collection have, and the wording.
+An aspect is wanted where the wording asks for likeness in it: by its name, in other words for it, \
+or by saying what documents should state in it. It is ruled out only where the wording says that \
+likeness in it does not count or is not asked for. What documents should state is content, with \
+whatever negation stands in it: to do something without something else, or that something does \
+not help, rules no aspect out. Content words that documents have to mention, or must not be \
+about, are listed besides, as short as they can be: "same problem, solved with tree kernels, not \
+on tweets" mentions "tree kernels" and excludes "tweets". An aspect that the wording does not \
+touch is neither. A wording that asks for similar documents and no more wants no aspect."""
+
+
+class WordingAnswer(BaseModel):
+    """What a model understood."""
+
+    content: str = Field(
+        description="the words that say what documents should be about or state, rather than name "
+        "an aspect, copied from the wording; empty if there are none"
+    )
+    wanted: list[str] = Field(description="keys of the aspects in which likeness is asked for")
+    ruled_out: list[str] = Field(description="keys of the aspects in which likeness does not count")
+    mention: list[str] = Field([], description="content words to be mentioned, copied")
+    exclude: list[str] = Field([], description="content words that documents must not be about")
+
+
+def reading_of_wording(lens: Lens, wording: str) -> Prompt[WordingAnswer]:
+    """Which aspects of a lens a free wording asks for and rules out.
+
+    The answer names aspects by key, in the lens's order, none of them twice; its content stands
+    in the wording. One that names something else, or an aspect as wanted and ruled out, is none.
+    """
+    wording = cut_text(wording.strip(), WORDING_TOKENS).text
+    aspects = "\n".join(
+        harmless_line(f"{aspect.key}: {aspect.name}. {aspect.definition}")
+        for aspect in lens.aspects
+    )
+    user = f"""\
+The aspects, each after its key:
+{fenced("aspects", aspects)}
+
+{fenced("wording", wording)}
+
+What does this wording ask for?"""
+    keys = {name.casefold(): a.key for a in lens.aspects for name in (a.name, a.key)}
+
+    def check(said: WordingAnswer) -> WordingAnswer | None:
+        wanted, ruled_out = _known(said.wanted, keys), _known(said.ruled_out, keys)
+        if wanted is None or ruled_out is None or {*wanted} & {*ruled_out}:
+            return None
+        own = harmless_line(wording).casefold()
+
+        def copied(texts: Sequence[str]) -> list[str]:
+            lines = dict.fromkeys(map(harmless_line, texts))
+            return [line for line in lines if line and line.casefold() in own]
+
+        return WordingAnswer(
+            content="".join(copied([said.content])),
+            wanted=wanted,
+            ruled_out=ruled_out,
+            mention=copied(said.mention),
+            exclude=copied(said.exclude),
+        )
+
+    most = ANSWER_TOKENS + estimate_tokens(wording)
+    return json_prompt(READING, SYSTEM, user, WordingAnswer, most_tokens=most, check=check)
+
+
+def _known(names: Sequence[str], keys: Mapping[str, str]) -> list[str] | None:
+    """The keys of the aspects that are named, in the lens's order; None where one is none."""
+    found = {keys.get(name.strip().casefold()) for name in names}
+    return None if None in found else [key for key in dict.fromkeys(keys.values()) if key in found]
+
 
 def read_wordings(
     lens: Lens, wordings: Sequence[str], connection: Connection, store: Answers
 ) -> WordingReadings:
-    """Ask for each once; see :meth:`engine.assist.verifier.Verifier.read_wordings`."""
+    """Ask for each once; see :meth:`engine.assist.assistant.Assistant.read_wordings`."""
     model = connection.endpoint.model
     prompts = [reading_of_wording(lens, wording) for wording in wordings]
     # The longest silence that was set is the longest that somebody waits here for a whole answer.

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from engine.cli.common import import_command, json_option, open_explorer
+from engine.cli.common import import_command, open_explorer
+from engine.cli.options import from_signature
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.types.plurals import size
 from storage.home import Home
 
 if TYPE_CHECKING:
-    from engine.corpora.backup import BackupReport, Only
-
-file_argument = click.argument("file", type=click.Path(path_type=Path))
+    from engine.corpora.backup import BackupReport
 
 
 @click.command()
-@file_argument
-@click.option(
-    "--only",
-    type=click.Choice(("irreplaceable", "ledger")),
-    help="irreplaceable: all but documents and vectors, which importing their sources makes "
-    "again. ledger: judgments, trails and settings alone.",
-)
-@json_option
-def backup(file: Path, only: Only | None, as_json: bool) -> None:
+@from_signature
+def backup(
+    file: Path,
+    *,
+    only: Literal["irreplaceable", "ledger"] | None = None,
+    as_json: bool = False,
+) -> None:
     """Write the home to FILE, a ZIP archive, while the app may run.
 
     It holds what people judged and kept, uploaded files, and the corpora.
-    """  # fmt: skip
+
+    Options:
+        only: irreplaceable: all but documents and vectors, which importing their sources makes
+            again. ledger: judgments, trails and settings alone.
+    """
     from engine.corpora.backup import back_up
 
     explorer = open_explorer()
@@ -41,20 +41,18 @@ def backup(file: Path, only: Only | None, as_json: bool) -> None:
 
 
 @click.command()
-@file_argument
-@json_option
-def verify(file: Path, as_json: bool) -> None:
-    """Check all of the backup FILE against its manifest."""  # fmt: skip
+@from_signature
+def verify(file: Path, *, as_json: bool = False) -> None:
+    """Check all of the backup FILE against its manifest."""
     from engine.corpora.backup import verify as verify_backup
 
     _say(verify_backup(file), "Sound", as_json)
 
 
 @click.command()
-@file_argument
-@json_option
-def restore(file: Path, as_json: bool) -> None:
-    """Put the backup FILE into the home, SEEDLENS_HOME, which must be empty."""  # fmt: skip
+@from_signature
+def restore(file: Path, *, as_json: bool = False) -> None:
+    """Put the backup FILE into the home, SEEDLENS_HOME, which must be empty."""
     from engine.corpora.backup import restore as restore_backup
 
     settings = Settings()
@@ -70,7 +68,7 @@ def restore(file: Path, as_json: bool) -> None:
 
 def _say(report: BackupReport, done: str, as_json: bool) -> None:
     if as_json:
-        print_json(asdict(report))
+        print_json(report)
         return
     held = ", ".join(report.corpora) if report.corpora else "no corpora"
     click.echo(

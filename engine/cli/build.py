@@ -1,4 +1,4 @@
-"""``seedlens build``: a test collection from a corpus, for an attribute, step by step."""
+"""``seedlens build`` and ``generate``: test collections that are made."""
 
 from __future__ import annotations
 
@@ -6,16 +6,31 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field, NonNegativeInt
 
-from engine.cli.common import author_or_own, json_option, open_explorer, system_names, with_options
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_problem, taken
-from engine.cli.terminal import advancing, print_json, what_else
+from engine.cli.common import (
+    author_or_own,
+    open_explorer,
+    system_names,
+)
+from engine.cli.model import (
+    FAILED,
+    INTERRUPTED,
+    asking,
+    at_most,
+    confirm,
+    exit_code,
+    say_problem,
+    taken,
+)
+from engine.cli.options import from_signature
+from engine.cli.terminal import advancing, bar_of, print_json, stop_requested, what_else
 from engine.errors import BadInputError
+from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import (
-    BUILD_STEPS,
     BuildSpec,
     BuildState,
     BuildStep,
@@ -27,8 +42,9 @@ from engine.types.builds import (
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
+    from engine.generate.generator import BuiltCollection
+    from engine.llm.budget import Usage
 
-DEFAULT = BuildSpec("", "", "")
 COUNTED = {
     "label": "documents",
     "collapse": "labelled documents",
@@ -52,108 +68,77 @@ def build() -> None:
     """
 
 
-author_option = click.option(
-    "--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."
-)
-step_option = click.option("--step", type=click.Choice(BUILD_STEPS))
-_settings = with_options(
-    click.option("--guidance", metavar="TEXT", help="What counts and what does not."),
-    click.option(
-        "--example",
-        "examples",
-        multiple=True,
-        metavar="LABEL",
-        help="A label as it should look. Repeatable.",
-    ),
-    click.option("--aspect", metavar="KEY", help="Of the corpus's lens: where to look first."),
-    click.option("--limit", type=int, metavar="N", help="Read the first N documents only."),
-    click.option(
-        "--distance",
-        type=float,
-        metavar="D",
-        help=f"Cosine distance up to which labels join. Default: {DEFAULT.distance}.",
-    ),
-    click.option(
-        "--smallest",
-        type=int,
-        metavar="N",
-        help=f"Documents of a cluster that becomes a query. Default: {DEFAULT.smallest}.",
-    ),
-    click.option(
-        "--largest", type=int, metavar="N", help=f"And at most. Default: {DEFAULT.largest}."
-    ),
-    click.option(
-        "--overlap",
-        type=float,
-        metavar="X",
-        help=f"Share of a query's words that its documents may have. Default: {DEFAULT.overlap}.",
-    ),
-    click.option(
-        "--systems", metavar="S1,S2", help=f"To pool. Default: {','.join(DEFAULT.systems)}."
-    ),
-    click.option("--depth", type=int, metavar="K", help=f"Of the pool. Default: {DEFAULT.depth}."),
-    author_option,
-    json_option,
-)
-
-
 @build.command()
-@click.argument("corpus")
-@click.argument("name")
-@click.option(
-    "--attribute",
-    required=True,
-    metavar="TEXT",
-    help="What documents show without saying so: 'the method by which evidence was gathered'.",
-)
-@_settings
-def new(corpus: str, name: str, **options: Any) -> None:
-    """Begin the build NAME on CORPUS."""
+@from_signature
+def new(
+    corpus: str,
+    name: str,
+    *,
+    attribute: str,
+    settings: Annotated[dict[str, Any], BuildSpec],
+    systems: str | None = None,
+    author: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Begin the build NAME on CORPUS.
+
+    Options:
+        attribute TEXT: What documents show without saying so: 'the method by which evidence was
+            gathered'.
+        systems S1,S2: To pool. Default: bm25,dense,late-interaction.
+    """
     builds = open_explorer().builds
     if (corpus, name) in builds.names():
         raise BadInputError(
             f"Corpus '{corpus}' has a build '{name}'.", "Change it with: seedlens build change."
         )
-    _save(builds, BuildSpec(corpus, name, ""), **options)
+    _save(builds, BuildSpec(corpus, name, attribute), settings, systems, author, as_json)
 
 
 @build.command()
-@click.argument("corpus")
-@click.argument("name")
-@click.option("--attribute", metavar="TEXT", help="What documents show without saying so.")
-@_settings
-def change(corpus: str, name: str, **options: Any) -> None:
-    """Change the attribute or settings of NAME; what is not named stays, later steps are stale."""
+@from_signature
+def change(
+    corpus: str,
+    name: str,
+    *,
+    settings: Annotated[dict[str, Any], BuildSpec],
+    systems: str | None = None,
+    author: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Change the attribute or settings of NAME; what is not named stays, later steps are stale.
+
+    Options:
+        systems S1,S2: To pool.
+    """
     builds = open_explorer().builds
-    _save(builds, builds.open(corpus, name).spec, **options)
+    _save(builds, builds.open(corpus, name).spec, settings, systems, author, as_json)
 
 
 def _save(
     builds: CollectionBuilds,
     spec: BuildSpec,
+    settings: dict[str, Any],
+    systems: str | None,
     author: str | None,
     as_json: bool,
-    systems: str | None,
-    **options: Any,
 ) -> None:
-    named = {key: value for key, value in options.items() if value not in (None, ())}
     if systems is not None:
-        named["systems"] = tuple(system_names(systems))
-    saved = builds.save(replace(spec, **named), author_or_own(author))
-    show_state(builds.open(saved.corpus, saved.name).state(), as_json)
+        settings = {**settings, "systems": tuple(system_names(systems))}
+    saved = builds.save(replace(spec, **settings), author_or_own(author))
+    _show_state(builds.open(saved.corpus, saved.name).state(), as_json)
 
 
 @build.command("list")
-@click.argument("corpus", required=False)
-@json_option
-def list_(corpus: str | None, as_json: bool) -> None:
+@from_signature
+def list_(corpus: str | None = None, *, as_json: bool = False) -> None:
     """List the builds, of CORPUS or of all."""
     explorer = open_explorer()
     if corpus is not None:
         explorer.library.corpus(corpus)
     states = [explorer.builds.open(*pair).state() for pair in explorer.builds.names(corpus)]
     if as_json:
-        print_json([state_fields(state) for state in states])
+        print_json([_state_fields(state) for state in states])
         return
     for state in states:
         upcoming = f"next: {state.next}" if state.next else "complete"
@@ -163,23 +148,22 @@ def list_(corpus: str | None, as_json: bool) -> None:
 
 
 @build.command()
-@click.argument("corpus")
-@click.argument("name")
-@step_option
-@click.option("--csv", "as_csv", is_flag=True, help="As a CSV file.")
-@click.option(
-    "--spreadsheet", is_flag=True, help="As --csv; no text is a formula to a spreadsheet program."
-)
-@json_option
+@from_signature
 def show(
     corpus: str,
     name: str,
-    step: BuildStep | None,
-    as_csv: bool,
-    spreadsheet: bool,
-    as_json: bool,
+    *,
+    step: BuildStep | None = None,
+    as_csv: bool = False,
+    spreadsheet: bool = False,
+    as_json: bool = False,
 ) -> None:
-    """Show how the build NAME stands, or what one of its steps made."""
+    """Show how the build NAME stands, or what one of its steps made.
+
+    Options:
+        as_csv --csv: As a CSV file.
+        spreadsheet: As --csv; no text is a formula to a spreadsheet program.
+    """
     from engine.build.sheets import sheet
 
     opened = open_explorer().builds.open(corpus, name)
@@ -190,41 +174,37 @@ def show(
             click.echo(line, nl=False)
         return
     if step is None:
-        show_state(opened.state(), as_json)
+        _show_state(opened.state(), as_json)
         return
-    made = made_by(opened, step)
+    made = _made_by(opened, step)
     if as_json:
-        print_json([plain_fields(one) for one in made])
+        print_json([_plain_fields(one) for one in made])
         return
     for one in made:
-        click.echo(line_of(step, one))
+        click.echo(_line_of(step, one))
 
 
 @build.command()
-@click.argument("corpus")
-@click.argument("name")
-@step_option
-@click.option("--all", "all_steps", is_flag=True, help="Every step that is not complete.")
-@click.option("--estimate", "only_estimate", is_flag=True, help="Only say what it would take.")
-@click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-@budget_option
-@author_option
-@json_option
+@from_signature
 def run(
     corpus: str,
     name: str,
-    step: BuildStep | None,
-    all_steps: bool,
-    only_estimate: bool,
-    yes: bool,
-    budget_calls: int | None,
-    author: str | None,
-    as_json: bool,
+    *,
+    step: BuildStep | None = None,
+    all_steps: bool = False,
+    only_estimate: bool = False,
+    yes: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+    author: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Run a step of NAME: the one named, or the next that is not complete.
 
     What it takes is said before anything is asked. What was stopped goes on when the same
     command is run again; what people changed stays. --budget-calls is for each step.
+
+    Options:
+        all_steps --all: Every step that is not complete.
     """
     if all_steps and step is not None:
         raise BadInputError("--step and --all exclude each other.", "Name one.")
@@ -238,7 +218,7 @@ def run(
     upcoming: BuildStep | None = first
     while upcoming is not None and upcoming not in [report.step for _, report in done]:
         estimate = builds.estimate(corpus, name, upcoming)
-        click.echo(estimate_line(estimate), err=True)
+        click.echo(_estimate_line(estimate), err=True)
         confirm(estimate.calls, yes=yes)
         with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
             report = builds.run(
@@ -246,7 +226,7 @@ def run(
             )
         done.append((estimate, report))
         if not as_json:
-            click.echo(report_line(report))
+            click.echo(_report_line(report))
         say_problem(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
@@ -261,16 +241,16 @@ def _only_estimate(
         return
     estimate = builds.estimate(corpus, name, step)
     if as_json:
-        print_json(asdict(estimate))
+        print_json(estimate)
     else:
-        click.echo(estimate_line(estimate))
+        click.echo(_estimate_line(estimate))
 
 
 def _finish(
     state: BuildState, done: Sequence[tuple[StepEstimate, StepReport]], as_json: bool
 ) -> None:
     if as_json:
-        steps = [{"estimate": asdict(e), "report": plain_fields(r)} for e, r in done]
+        steps = [{"estimate": e, "report": _plain_fields(r)} for e, r in done]
         print_json({"steps": steps, "next": state.next})
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
@@ -282,23 +262,28 @@ def _counts(progress: StepProgress) -> str:
 
 
 @build.command()
-@click.argument("corpus")
-@click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR")
-@click.option("--overwrite", is_flag=True, help="Replace what was exported there before.")
-@json_option
-def export(corpus: str, name: str, out: Path, overwrite: bool, as_json: bool) -> None:
+@from_signature
+def export(
+    corpus: str,
+    name: str,
+    *,
+    out: Path,
+    overwrite: bool = False,
+    as_json: bool = False,
+) -> None:
     """Write the collection into a folder that `seedlens evaluate` and others read.
 
     BEIR's layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), TREC's judgments, and where it
     all comes from (provenance.json).
+
+    Options:
+        out DIR: The folder to write to.
+        overwrite: Replace what was exported there before.
     """
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
     if as_json:
-        print_json(
-            {"files": list(map(str, files)), **plain_fields(builds.provenance(corpus, name))}
-        )
+        print_json({"files": files, **_plain_fields(builds.provenance(corpus, name))})
         return
     for path in files:
         click.echo(path)
@@ -307,7 +292,7 @@ def export(corpus: str, name: str, out: Path, overwrite: bool, as_json: bool) ->
 # -- what is printed -------------------------------------------------------------------------------
 
 
-def made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
+def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
     """What a step made: labels, clusters, queries, or where the collection comes from."""
     from engine.build.collection_export import provenance
 
@@ -318,8 +303,8 @@ def made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
     return opened.queries() if step == "verbalise" else [provenance(opened)]
 
 
-def line_of(step: BuildStep, one: Any) -> str:
-    """One of :func:`made_by` as a line (of "expand" a line for each query)."""
+def _line_of(step: BuildStep, one: Any) -> str:
+    """One of :func:`_made_by` as a line (of "expand" a line for each query)."""
     if step == "label":
         return f"{one.doc_id}  {one.text or '-'}{'  (outdated)' * one.outdated}"
     out = "  (dropped)" if step != "expand" and one.dropped else ""
@@ -334,23 +319,23 @@ def line_of(step: BuildStep, one: Any) -> str:
     return "\n".join(lines or ["Nothing is expanded yet."])
 
 
-def plain_fields(record: Any) -> dict[str, Any]:
+def _plain_fields(record: Any) -> dict[str, Any]:
     """A record as JSON has it."""
     from engine.build.collection_export import json_fields
 
     return json_fields(record)
 
 
-def state_fields(state: BuildState) -> dict[str, Any]:
+def _state_fields(state: BuildState) -> dict[str, Any]:
     """How a build stands, as JSON has it."""
-    steps = [{**plain_fields(step), "complete": step.is_complete} for step in state.steps]
-    return {**plain_fields(state), "steps": steps, "next": state.next}
+    steps = [{**_plain_fields(step), "complete": step.is_complete} for step in state.steps]
+    return {**_plain_fields(state), "steps": steps, "next": state.next}
 
 
-def show_state(state: BuildState, as_json: bool) -> None:
+def _show_state(state: BuildState, as_json: bool) -> None:
     """Print how a build stands, a line for each step."""
     if as_json:
-        print_json(state_fields(state))
+        print_json(_state_fields(state))
         return
     click.echo(f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute}")
     for step in state.steps:
@@ -363,7 +348,7 @@ def show_state(state: BuildState, as_json: bool) -> None:
     click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
 
 
-def estimate_line(estimate: StepEstimate) -> str:
+def _estimate_line(estimate: StepEstimate) -> str:
     """What a step will take at most, in a sentence or two."""
     text = f"{estimate.step}: {estimate.items:,} {COUNTED[estimate.step]} to do."
     if estimate.calls:
@@ -371,10 +356,124 @@ def estimate_line(estimate: StepEstimate) -> str:
     return text
 
 
-def report_line(report: StepReport) -> str:
+def _report_line(report: StepReport) -> str:
     """What a step did, in a sentence or two."""
     text = f"{report.step}: {report.made:,} {MADE[report.step]} in {report.seconds:.1f} s"
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
+
+
+# -- collections made from nothing ---------------------------------------------------------------
+
+
+@click.group()
+def generate() -> None:
+    """Generate test collections."""
+
+
+@generate.command()
+@from_signature
+def implicit(
+    *,
+    request: ImplicitRequest,
+    folder: Path,
+    overwrite: bool = False,
+    with_model: bool = False,
+    tries: Annotated[int, Field(ge=1, le=10)] = 3,
+    budget_calls: NonNegativeInt | None = None,
+    as_json: bool = False,
+) -> None:
+    """Generate documents that only imply what their queries ask for, as ImpliRet does.
+
+    "Two days ago" in a message stands for a date, "half the price of the other" for an amount,
+    and a town for its country; the query names the date, the amount or the country. Every query
+    has exactly one relevant document. Evaluate DIR with: seedlens evaluate DIR
+
+    Options:
+        folder --out DIR: Where to write the collection.
+        overwrite: Replace a collection that was generated in DIR.
+        with_model --model: Let the connected language model write the documents; each is verified
+            by a second pass, and a template stands in where that fails.
+        tries: With --model: documents asked for per tuple at most.
+    """
+    from engine.generate.generator import generate_implicit
+
+    explorer = open_explorer()
+    connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
+    bar = bar_of("sets", "generating", total=request.sets)
+    with bar, asking() as tell, stop_requested() as stopped:
+        made = generate_implicit(
+            explorer.ledger.answers,
+            request,
+            folder,
+            overwrite=overwrite,
+            connection=connection,
+            tries=tries,
+            on_set=lambda done: bar.update(done - bar.n),
+            on_round=tell,
+            cancelled=stopped,
+        )
+    _say_usage(made)
+    if as_json:
+        print_json(_made_report(made))
+    elif made.folder is not None:
+        click.echo(_made_line(made))
+    sys.exit(_made_code(made))
+
+
+def _made_line(made: BuiltCollection) -> str:
+    asked = made.request
+    return (
+        f"{made.folder}: {made.documents:,} documents and as many queries in {asked.sets:,} "
+        f"sets ({asked.category}, {asked.style}-speaker, seed {asked.seed}), "
+        f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
+    )
+
+
+def _say_usage(made: BuiltCollection) -> None:
+    usage, counts = made.usage, made.verification
+    if made.folder is None:
+        click.echo("Cancelled: nothing was written. Answers are kept for the next time.", err=True)
+    if usage is None:
+        return
+    click.echo(
+        f"model: {counts.by_model:,} documents written and verified, {counts.by_templates:,} by "
+        f"templates; {sum(counts.rejected.values()):,} attempts rejected; {usage.calls:,} calls, "
+        f"{usage.cached:,} from the ledger",
+        err=True,
+    )
+    if usage.stopped or usage.failed:
+        problem = " ".join(usage.problem.split()) or f"It ended early ({usage.stopped})."
+        click.echo(f"Warning: {problem}", err=True)
+
+
+def _made_code(made: BuiltCollection) -> int:
+    if made.folder is None:
+        return INTERRUPTED
+    return FAILED if made.usage is not None and made.usage.stopped == "endpoint" else 0
+
+
+def _made_report(made: BuiltCollection) -> dict[str, Any]:
+    asked, counts = made.request, made.verification
+    return {
+        "collection": made.name or None,
+        "folder": made.folder,
+        "table": made.table,
+        **asdict(asked),
+        "documents": made.documents,
+        "queries": made.documents,
+        "constraints": made.constraints,
+        "written": {"model": counts.by_model, "templates": counts.by_templates},
+        "rejected": counts.rejected,
+        "llm": _usage_report(made.usage),
+        "seconds": round(made.seconds, 3),
+    }
+
+
+def _usage_report(usage: Usage | None) -> dict[str, Any] | None:
+    if usage is None:
+        return None
+    names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
+    return {name: getattr(usage, name) for name in (*names, "cost", "stopped")}

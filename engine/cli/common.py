@@ -6,10 +6,9 @@ import functools
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import click
-
+from engine.cli.options import Command, option
 from engine.cli.terminal import progress
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
@@ -19,43 +18,8 @@ if TYPE_CHECKING:
     from engine.types.collections import Collection
     from engine.types.searches import Filter
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-corpus_option = click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's own documents, "
-    "indexed once under its name.",
-)
-sample_option = click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Ask only the queries of N seeds, the same ones every time. Default: all.",
-)
-steer_option = click.option(
-    "--steer",
-    "--aspect-weight",
-    "steer",
-    type=float,
-    help="0: whole document; 1: the aspect only. For systems that take it.",
-)
-filter_option = click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="year>=2010, year<=2020, venue=ACL, venue=ACL|EMNLP for either, or what documents say: "
-    "has.aspect=method, has.date>=2010-05, has.place=FR, has.amount.USD>=100. Repeatable: all "
-    "must hold.",
-)
-
-within_option = click.option(
-    "--within",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Only among the documents that FILE names, an id on each line. The filter that this "
-    "makes, in.selection=KEY, can be given to --filter and stands in links, too.",
-)
+json_option = option("as_json", bool, default=False)
+filter_option, within_option = option("filters", tuple[str, ...]), option("within", Path)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -71,7 +35,7 @@ def open_explorer(**settings: Any) -> Explorer:
     """The engine, loaded late: ``--help`` and bad options should not wait for databases.
 
     Args:
-        settings: what options say in place of the environment.
+        settings: in place of the environment.
     """
     from engine.explorer import Explorer
 
@@ -79,19 +43,14 @@ def open_explorer(**settings: Any) -> Explorer:
 
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
-    """The filters that ``--filter`` gave; BadInputError for one that cannot be read."""
+    """The filters that ``--filter`` gave."""
     from engine.search.filters import parse_filter
 
     return tuple(map(parse_filter, texts))
 
 
 def selection_of(explorer: Explorer, corpus: str, file: Path | None) -> tuple[Filter, ...]:
-    """The filter that ``--within`` stands for, if it was given.
-
-    Raises:
-        BadInputError: the file cannot be read, or names nothing.
-        UnknownNameError: there is no such corpus, or the file names documents that it lacks.
-    """
+    """The filter that ``--within`` stands for, if it was given."""
     if file is None:
         return ()
     explorer.library.corpus(corpus)
@@ -103,7 +62,7 @@ def selection_of(explorer: Explorer, corpus: str, file: Path | None) -> tuple[Fi
 
 
 def ids_in(file: Path) -> list[str]:
-    """The ids in a file, one on each line; BadInputError where it cannot be read."""
+    """The ids in a file, one on each line."""
     try:
         lines = file.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -127,12 +86,13 @@ def author_or_own(author: str | None) -> str:
     return Settings().annotator if author is None else author
 
 
-def whole_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
-    """Numbers between commas.
+def parts_of(text: str) -> list[str]:
+    """The different parts of a list between commas, in their order."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
-    Args:
-        what: they are, in the plural, for the BadInputError where some are none.
-    """
+
+def whole_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
+    """Numbers between commas; ``what`` they are, in the plural, for the error."""
     try:
         return tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError as error:
@@ -143,7 +103,7 @@ def system_names(text: str) -> list[str]:
     """The systems of a comma-separated list, checked before anything is indexed."""
     from engine.search.systems import find_system
 
-    names = list(dict.fromkeys(s.strip() for s in text.split(",") if s.strip()))
+    names = parts_of(text)
     if not names:
         raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
     return [find_system(name).name for name in names]
@@ -155,7 +115,7 @@ def corpus_of(explorer: Explorer, collection: Collection, corpus: str | None) ->
         return corpus or explorer.library.import_collection(collection, tell)
 
 
-def check_steer(steer: float | None) -> None:
-    """Raise BadInputError for a steer that is none."""
-    if steer is not None and not 0.0 <= steer <= 1.0:
-        raise BadInputError(f"steer is {steer}.", "Give a number from 0 to 1.")
+def check_weight(weight: float | None) -> None:
+    """Raise BadInputError for an aspect weight out of range."""
+    if weight is not None and not 0.0 <= weight <= 1.0:
+        raise BadInputError(f"steer is {weight}.", "Give a number from 0 to 1.")

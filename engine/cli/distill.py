@@ -1,21 +1,38 @@
-"""``seedlens distill``: teach a small model what a large one answered."""
+"""``seedlens distill``: small models and encoders that are trained on a model's answers."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
+from pydantic import Field, NonNegativeInt, PositiveInt
 
-from engine.cli.common import json_option, open_explorer
-from engine.cli.distill_aspects import aspects
-from engine.cli.model import INTERRUPTED
-from engine.cli.terminal import print_json, stop_requested
-from engine.cli.terminal import training as training_bar
+from engine.cli.common import open_explorer
+from engine.cli.model import (
+    INTERRUPTED,
+    at_most,
+    calls_so_far,
+    confirm,
+    exit_code,
+    say_problem,
+    taken,
+)
+from engine.cli.options import from_signature
+from engine.cli.terminal import advancing, print_json, stop_requested, training, what_else
 from engine.scenarios.training import Distilled, Training
-
-PAPER = Training()
+from engine.types.tuning import (
+    CANDIDATES,
+    DOCUMENTS,
+    MOST_CANDIDATES,
+    PairEstimate,
+    PairReport,
+    PairRequest,
+    Tuned,
+    Tuning,
+)
 
 
 class _Distilling(click.Group):
@@ -35,77 +52,160 @@ def distill() -> None:
     """
 
 
-distill.add_command(aspects)
+# -- a writer of scenarios -----------------------------------------------------------------------
 
 
 @distill.command("scenarios")
-@click.argument("name")
-@click.option(
-    "--base",
-    required=True,
-    metavar="MODEL",
-    help="The small causal language model to teach: a folder, or one that is on this machine.",
-)
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Where what was learned is kept.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Learn from the first N documents at most. Default: all that a model wrote for.",
-)
-@click.option("--epochs", type=int, default=PAPER.epochs, show_default=True)
-@click.option("--batch", type=int, default=PAPER.batch, show_default=True)
-@click.option("--accumulation", type=int, default=PAPER.accumulation, show_default=True)
-@click.option("--learning-rate", type=float, default=PAPER.learning_rate, show_default=True)
-@click.option("--weight-decay", type=float, default=PAPER.weight_decay, show_default=True)
-@click.option(
-    "--patience",
-    type=int,
-    default=PAPER.patience,
-    show_default=True,
-    help="Epochs without a lower evaluation loss until training ends early.",
-)
-@click.option("--rank", type=int, default=PAPER.rank, show_default=True, help="Of LoRA.")
-@click.option("--alpha", type=int, default=PAPER.alpha, show_default=True, help="Of LoRA.")
-@click.option("--dropout", type=float, default=PAPER.dropout, show_default=True, help="Of LoRA.")
-@click.option("--random-seed", "seed", type=int, default=PAPER.seed, show_default=True)
-@json_option
-def scenarios_(
-    name: str, base: str, out: Path, limit: int | None, as_json: bool, **values: float
+@from_signature
+def scenarios(
+    name: str,
+    *,
+    base: str,
+    out: Path,
+    limit: Annotated[int | None, Field(ge=2)] = None,
+    settings: Training,
+    as_json: bool = False,
 ) -> None:
     """Teach a small model from the scenarios that a language model wrote for corpus NAME.
 
     The small one can then write for whole collections at no cost per document:
     seedlens scenarios NAME --distilled FOLDER. The defaults are those of SPIKE's paper.
+
+    Options:
+        base MODEL: The small causal language model to teach: a folder, or one that is on this
+            machine.
+        out FOLDER: Where what was learned is kept.
+        limit N: Learn from the first N documents at most. Default: all that a model wrote for.
     """
     from engine.scenarios.distillation import check_folder, need_extra
     from engine.scenarios.distillation import distill as train
 
     need_extra()
-    training = Training(**values)  # type: ignore[arg-type]  # click knows which are whole numbers
     check_folder(out)
     out = out.expanduser().absolute()
     base = str(Path(base).expanduser().absolute()) if Path(base).expanduser().is_dir() else base
     lessons = open_explorer().scenarios.lessons(name, limit)
-    with stop_requested() as stopped, training_bar("steps") as tell:
-        made = train(lessons, base, out, training, tell, stopped)
+    with stop_requested() as stopped, training("steps") as tell:
+        made = train(lessons, base, out, settings, tell, stopped)
     if as_json:
-        print_json({**asdict(made), "folder": str(made.folder), "training": asdict(training)})
+        print_json({**asdict(made), "training": settings})
     else:
-        click.echo(_line(made, name))
+        click.echo(_learned_line(made, name))
     if made.cancelled:
         sys.exit(INTERRUPTED)
 
 
-def _line(made: Distilled, name: str) -> str:
+def _learned_line(made: Distilled, name: str) -> str:
     return (
         f"Learned from {made.lessons:,} documents in {made.epochs:g} epochs "
         f"({made.seconds:.0f} s); loss {made.loss:.3f} on {made.held_out:,} others.\n"
         f"Use it with: seedlens scenarios {name} --distilled {made.folder}"
     )
+
+
+# -- an encoder ----------------------------------------------------------------------------------
+
+
+@distill.command()
+@from_signature
+def aspects(
+    name: str,
+    *,
+    out: Path,
+    documents: PositiveInt = DOCUMENTS,
+    candidates: Annotated[int, Field(ge=2, le=MOST_CANDIDATES)] = CANDIDATES,
+    only_estimate: bool = False,
+    yes: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+    tuning: Tuning,
+    as_json: bool = False,
+) -> None:
+    """Train the encoder of corpus NAME on pairs that the language model grades by aspect.
+
+    For sampled documents and each of their aspects, the model says how alike the nearest others
+    are in that aspect; its answers are kept. A copy of the encoder learns from them (LoRA, merged
+    in the end). Whether it orders pairs of other documents better than before is measured and
+    said: where it does not, do not use it.
+
+    Options:
+        out FOLDER: Where the encoder is written; --encoder FOLDER imports with it.
+        documents N: Documents, sampled, that are compared with others.
+        candidates N: Others for each aspect of a document: the nearest by aspect, and by topic.
+    """
+    from engine.tuning.aspect_training import check_tuning
+
+    request = PairRequest(name, documents, candidates)
+    out = out.expanduser().absolute()
+    explorer = open_explorer()
+    check_tuning(explorer.library.open(name), out)
+    estimate = explorer.pair_grading.estimate(request)
+    click.echo(
+        f"{estimate.questions:,} questions about the aspects of {estimate.documents:,} documents. "
+        f"{at_most(estimate)}",
+        err=True,
+    )
+    if only_estimate:
+        if as_json:
+            print_json({"estimate": estimate})
+        return
+    confirm(estimate.questions, yes=yes)
+    with advancing("questions", "grading", counts=calls_so_far) as tell:
+        report = explorer.pair_grading.run(request, most_calls=budget_calls, tell=tell)
+    click.echo(_graded_line(report), err=True)
+    say_problem(report.notes, report.problem)
+    if report.stopped == "cancelled":
+        sys.exit(INTERRUPTED)
+    tuned = _train(explorer, report, out, tuning)
+    if as_json:
+        print_json(_report(estimate, report, tuned, tuning))
+    else:
+        click.echo(tuned_line(tuned))
+    sys.exit(INTERRUPTED if tuned.cancelled else exit_code(report))
+
+
+def _train(explorer: Any, report: PairReport, out: Path, tuning: Tuning) -> Tuned:
+    from engine.tuning.aspect_training import train
+
+    corpus = explorer.library.open(report.request.corpus)
+    with stop_requested() as stopped, training("groups") as tell:
+        return train(corpus, report.groups, out, tuning, tell, stopped)
+
+
+def _graded_line(report: PairReport) -> str:
+    pairs = sum(len(group.grades) for group in report.groups)
+    parts = [
+        (report.failed, "questions without a usable answer"),
+        (report.left, "questions not reached"),
+    ]
+    graded = f"{pairs:,} pairs graded; {taken(report)}"
+    return graded + what_else(parts, goes_on=bool(report.failed or report.left))
+
+
+def tuned_line(tuned: Tuned) -> str:
+    """What came of a training, and whether to use it."""
+    interval = ""
+    if tuned.interval is not None:
+        low, high = (100 * bound for bound in tuned.interval)
+        interval = f", 95 % interval of the difference {low:+.1f} to {high:+.1f}"
+    text = (
+        f"Learned from {tuned.groups:,} groups of pairs ({tuned.seconds:.0f} s). Of "
+        f"{tuned.held_out:,} groups of other documents, {100 * tuned.after:.1f} % of the pairs are "
+        f"ordered as graded; before {100 * tuned.before:.1f} %{interval}. Document vectors keep a "
+        f"cosine of {tuned.kept:.3f} with what they were.\n"
+    )
+    if not tuned.recommended:
+        return text + (
+            f"Not recommended: nothing shows that it is better than {tuned.base}. More documents "
+            f"(--documents) may help. It is in {tuned.folder}."
+        )
+    return f"{text}Use it with: seedlens import SOURCE --name NEW --encoder {tuned.folder}"
+
+
+def _report(
+    estimate: PairEstimate, report: PairReport, tuned: Tuned, tuning: Tuning
+) -> dict[str, Any]:
+    return {
+        "estimate": estimate,
+        "report": report,
+        "tuned": {**asdict(tuned), "recommended": tuned.recommended, "training": tuning},
+    }

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import http.client
 import importlib.metadata
 import importlib.util
 import os
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+
+import httpx2
 
 from engine.config import Settings
-from engine.errors import SeedLensError
-
-if TYPE_CHECKING:
-    from storage.records import CorpusRow
+from engine.errors import SeedLensError, StorageError
 
 PACKAGES = (
     *("streamlit", "lancedb", "sqlalchemy", "sentence-transformers", "pylate", "torch"),
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
 
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is an error, as for the client: it would send the key to another address."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Follow nothing."""
+_REMEDY = "Delete it on Library and import its source again, or restore a backup from before."
 
 
 @dataclass(frozen=True)
@@ -45,16 +35,25 @@ class Check:
 
 def examine(settings: Settings) -> list[Check]:
     """All checks, cheap ones first."""
-    checks = [*map(_package, PACKAGES), *([_store(settings)] if settings.store else [])]
+    store = [_check("store", partial(_store, settings))] if settings.store else []
     return [
-        *checks,
-        _home(settings),
+        *(_check(name, partial(_version, name)) for name in PACKAGES),
+        *store,
+        _check("home", partial(_home, settings)),
         *_corpora(settings),
         _encoder(settings),
         _openvino(),
         _endpoint(),
         _login(),
     ]
+
+
+def _check(name: str, find: Callable[[], str]) -> Check:
+    """A check that is passed where what it finds is no error."""
+    try:
+        return Check(name, True, find())
+    except SeedLensError as error:
+        return Check(name, False, str(error))
 
 
 def rebuild_corpora() -> list[str]:
@@ -69,132 +68,118 @@ def rebuild_corpora() -> list[str]:
     ]
 
 
-def _package(name: str) -> Check:
+def _version(package: str) -> str:
     try:
-        return Check(name, True, importlib.metadata.version(name))
-    except importlib.metadata.PackageNotFoundError:
-        return Check(name, False, "not installed; run: pip install -e .")
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise SeedLensError("Not installed.", "Run: pip install -e .") from error
 
 
-def _home(settings: Settings) -> Check:
+def _home(settings: Settings) -> str:
     from engine.explorer import Explorer
 
-    try:
-        explorer = Explorer(settings)
-        names = [info.name for info in explorer.library.corpora()]
-        explorer.home.create()
-    except SeedLensError as error:
-        return Check("home", False, str(error))
+    explorer = Explorer(settings)
+    names = [info.name for info in explorer.library.corpora()]
+    explorer.home.create()
     held = ", ".join(names) if names else "no corpus yet"
     ledger = explorer.ledger.name
-    apart = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
-    return Check("home", True, f"{settings.home} ({held}){apart}")
+    elsewhere = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
+    return f"{settings.home} ({held}){elsewhere}"
 
 
 def _corpora(settings: Settings) -> list[Check]:
-    """Read the tables of all corpora in the home, about a second for a gigabyte; a check of each
-    corpus in which something is amiss, or one of all."""
+    """Can the documents of all corpora in the home be read, and are they all there?"""
     from engine.corpora.folders import store_of
-    from engine.corpora.sharing import damaged, digests_of
     from engine.explorer import Explorer
-    from storage.digests import find_changed
-    from storage.fragments import missing
-
-    found, unknown = [], 0
-    try:
-        explorer = Explorer(settings)
-        home = explorer.home
-        for row in explorer.ledger.listed_corpora():
-            folder, known = store_of(home, row), digests_of(home, row)
-            changed, unlisted = find_changed(folder, known)
-            unknown += unlisted
-            if lost := missing(folder, known) or _fewer(row, folder):
-                found.append(Check("corpora", False, str(damaged(home, row, lost=lost))))
-            elif changed:
-                found.append(Check("corpora", False, str(damaged(home, row, changed))))
-    except (SeedLensError, OSError) as error:
-        return [Check("corpora", False, str(error))]
-    said = "no file has changed after it was written"
-    if unknown:
-        said += f", but {unknown:,} have no checksum yet; the next import into a corpus makes them"
-    return found or [Check("corpora", True, said)]
-
-
-def _fewer(row: CorpusRow, folder: Path) -> list[str]:
-    """The table of a corpus that has fewer documents than were imported."""
     from storage.vectors import DocumentTable
 
-    if row.state != "ready" or row.generation:
-        return []
-    there = DocumentTable.open(folder).count() if DocumentTable.is_stored(folder) else 0
-    whole = f"{DocumentTable.name}.lance with all {row.documents:,} documents"
-    return [whole] if there < row.documents else []
+    checks = []
+    try:
+        explorer = Explorer(settings)
+        for row in explorer.ledger.listed_corpora():
+            folder = store_of(explorer.home, row)
+            if row.state != "ready" or (row.generation and not DocumentTable.is_stored(folder)):
+                continue
+            try:
+                batches = DocumentTable.open(folder).columns(["doc_id"])
+                there = sum(batch.num_rows for batch in batches)
+            except StorageError as error:
+                checks.append(Check("corpora", False, f"{error.message} {_REMEDY}"))
+                continue
+            if there < row.documents:
+                lacks = f"'{row.name}' has {there:,} of {row.documents:,} documents"
+                checks.append(Check("corpora", False, f"The corpus {lacks}. {_REMEDY}"))
+    except (SeedLensError, OSError) as error:
+        return [Check("corpora", False, str(error))]
+    return checks or [Check("corpora", True, "all documents can be read")]
 
 
-def _store(settings: Settings) -> Check:
+def _store(settings: Settings) -> str:
     """Can the store be read and written to? What did not get there yet does now. No credentials
     are shown."""
     from engine.explorer import Explorer
 
-    try:
-        explorer = Explorer(settings)
-        mirror = explorer.home.mirror
-        if mirror is None:
-            return Check("store", False, "none")
-        mirror.store.check()
-        explorer.library.note_corpora()
-        return Check("store", True, f"{mirror.store.place} can be read and written to")
-    except SeedLensError as error:
-        return Check("store", False, str(error))
+    explorer = Explorer(settings)
+    mirror = explorer.home.mirror
+    if mirror is None:
+        raise SeedLensError("None.", "Set SEEDLENS_STORE.")
+    mirror.store.check()
+    explorer.library.note_corpora()
+    return f"{mirror.store.place} can be read and written to"
 
 
 def _encoder(settings: Settings) -> Check:
     from engine.encode.loaders import load_encoder
 
-    started = time.perf_counter()
-    try:
+    def load() -> str:
+        started = time.perf_counter()
         encoder = load_encoder(threads=settings.threads)
-    except SeedLensError as error:
-        return Check("embedded model", False, str(error))
-    seconds = time.perf_counter() - started
-    spec = encoder.spec
-    detail = (
-        f"{spec.source} ({spec.fingerprint[:12]}) on {encoder.backend}, loaded in {seconds:.1f} s"
-    )
-    return Check("embedded model", True, detail)
+        spec, seconds = encoder.spec, time.perf_counter() - started
+        model = f"{spec.source} ({spec.fingerprint[:12]})"
+        return f"{model} on {encoder.backend}, loaded in {seconds:.1f} s"
+
+    return _check("embedded model", load)
 
 
 def _openvino() -> Check:
     present = importlib.util.find_spec("openvino") is not None
-    detail = "installed: indexing uses it" if present else (
-        "not installed; pip install 'seedlens[openvino]' indexes faster"
-    )  # fmt: skip
+    missing = "not installed; pip install 'seedlens[openvino]' indexes faster"
+    detail = "installed: indexing uses it" if present else missing
     return Check("openvino", present, detail, optional=True)
 
 
 def _endpoint() -> Check:
-    """Is the language model endpoint reachable? The key is never shown."""
-    url = os.environ.get("OPENAI_BASE_URL", "")
-    if not url:
-        return Check("LLM endpoint", False, "none (set OPENAI_BASE_URL to use one)", optional=True)
-    if (shown := _shown(url)) is None:
-        detail = f"OPENAI_BASE_URL is not a web address: {url} (write http://host:port/v1)"
-        return Check("LLM endpoint", False, detail, optional=True)
-    request = urllib.request.Request(url.rstrip("/") + "/models")  # noqa: S310 - checked above
-    if key := os.environ.get("OPENAI_API_KEY"):
-        request.add_header("Authorization", f"Bearer {key}")
+    """Is the language model endpoint reachable? Neither key nor password is shown."""
+    ok, detail = False, "none (set OPENAI_BASE_URL to use one)"
+    if url := os.environ.get("OPENAI_BASE_URL", ""):
+        ok, detail = _reached(url)
+    return Check("LLM endpoint", ok, detail, optional=True)
+
+
+def _reached(url: str) -> tuple[bool, str]:
+    """Whether an address answers, and how; redirects are not followed, for the client follows
+    none: they would send the key to another address."""
     try:
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=5) as answer:
-            return Check("LLM endpoint", True, f"{shown} answers ({answer.status})", optional=True)
-    except urllib.error.HTTPError as error:
-        detail = f"{shown} answers {error.code} ({error.reason})"
-        if error.code in (401, 403):
-            detail += "; check OPENAI_API_KEY"
-        elif 300 <= error.code < 400:
-            detail += "; redirects are not followed: set OPENAI_BASE_URL to the address itself"
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        detail = f"{shown} does not answer: {getattr(error, 'reason', error)}"
-    return Check("LLM endpoint", False, detail, optional=True)
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        address = httpx2.URL("")
+    if address.scheme not in ("http", "https") or not address.host:
+        return False, f"OPENAI_BASE_URL is not a web address: {url} (write http://host:port/v1)"
+    shown = address.copy_with(userinfo=b"")
+    key = os.environ.get("OPENAI_API_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        answer = httpx2.get(f"{url.rstrip('/')}/models", headers=headers, timeout=5)
+    except (httpx2.HTTPError, ValueError) as error:  # a key that no header can have
+        return False, f"{shown} does not answer: {error}"
+    if answer.is_success:
+        return True, f"{shown} answers ({answer.status_code})"
+    detail = f"{shown} answers {answer.status_code} ({answer.reason_phrase})"
+    if answer.status_code in (401, 403):
+        detail += "; check OPENAI_API_KEY"
+    elif answer.is_redirect:
+        detail += "; redirects are not followed: set OPENAI_BASE_URL to the address itself"
+    return False, detail
 
 
 def _login() -> Check:
@@ -212,14 +197,3 @@ def _login() -> Check:
     leads = sum(person.is_lead for person in login.people.values())
     by = ", ".join(provider.name for provider in login.providers)
     return Check("login", True, f"{len(login.people)} people, {leads} of them leads, by {by}")
-
-
-def _shown(url: str) -> str | None:
-    """A web address without user and password; None when it is none."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-    except ValueError:
-        return None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return None
-    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -5,48 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
+from pydantic import NonNegativeInt
 
+from engine.cli.options import option
 from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import Estimate, ModelReport, ModelRunProgress, ModelUsage
-from engine.types.reranking import Move, Reranking
-from engine.types.searches import Query
-
-if TYPE_CHECKING:
-    from engine.assist.verifier import Verifier
 
 INTERRUPTED, FAILED = 130, 1
 
-rerank_option = click.option(
-    "--rerank",
-    metavar="MODE",
-    help="Let a language model rerank: pairwise, pairwise-lite, pairwise-thorough, heapsort, "
-    "allpair, sliding, pointwise, listwise or tournament.",
-)
-depth_option = click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Documents of the first stage that are reranked. Default: 100.",
-)
-budget_option = click.option(
-    "--budget-calls",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Requests to the model at most. Default: SEEDLENS_LLM_MAX_CALLS, else no limit.",
-)
-
-reading_option = click.option(
-    "--model-reading",
-    is_flag=True,
-    help="Let a language model read the wording (--instruction): one question. Where it gives no "
-    "answer, the built-in reading counts.",
-)
+budget_option = option("budget_calls", NonNegativeInt)
 
 
 def check_depth(rerank: str | None, depth: int | None) -> None:
@@ -64,40 +36,6 @@ def confirm(asks: object, *, yes: bool) -> None:
     """
     if asks and not yes and sys.stdin.isatty():
         click.confirm("Go on?", abort=True, err=True)
-
-
-def read_by_model(
-    verifier: Verifier, query: Query, most_calls: int | None
-) -> tuple[Query, int | None]:
-    """The query with a model's reading of its wording, and the calls that are left.
-
-    What was asked and understood goes to stderr; without an answer, the query stays as it is.
-
-    Raises:
-        BadInputError: there is no wording, or its reading is given.
-        NoEndpointError: no model is connected.
-    """
-    words = (query.instruction or "").strip()
-    if not words:
-        raise BadInputError("--model-reading is for a wording.", "Give one with --instruction.")
-    if query.reading:
-        raise BadInputError(
-            "--reading says already what the wording is read as.",
-            "Leave out either --reading or --model-reading.",
-        )
-    found = verifier.read_wordings(query.corpus, [words], most_calls=most_calls)
-    left = None if most_calls is None else max(0, most_calls - found.usage.calls)
-    model = found.usage.model
-    click.echo(f"model-reading: {taken(found.usage)}", err=True)
-    said = found.readings.get(words)
-    if said is None:
-        say_problem((), f"{model} did not read the wording; the built-in reading is used. "
-                  f"{found.problem}")  # fmt: skip
-        return query, left
-    query = replace(query, reading=said.terms(query))
-    how = f"as {','.join(query.reading)}" if query.reading else "to name no aspect"
-    say_notes([f"{model} reads the wording {how}."])
-    return query, left
 
 
 @contextmanager
@@ -140,13 +78,9 @@ def calls_so_far(progress: ModelRunProgress) -> str:
 
 
 def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
-    """Say what a run did, and end the command with its exit status.
-
-    Args:
-        estimate, report: records, printed with ``as_json``; ``line`` otherwise.
-    """
+    """Print ``line``, or the two records, and end the command with the run's exit status."""
     if as_json:
-        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+        print_json({"estimate": estimate, "report": report})
     else:
         click.echo(line)
     say_problem(usage.notes, usage.problem)
@@ -184,24 +118,3 @@ def exit_code(*reports: ModelUsage) -> int:
     """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
     stopped = {report.stopped for report in reports}
     return INTERRUPTED if "cancelled" in stopped else FAILED if "endpoint" in stopped else 0
-
-
-def print_reranking(reranking: Reranking) -> None:
-    """Results in the model's order, with how far each moved."""
-    for result in reranking.results.results:
-        move = reranking.moves.get(result.doc_id)
-        title = result.document.title or result.document.text[:80]
-        click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
-    say_notes(reranking.results.notes)
-
-
-def _moved(move: Move | None) -> str:
-    if move is None:
-        return "new"
-    sure = "" if move.confidence is None else f" {move.confidence:.0%}"
-    return f"{move.moved:+d}{sure}" if move.moved else f"={sure}"
-
-
-def query_options(options: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
-    """Take the model's options out of a command's: mode, depth, calls."""
-    return options.pop("rerank"), options.pop("depth"), options.pop("budget_calls")

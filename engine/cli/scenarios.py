@@ -1,18 +1,21 @@
-"""``seedlens scenarios``: write what documents are of use for, to search by it."""
+"""``seedlens scenarios`` and ``facts``: what a model adds to documents, to search by it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+from pydantic import NonNegativeInt, PositiveInt
 
-from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, end_run, taken
-from engine.cli.terminal import advancing, print_json, what_else
+from engine.cli.common import open_explorer, parts_of
+from engine.cli.model import at_most, confirm, end_run, taken
+from engine.cli.options import from_signature
+from engine.cli.terminal import advancing, print_json, print_table, what_else
 from engine.errors import BadInputError
 from engine.types.scenarios import (
-    COMPONENTS,
+    Component,
     ScenarioEstimate,
     ScenarioProgress,
     ScenarioReport,
@@ -21,56 +24,25 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 
+if TYPE_CHECKING:
+    from engine.assist.infer_facts import InferProgress, InferReport
+
 
 @click.command()
-@click.argument("name")
-@click.option(
-    "--model/--extractive",
-    "by_model",
-    default=True,
-    help="Let the language model write (default), or put title and key sentences of the "
-    "documents into the form, without a model.",
-)
-@click.option(
-    "--distilled",
-    metavar="FOLDER",
-    help="Let a small model write that was trained with: seedlens distill scenarios.",
-)
-@click.option(
-    "--component",
-    type=click.Choice(COMPONENTS),
-    help="What is embedded: main topic (M), information need (I), explanation (E), or two of "
-    "them. Default: what the corpus is set to, at first M+E.",
-)
-@click.option(
-    "--weight",
-    type=float,
-    help="What a document counts for against its best scenario, 0 to 1. Default: what the "
-    "corpus is set to, at first 0.7.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Write for N documents at most, and go on from there the next time.",
-)
-@click.option("--status", is_flag=True, help="Only say what there is.")
-@click.option("--remove", is_flag=True, help="Remove the scenarios of the corpus.")
-@click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
-@budget_option
-@json_option
+@from_signature
 def scenarios(
     name: str,
-    by_model: bool,
-    distilled: str | None,
-    component: str | None,
-    weight: float | None,
-    limit: int | None,
-    status: bool,
-    remove: bool,
-    yes: bool,
-    budget_calls: int | None,
-    as_json: bool,
+    *,
+    by_model: bool = True,
+    distilled: str | None = None,
+    component: Component | None = None,
+    weight: float | None = None,
+    limit: PositiveInt | None = None,
+    status: bool = False,
+    remove: bool = False,
+    yes: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+    as_json: bool = False,
 ) -> None:
     """Write scenarios for the documents of corpus NAME: which needs they meet, and why.
 
@@ -78,6 +50,18 @@ def scenarios(
     writing will take is said before anything is asked. Documents that have their scenarios are
     left as they are: a run that was stopped goes on when the same command is run again. With
     nothing but --weight, only that is changed.
+
+    Options:
+        by_model --model/--extractive: Let the language model write (default), or put title and key
+            sentences of the documents into the form, without a model.
+        distilled FOLDER: Let a small model write that was trained with: seedlens distill scenarios.
+        component: What is embedded: main topic (M), information need (I), explanation (E), or two
+            of them. Default: what the corpus is set to, at first M+E.
+        weight: What a document counts for against its best scenario, 0 to 1. Default: what the
+            corpus is set to, at first 0.7.
+        limit N: Write for N documents at most, and go on from there the next time.
+        status: Only say what there is.
+        remove: Remove the scenarios of the corpus.
     """
     facade = open_explorer().scenarios
     if status or remove:
@@ -85,7 +69,7 @@ def scenarios(
             facade.remove(name)
         _show_state(facade.status(name), as_json)
         return
-    if weight is not None and _is_only("weight") and facade.status(name).covered:
+    if weight is not None and _only_weight_given() and facade.status(name).covered:
         facade.set_weight(name, weight)
         _show_state(facade.status(name), as_json)
         return
@@ -94,35 +78,34 @@ def scenarios(
         if not by_model:
             raise BadInputError("--distilled and --extractive exclude each other.", "Name one.")
         source = "distilled"
-    chosen = next((c for c in COMPONENTS if c == component), None)
-    request = ScenarioRequest(name, source, chosen, weight, limit, distilled or "")
+    request = ScenarioRequest(name, source, component, weight, limit, distilled or "")
     estimate = facade.estimate(request)
-    say_estimate(estimate)
+    _say_estimate(estimate)
     confirm(source == "generated" and estimate.documents, yes=yes)
-    with advancing("documents", "scenarios", step=_step, counts=_counts) as tell:
+    with advancing("documents", "scenarios", counts=_scenarios_counts) as tell:
         report = facade.run(request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report, report_line(report), as_json=as_json)
+    end_run(estimate, report, report, _scenarios_line(report), as_json=as_json)
 
 
-def _is_only(option: str) -> bool:
-    """True when this is all that was said about how to write."""
-    said = click.get_current_context().get_parameter_source
-    others = {"by_model", "distilled", "component", "weight", "limit", "yes", "budget_calls"}
-    return all(said(other) is ParameterSource.DEFAULT for other in others - {option})
+def _only_weight_given() -> bool:
+    """True when no other option says how to write."""
+    source = click.get_current_context().get_parameter_source
+    others = ("by_model", "distilled", "component", "limit", "yes", "budget_calls")
+    return all(source(other) is ParameterSource.DEFAULT for other in others)
 
 
-def say_estimate(estimate: ScenarioEstimate) -> None:
+def _say_estimate(estimate: ScenarioEstimate) -> None:
     """What is to be done, and what it will take at most, on stderr."""
     done = f"; {estimate.done:,} have them already" if estimate.done else ""
     text = f"{estimate.documents:,} documents to write scenarios for{done}."
     if estimate.embedded:
-        text += f" {estimate.embedded:,} scenarios to be embedded anew."
+        text += f" {estimate.embedded:,} scenarios to be embedded again."
     if estimate.calls:
         text += f" {at_most(estimate)}"
     click.echo(text, err=True)
 
 
-def report_line(report: ScenarioReport) -> str:
+def _scenarios_line(report: ScenarioReport) -> str:
     """What a run did, in a sentence or two."""
     text = (
         f"'{report.request.corpus}': {report.scenarios:,} scenarios written for "
@@ -131,7 +114,7 @@ def report_line(report: ScenarioReport) -> str:
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [
-        (report.embedded, "scenarios embedded anew"),
+        (report.embedded, "scenarios embedded again"),
         (report.failed, "documents without a usable answer"),
         (report.without_text, "documents without text"),
         (report.left, "documents not reached"),
@@ -141,23 +124,154 @@ def report_line(report: ScenarioReport) -> str:
 
 def _show_state(state: ScenarioState, as_json: bool) -> None:
     if as_json:
-        print_json(asdict(state))
+        print_json(state)
         return
     click.echo(
         f"'{state.corpus}': {state.scenarios:,} scenarios for {state.covered:,} of "
         f"{state.documents:,} documents; {state.component} is embedded, a document counts for "
         f"{state.weight:g} against its best scenario."
     )
-    for author in state.authors:
-        model = f" by {author.model}" if author.model else ""
-        click.echo(f"  {author.source}{model}: {author.scenarios:,} of {author.documents:,}")
+    rows = [(one.source, one.model, one.scenarios, one.documents) for one in state.authors]
+    print_table(("source", "model", "scenarios", "documents"), rows)
     if state.outdated:
         click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
 
 
-def _step(progress: ScenarioProgress) -> str:
-    return progress.step
-
-
-def _counts(progress: ScenarioProgress) -> str:
+def _scenarios_counts(progress: ScenarioProgress) -> str:
     return f"{progress.scenarios:,} written, {progress.failed:,} failed"
+
+
+# -- facts ---------------------------------------------------------------------------------------
+
+
+@click.command()
+@from_signature
+def facts(
+    name: str | None = None,
+    *,
+    doc_id: str | None = None,
+    text: str | None = None,
+    written: str | None = None,
+    by_model: bool = False,
+    kinds: str | None = None,
+    limit: PositiveInt | None = None,
+    yes: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+    as_json: bool = False,
+) -> None:
+    """Say which dates, amounts and places a document of corpus NAME, or a text, states or implies.
+
+    What is only implied ("two days ago", "half that price") is resolved without a language
+    model; each fact comes with the words it follows from and how sure it is.
+
+    With --model the connected model adds what only knowledge of the world tells, such as the
+    country of a landmark. What it will take is said before anything is asked; answers are kept,
+    so that the same command goes on after a stop, and costs nothing the second time.
+
+    Options:
+        doc_id --doc DOC_ID: A document of corpus NAME.
+        text: A text instead of a document.
+        written --date YYYY-MM-DD: The day on which the text was written.
+        by_model --model: Let the language model name what the documents of corpus NAME imply beyond
+            that, and keep it with them.
+        kinds KINDS: With --model: of place,date,amount. Default: all.
+        limit N: With --model: only the first N documents.
+        yes: With --model: do not ask before the model is asked.
+    """
+    if by_model:
+        if name is None or (doc_id, text, written) != (None, None, None):
+            raise BadInputError(
+                "--model is for all documents of a corpus.", "Write seedlens facts NAME --model."
+            )
+        _infer(name, kinds, limit, yes, budget_calls, as_json)
+        return
+    if kinds is not None or limit is not None or yes or budget_calls is not None:
+        raise BadInputError(
+            "--kinds, --limit, --yes and --budget-calls are for a model.", "Add --model."
+        )
+    _show_facts(name, doc_id, text, written, as_json)
+
+
+def _show_facts(
+    name: str | None, doc_id: str | None, text: str | None, written: str | None, as_json: bool
+) -> None:
+    if (text is None) == (doc_id is None) or (doc_id is None) != (name is None):
+        raise BadInputError(
+            "Facts are read from one document or one text.",
+            "Write seedlens facts NAME --doc DOC_ID, or seedlens facts --text TEXT.",
+        )
+    from engine.explorer import Explorer
+    from engine.search.reports import fact_report
+
+    shown = (
+        Explorer.find_facts(text, _day(written))
+        if text is not None
+        else open_explorer().facts(str(name), str(doc_id))
+    )
+    if as_json:
+        print_json([fact_report(fact) for fact in shown])
+        return
+    if not shown:
+        click.echo("No date, amount or place was found.", err=True)
+    for fact in shown:
+        how = f"from {fact.derivation}" if fact.derivation else "stated"
+        about = f"  [{', '.join(fact.about)}]" if fact.about else ""
+        made = ", generated" if fact.generated else ""
+        click.echo(f"{fact.kind:7} {fact.text}{about}  ({how}; {fact.confidence:.0%} sure{made})")
+
+
+def _infer(
+    name: str,
+    kinds: str | None,
+    limit: int | None,
+    yes: bool,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    from engine.assist.infer_claims import KINDS
+    from engine.assist.infer_facts import FactsByModel, InferRequest
+
+    named = parts_of(kinds or ",".join(KINDS))
+    if odd := [kind for kind in named if kind not in KINDS]:
+        raise BadInputError(f"'{odd[0]}' is no kind of fact.", f"Name some of {','.join(KINDS)}.")
+    request = InferRequest(name, tuple(kind for kind in KINDS if kind in named), limit)
+    explorer = open_explorer()
+    inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
+    estimate = inferring.estimate(request)
+    click.echo(f"{estimate.documents:,} documents. {at_most(estimate)}", err=True)
+    confirm(estimate.calls, yes=yes)
+    with advancing("documents", "facts", counts=_facts_counts) as tell:
+        report = inferring.run(request, most_calls=budget_calls, tell=tell)
+    end_run(estimate, report, report.usage, _facts_line(report), as_json=as_json)
+
+
+def _facts_line(report: InferReport) -> str:
+    """What a run did, in a sentence or two."""
+    counts, usage = report.counts, report.usage
+    text = (
+        f"'{report.request.corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
+        f"{usage.model}; {taken(usage)}"
+    )
+    parts = [
+        (counts.known, "claims that were known already"),
+        (counts.unquoted, "claims whose quote is not in the text"),
+        (counts.unusable, "claims without a usable value"),
+        (counts.failed, "documents without a usable answer"),
+        (report.left, "documents not reached"),
+    ]
+    return text + what_else(parts, goes_on=bool(counts.failed or report.left))
+
+
+def _facts_counts(progress: InferProgress) -> str:
+    return f"{progress.facts:,} facts"
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError as error:
+        raise BadInputError(
+            f"'{text}' is not a day of the calendar.", "Write --date 2024-02-29."
+        ) from error

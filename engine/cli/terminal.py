@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Any, Literal, Protocol, TextIO, TypeVar
 
 import click
+from pydantic_core import to_jsonable_python
 from tqdm import tqdm
 
-from engine.types.comparisons import Sensitivity
-from engine.types.corpora import ImportReport, Progress
-from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Evaluation, Measures
-from engine.types.plurals import counted, size
-from engine.types.searches import SearchResults
+from engine.types.corpora import Progress
+from engine.types.plurals import size
 
 
 class Advance(Protocol):
@@ -32,6 +32,8 @@ class Advance(Protocol):
 Told = TypeVar("Told", bound=Advance)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """All but line ends and tabs: they move the cursor, colour, or turn the order of what follows."""
+_ENDLESS, _NARROWEST = 100_000, 24
+"""Columns of a pipe, and those that a text keeps on a narrow terminal."""
 
 
 class Terminal:
@@ -60,7 +62,70 @@ def write_text_alone() -> None:
 
 
 def print_json(data: Any) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    """Print records, and what lists and dictionaries of them hold, as one JSON document."""
+    click.echo(json.dumps(to_jsonable_python(data), ensure_ascii=False, indent=2))
+
+
+class Figure(str):
+    """A number as it is to be printed: to the right of its column, on one line."""
+
+
+def cell(value: object) -> str:
+    """A value of a record in a table: fractions have three places, None is a dash."""
+    if isinstance(value, str):
+        return value if isinstance(value, Figure) else " ".join(value.split())
+    if isinstance(value, tuple):
+        return Figure(" to ".join(map(cell, value)))
+    if value is None or isinstance(value, bool):
+        return Figure("–" if value is None else "yes" if value else "no")
+    return Figure(f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows of :func:`cell` values under their heads; no colours, nothing is cut.
+
+    On a terminal texts wrap, and where figures alone are wider than it, their columns come in
+    blocks one below the other, each with the first column. Elsewhere a row is a line.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [list(map(cell, row)) for row in rows]
+    if not cells:
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    for block in _blocks(heads, cells, width):
+        table = Table(box=None, pad_edge=False, show_header=any(heads))
+        for at in block:
+            figures = all(isinstance(row[at], Figure) for row in cells)
+            side: Literal["right", "left"] = "right" if figures else "left"
+            table.add_column(Text(heads[at]), justify=side, no_wrap=figures, overflow="fold")
+        for row in cells:
+            table.add_row(*(Text(row[at]) for at in block))
+        console.print(table)
+    for line in out.getvalue().split("\n")[:-1]:
+        click.echo(line.rstrip())
+
+
+def _blocks(heads: Sequence[str], cells: Sequence[list[str]], width: int) -> list[list[int]]:
+    """The columns that are printed together: all, if texts can wrap to make room for figures."""
+    blocks, room = [[0]], 0
+    for at, column in enumerate(zip(*cells, strict=True)):
+        longest = max(map(len, (heads[at], *column))) + 2
+        if not all(isinstance(one, Figure) for one in column):
+            longest = min(longest, _NARROWEST)
+        if at == 0:
+            first = room = longest
+        elif room + longest > width and blocks[-1] != [0]:
+            blocks.append([0, at])
+            room = first + longest
+        else:
+            blocks[-1].append(at)
+            room += longest
+    return blocks
 
 
 def say_notes(notes: Iterable[str], kind: str = "Note") -> None:
@@ -75,20 +140,6 @@ def what_else(parts: Sequence[tuple[int, str]], *, goes_on: bool) -> str:
     return counted + "." + (" Run the same command again to go on." if goes_on else "")
 
 
-def import_line(report: ImportReport) -> str:
-    if report.cancelled:
-        return (
-            f"Stopped after {counted(report.read, 'document')}; '{report.corpus}' holds "
-            f"{report.documents:,}. Run the same command again to go on."
-        )
-    read_as = f" Read as {report.encoding}." if report.encoding else ""
-    return (
-        f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
-        f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{read_as}"
-    )
-
-
 def bar_of(unit: str, doing: str | None = None, total: int | None = None) -> tqdm[Any]:
     """A bar on stderr that counts ``unit``s, quiet when stderr is not a terminal."""
     whole = getattr(sys.stderr, "stream", sys.stderr)  # a bar moves the cursor
@@ -100,22 +151,21 @@ def advancing(
     unit: str,
     doing: str,
     *,
-    step: Callable[[Told], str] | None = None,
     counts: Callable[[Told], str] | None = None,
 ) -> Iterator[Callable[[Told], None]]:
-    """A bar that is told how far it is.
+    """A bar that is given how far the work is.
 
     Args:
         unit: what it counts, in the plural.
-        doing: what is done; ``step`` says it once that has begun.
+        doing: what is done, until the progress names its ``step`` or ``phase``.
         counts: what came of it so far, behind the bar.
     """
     with bar_of(unit, doing) as bar:
 
         def tell(progress: Told) -> None:
             bar.total = progress.total or None
-            if step is not None:
-                bar.set_description(step(progress), refresh=False)
+            step = getattr(progress, "step", getattr(progress, "phase", doing))
+            bar.set_description(step, refresh=False)
             if counts is not None:
                 bar.set_postfix_str(counts(progress), refresh=False)
             bar.update(progress.done - bar.n)
@@ -141,11 +191,7 @@ def training(unit: str) -> Iterator[Callable[[int, int, float | None], None]]:
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None]]:
     """How far reading and indexing documents are."""
-
-    def phase(now: Progress) -> str:
-        return now.phase
-
-    with advancing("documents", "checking", step=phase) as advance:
+    with advancing("documents", "checking") as advance:
 
         def tell(now: Progress) -> None:
             advance(now)
@@ -172,86 +218,3 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def print_results(results: SearchResults) -> None:
-    for use in results.terms:
-        click.echo(use.sentence(results.corpus_size), err=True)
-    if results.query.instruction and (results.reading or results.sentences):
-        sentences = [f"sentence {index + 1}" for index in results.sentences]
-        click.echo(f"Read as {', '.join([*results.reading, *sentences])}", err=True)
-    for r in results.results:
-        moved = "" if not r.rank_change else f"  {'+' if r.rank_change > 0 else ''}{r.rank_change}"
-        year = f" ({r.document.year})" if r.document.year else ""
-        title = r.document.title or r.document.text[:80]
-        click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
-        for evidence in r.evidence[:1]:
-            click.echo(f"       seed: {evidence.seed_text}")
-            click.echo(f"       it:   {evidence.doc_text}")
-        if not r.evidence and r.explanation:
-            click.echo(f"       {r.explanation}")
-        if r.scenario is not None:
-            click.echo(f"       need: {r.scenario.scenario.need}")
-            click.echo(f"       why:  {r.scenario.scenario.explanation}")
-    if not results.results:
-        click.echo("No document matches.", err=True)
-    click.echo(f"{results.total:,} ranked in {results.seconds:.2f} s", err=True)
-
-
-def print_evaluation(evaluation: Evaluation) -> None:
-    """A row per system, the interval beside the main measure; notes go to stderr."""
-    measures = list(next(iter(evaluation.systems.values())).metrics)
-    heads = [*measures, f"{NDCG} 95 % CI", "seconds"]
-    widths = [max(len(name), 7) + 2 for name in heads]
-    rows = [*evaluation.systems, *_annotators(evaluation)]
-    first = max(map(len, rows)) + 2
-    sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
-    asked = f"{counted(evaluation.queries, 'query', 'queries')}{sample}"
-    click.echo(f"{evaluation.collection}: {asked} on corpus '{evaluation.corpus}'\n")
-    click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(heads, widths, strict=True)))
-    for name, scores in evaluation.systems.items():
-        bounds = scores.confidence.get(NDCG)
-        interval = "–" if bounds is None else f"{bounds[0]:.3f}–{bounds[1]:.3f}"
-        values = [*_shown(scores.metrics), interval, f"{scores.seconds:.1f}"]
-        _print_row(name, values, first, widths)
-    for name, metrics in _annotators(evaluation).items():
-        _print_row(name, _shown(metrics), first, widths)
-    say_notes(evaluation.notes)
-
-
-def _annotators(evaluation: Evaluation) -> dict[str, Measures]:
-    return {
-        f"  {annotator}": metrics
-        for scores in evaluation.systems.values()
-        for annotator, metrics in scores.annotators.items()
-    }
-
-
-def _shown(metrics: Measures) -> list[str]:
-    return ["–" if value is None else f"{value:.3f}" for value in metrics.values()]
-
-
-def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[int]) -> None:
-    cells = zip(values, widths, strict=False)
-    click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
-
-
-def print_sensitivity(table: Sensitivity) -> None:
-    """One table per system: a line per variant."""
-    click.echo(
-        f"{counted(table.queries, 'query', 'queries')} of {table.collection} "
-        f"on corpus {table.corpus}"
-    )
-    columns = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
-    widths = [max(len(name), 6) + 2 for name in columns]
-    for system in table.systems:
-        click.echo()
-        _print_row(system.system, columns, 16, widths)
-        for row in system.rows:
-            values = [_fraction(row.metrics[name]) for name in columns]
-            _print_row(f"  {row.variant}", values, 16, widths)
-        click.echo(f"  Robustness@10 over wordings: {_fraction(system.robustness)}")
-
-
-def _fraction(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

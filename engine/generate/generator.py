@@ -33,11 +33,7 @@ COLUMNS = (
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Raise before any work when ``folder`` cannot be written to.
-
-    Raises:
-        BadInputError: it is a file, or holds something and ``overwrite`` is False.
-    """
+    """Raise before any work when ``folder`` cannot be written to."""
     try:
         if folder.exists() and not folder.is_dir():
             raise BadInputError(f"{folder} is a file.", "Name a folder.")
@@ -77,11 +73,7 @@ def collection_files(
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write them all; those of an earlier generation that are not among them go.
-
-    Raises:
-        StorageError: the folder cannot be written to.
-    """
+    """Write them all; those of an earlier generation that are not among them go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in set(_written_before(folder) or ()) - set(files):
@@ -224,12 +216,6 @@ def generate_implicit(
         connection: of the model that writes and verifies; None for templates alone.
         tries: documents asked for per tuple, until a template stands in.
         on_set, on_round: told how many sets are done, and how far the model is.
-
-    Raises:
-        UnsatisfiableError: no tuple sets of that size meet the constraints.
-        BadInputError: the folder holds something else, or ``tries`` is out of range.
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
-        StorageError: the folder cannot be written to.
     """
     started = time.perf_counter()
     if not 1 <= tries <= MOST_TRIES:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from pydantic import Field
 
 from engine.errors import BadInputError
 
@@ -94,22 +96,22 @@ class TupleSet:
 
 @dataclass(frozen=True, slots=True)
 class ImplicitRequest:
-    """What to generate.
+    """What to generate; BadInputError for a category or style that is none, or numbers out of
+    range.
 
-    Attributes:
-        sets: tuple sets.
-        seed: the same seed gives the same bytes.
-        documents: per set.
-
-    Raises:
-        BadInputError: a category or style that is none, or numbers out of range.
+    Options:
+        category: What is implied.
+        style: multi: posts of many people in a thread per set; uni: chats of one person per set.
+        sets: Threads, or people.
+        seed: The same seed gives the same files.
+        documents: Documents, and queries, per set.
     """
 
     category: Category
-    style: Style
-    sets: int
+    style: Style = "multi"
+    sets: Annotated[int, Field(ge=1, le=MOST_SETS)] = 10
     seed: int = 0
-    documents: int = DOCUMENTS
+    documents: Annotated[int, Field(ge=1, le=MOST_DOCUMENTS)] = DOCUMENTS
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:

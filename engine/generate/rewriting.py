@@ -13,10 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from engine.generate.facts_told import told
 from engine.generate.implicit_records import DateTuple, Example, PlaceTuple, PriceTuple, Scene
 from engine.generate.leaks import leaked
-from engine.generate.templates import UTTERANCES, in_chat, in_post
+from engine.generate.templates import UTTERANCES, fact_sentences, in_chat, in_post
 from engine.generate.tuple_sets import randomness
 from engine.generate.word_lists import BY_CODE
 from engine.llm.client import Client
@@ -64,7 +63,7 @@ Found = PriceFound | PlaceFound | DaysFound
 
 def writing(seed: int, scene: Scene, attempt: int) -> Prompt[Written]:
     """Write the document; another attempt is another question."""
-    fact = told(randomness(seed, "told", scene.doc_id), scene)
+    fact = fact_sentences(randomness(seed, "told", scene.doc_id), scene)
     if scene.style == "multi":
         count, form = SENTENCES, f"a reply in a forum thread, of exactly {SENTENCES} sentences"
     else:

@@ -46,11 +46,7 @@ _FIRST_HOUR, _LAST_HOUR = 8, 21
 
 
 def tuple_set(request: ImplicitRequest, number: int) -> TupleSet:
-    """The tuples of set ``number``, whatever ``request.sets`` is.
-
-    Raises:
-        UnsatisfiableError: no set of that size meets all constraints.
-    """
+    """The tuples of set ``number``, whatever ``request.sets`` is."""
     return MAKERS[request.category](request, number)
 
 
@@ -162,12 +158,7 @@ REWRITES = 50
 
 
 def examples_of(request: ImplicitRequest, number: int) -> list[Example]:
-    """The documents and queries of set ``number``, whatever ``request.sets`` is.
-
-    Raises:
-        UnsatisfiableError: no set of that size meets all constraints, or no choice of phrases
-            keeps a value implicit.
-    """
+    """The documents and queries of set ``number``, whatever ``request.sets`` is."""
     drawn = tuple_set(request, number)
     scenes = bind(request, drawn)
     rng = randomness(request.seed, "thread", request.category, request.style, number)

@@ -24,7 +24,7 @@ from engine.generate.implicit_records import (
     Style,
     TupleSet,
 )
-from engine.generate.word_lists import COUNTRIES
+from engine.generate.word_lists import CONSTRAINTS, COUNTRIES
 
 Slot = TypeVar("Slot")
 Choice = TypeVar("Choice")
@@ -58,9 +58,6 @@ def solve(
             step back.
         fits: whether a choice may follow the choices made for the slots before.
         what: names the things in the error: "30 prices from 200 to 3,200".
-
-    Raises:
-        UnsatisfiableError: there is no answer, or none within :data:`MOST_STEPS` options.
 
     >>> solve([1, 2], lambda slot: (2, 1), lambda slot, n, before: n not in before, "numbers")
     [2, 1]
@@ -105,11 +102,7 @@ MULTIPLIERS = tuple(Fraction(n, 100) for n in (*_HUNDREDTHS, *_PERCENT))
 
 
 def price_set(request: ImplicitRequest, number: int) -> TupleSet:
-    """Set ``number``: one queried price in each of as many equal bands as there are documents.
-
-    Raises:
-        UnsatisfiableError: too many documents for the range of prices.
-    """
+    """Set ``number``: one queried price in each of as many equal bands as there are documents."""
     rng = randomness(request.seed, "prices", request.style, number)
     bands = list(range(request.documents))
     rng.shuffle(bands)
@@ -168,11 +161,7 @@ _WIDEST_GAPS = 9
 
 
 def date_set(request: ImplicitRequest, number: int) -> TupleSet:
-    """Set ``number``.
-
-    Raises:
-        UnsatisfiableError: a schedule does not have that many activities.
-    """
+    """Set ``number``."""
     rng = randomness(request.seed, "dates", request.style, number)
     if request.style == "uni":
         return _schedule(request, number, rng)
@@ -320,11 +309,7 @@ def _with_messages(
 
 
 def place_set(request: ImplicitRequest, number: int) -> TupleSet:
-    """Set ``number``: as many different countries as documents, one place from each.
-
-    Raises:
-        UnsatisfiableError: more documents than countries.
-    """
+    """Set ``number``: as many different countries as documents, one place from each."""
     rng = randomness(request.seed, "places", request.style, number)
     order = list(COUNTRIES)
     rng.shuffle(order)
@@ -344,30 +329,4 @@ def place_set(request: ImplicitRequest, number: int) -> TupleSet:
 
 def constraints_for(category: Category, style: Style) -> dict[str, str]:
     """Constraints that sets of a category and style meet, with their place in ImpliRet's paper."""
-    if category == "arithmetic":
-        return {
-            "prices follow": "2.1",
-            "prices distinct": "A.1 (i)",
-            "prices round": "A.1 (ii)",
-            "prices spread": "A.1 (iii)",
-            "multipliers simple": "A.1 (iv)",
-        }
-    if category != "temporal":
-        return {
-            "places unique": "A.2 (i)",
-            "places say nothing": "A.2 (ii)",
-            "places specific": "A.2 (iii)",
-            "countries distinct": "A.2",
-        }
-    threads = {
-        "dates unique": "A.3 (i)",
-        "dates spread": "A.3 (ii)",
-        "offsets limited": "A.3 (iii)",
-        "messages apart": "A.3.2 (ii)",
-    }
-    schedules = {
-        "kinds complete": "A.3.2",
-        "repetitions true": "A.3.2",
-        "lots apart": "A.3.2 (i)",
-    }
-    return threads | schedules if style == "uni" else threads
+    return {**CONSTRAINTS[category], **CONSTRAINTS.get(f"{category}-{style}", {})}

@@ -15,6 +15,10 @@ def _table(name: str) -> dict[str, Any]:
 
 _WORDS = _table("words")
 _PHRASES = _table("phrases")
+SENTENCES: dict[str, list[str]] = _table("sentences")
+"""Sentences that carry a fact, and queries, by what they are for."""
+CONSTRAINTS: dict[str, dict[str, str]] = _table("constraints")
+"""What tuple sets of a category, and of a category and style, meet; with its place in the paper."""
 _PAIRED = ("small_talk", "talk_closings")
 PHRASES: dict[str, list[str]] = {n: rows for n, rows in _PHRASES.items() if n not in _PAIRED}
 """What stands around a fact, by what it is for."""

@@ -10,22 +10,27 @@ from engine.errors import BadInputError
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Hyper-parameters; the defaults are the paper's.
+    """Hyper-parameters; the defaults are the paper's. BadInputError for a value that nothing can
+    be trained with.
 
-    Attributes:
-        accumulation: batches per step of the optimiser.
-        patience: epochs without a lower evaluation loss until training ends early.
-        rank, alpha, dropout: of LoRA.
-
-    Raises:
-        BadInputError: a value that nothing can be trained with.
+    Options:
+        epochs: At most.
+        batch: Documents read at once.
+        accumulation: Batches per step of the optimiser.
+        learning_rate: Of the optimiser.
+        weight_decay: Of the optimiser.
+        patience: Epochs without a lower evaluation loss until training ends early.
+        rank: Of LoRA.
+        alpha: Of LoRA.
+        dropout: Of LoRA.
+        seed --random-seed: Of chance.
     """
 
-    learning_rate: float = 2e-5
-    weight_decay: float = 0.1
+    epochs: int = 10
     batch: int = 4
     accumulation: int = 2
-    epochs: int = 10
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.1
     patience: int = 4
     rank: int = 32
     alpha: int = 64

@@ -26,15 +26,20 @@ class BuildSpec:
 
     Attributes:
         name: of the collection, and of the annotation project it becomes.
-        attribute: what a document shows without saying so, in a person's words.
-        guidance: what counts and what does not; "" for none.
-        examples: labels as they should look.
-        aspect: key of the corpus's lens; its sentences are pointed out to the model. "" for none.
-        limit: the first documents of the corpus, at most so many; None for all.
-        distance: cosine distance up to which labels are put together, 0 to 1.
-        smallest, largest: documents of a cluster that becomes a query.
-        overlap: share of a query's words that its documents may have, 0 to 1.
-        systems, depth: what is pooled in the last step.
+        aspect: its sentences are pointed out to the model.
+        distance, overlap: 0 to 1.
+
+    Options:
+        attribute TEXT: What documents show without saying so.
+        guidance TEXT: What counts and what does not.
+        examples --example LABEL: A label as it should look. Repeatable.
+        aspect KEY: Of the corpus's lens: where to look first.
+        limit N: Read the first N documents only.
+        distance D: Cosine distance up to which labels join.
+        smallest N: Documents of a cluster that becomes a query.
+        largest N: And at most.
+        overlap X: Share of a query's words that its documents may have.
+        depth K: Of the pool.
     """
 
     corpus: str

@@ -21,25 +21,31 @@ PDF_PARTS: tuple[str, ...] = get_args(PdfParts)
 class Repairs:
     """How a source is read, and what becomes of rows that cannot be used as they are.
 
-    Without a choice such a row refuses the whole import. On the command line each field is an
-    option: ``skip_empty`` is ``--skip-empty``.
+    Without a choice such a row refuses the whole import. On the command line each field but
+    ``abstracts`` is an option. Rows that are equal are kept once in any case.
 
     Attributes:
-        encoding: of a text file, a name that Python knows; "" to detect it.
-        delimiter: of a CSV or TSV file, one character; "" to detect it.
-        skip_broken: leave out rows that cannot be read or are too long.
-        skip_empty: leave out rows without text, after ``title_as_text``.
-        title_as_text: the title serves where there is no text.
-        number_ids: a row without id is called ``FILE-NUMBER``, after ``ids_from_doi``.
-        ids_from_doi: the DOI serves where there is no id.
-        fill_abstracts: abstracts of rows without text are looked up by their DOIs, before the
-            import.
-        abstracts: the file of what was found so (``doi`` and ``text``, JSON Lines); "" for none.
-        pdf: what becomes a document of a PDF: the paper with its abstract (``papers``), or the
-            abstract and each section (``sections``).
-        duplicates: of rows with one id and different content, keep the first, merge them (what
-            the first lacks comes from the others, and the longest text counts), or rename the
-            later ones (``ID-2``). Rows that are equal are kept once in any case.
+        encoding: a name that Python knows; "" to detect it. Likewise ``delimiter``, one character.
+        skip_empty: after ``title_as_text``.
+        number_ids: after ``ids_from_doi``.
+        abstracts: the file of what was found by ``fill_abstracts`` before the import (``doi`` and
+            ``text``, JSON Lines); "" for none.
+
+    Options:
+        encoding: utf-8, cp1252, utf-16 ... Default: detected.
+        delimiter: Of a CSV or TSV file: ; or , or tab. Default: detected.
+        skip_broken: Leave out rows that cannot be read.
+        skip_empty: Leave out documents without text.
+        title_as_text: Where a row has no text, its title is the text; with --skip-empty, a row
+            without both is left out.
+        number_ids: Number rows without id: FILE-1, FILE-2 ... With --ids-from-doi, those without
+            DOI.
+        ids_from_doi: Where a row has no id, its DOI is the id.
+        duplicates: Of rows with one id and different content, keep the first, merge them (what the
+            first lacks comes from the others, and the longest text counts), or rename the later
+            ones (ID-2).
+        pdf: Of PDFs: a document a paper, which is its abstract, or one a section.
+        fill_abstracts: Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.
     """
 
     encoding: str = ""

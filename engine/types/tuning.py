@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
 
 from engine.types.models import Estimate, ModelRunReport
 
@@ -75,21 +78,20 @@ class PairReport(ModelRunReport):
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How an encoder is trained.
+    """How an encoder is trained; ValueError for a value that nothing can be trained with.
 
-    Attributes:
-        epochs: how often every group is read.
-        rank: of LoRA, on all linear layers.
-        keep: weight of staying what it was (document and token vectors), against the grades.
-
-    Raises:
-        ValueError: a value that nothing can be trained with.
+    Options:
+        epochs: How often every group is read.
+        learning_rate: Of LoRA.
+        rank: Of LoRA, on all linear layers.
+        keep: Weight of staying what the encoder was, against the grades.
+        seed --random-seed: Of chance.
     """
 
-    epochs: int = 3
-    learning_rate: float = 2e-4
-    rank: int = 16
-    keep: float = 5.0
+    epochs: PositiveInt = 3
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
+    rank: PositiveInt = 16
+    keep: Annotated[float, Field(ge=0)] = 5.0
     seed: int = 7
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.distill_aspects import tuned_line
+from engine.cli.distill import tuned_line
 from engine.types.corpora import ImportRequest
 from engine.types.tuning import Tuned
 from tests.cli.command_line import run_inside, write_lines

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from engine.cli.read import read
+from engine.cli.evaluate import read
 from tests.cli.command_line import clean_environment
 from tests.engine.ask.test_reader_test import QUERIES, librarian, strict_judge, write_questions
 from tests.model_answers import MODEL, Knowledge

@@ -10,7 +10,7 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.types.comparisons import Variant
+from engine.types.comparisons import ComparisonRequest, Variant
 from pages._common.workspace import Pages
 from pages._compare.compare_url import CompareView
 from pages._explore.explore_url import View
@@ -111,16 +111,17 @@ def on_compare(explorer: Explorer, view: View) -> list[str]:
         words = next((a.instruction for a in RESEARCH.aspects if a.key == view.aspect), "")
         variants = (Variant("base", words, view.system, view.steer),)
     text = explorer.notebook.text(view.text_id) if view.text_id else None
-    found = explorer.comparing.compare(
+    asked = ComparisonRequest(
         "small", view.seed or None, text, view.aspect or "method", variants[:1]
     )
+    found = explorer.comparing.compare(asked)
     return list(found.variants[0].ranking.doc_ids)
 
 
 def test_a_search_ranks_alike_wherever_it_is_asked(
     small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command_line = importlib.import_module("engine.cli.main")
+    command_line = importlib.import_module("engine.cli.explore")
     monkeypatch.setattr(command_line, "open_explorer", lambda: small_copy)
     rankings = set()
     for state in some_states():

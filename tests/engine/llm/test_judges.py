@@ -56,7 +56,7 @@ def test_explanations_are_asked_for_in_the_form_that_the_endpoint_keeps(
         server.behaviour.model = model = f"judge-{refuses}"
         (found,) = complete(connection(server.url, model=model), store, work).value
         assert found is not None
-        assert TEXTS[ALIKE[0]].startswith(found.document_quotes[0].text[:20])
+        assert TEXTS[ALIKE[0]].startswith(found.from_candidate[0][:20])
         assert found.unfounded == 1
         assert ("response_format" in server.seen.bodies[-1]) is (not refuses)
 

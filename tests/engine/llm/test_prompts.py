@@ -240,9 +240,8 @@ def test_an_explanation_stands_on_quotes_that_occur() -> None:
     }
     found = read(Reply(json.dumps(answer)), False)
     assert found is not None
-    assert found.seed_quotes[0].text == "train a convolutional neural network"
-    (quote,) = found.document_quotes
-    assert TEXTS[ALIKE[0]][slice(*quote.span)] == quote.text == "labelled photographs"
+    assert found.from_start == ["train a convolutional neural network"]
+    assert found.from_candidate == ["labelled photographs"]
     assert found.unfounded == 1
 
     answer["from_candidate"] = ["nobody wrote this anywhere"]
@@ -260,13 +259,15 @@ def test_notes_name_the_document_and_its_words() -> None:
     reply = {"notes": items, "missing": "the year", "next_query": "when was it built"}
     found = noting("How?", ["Bees die."], documents).read(Reply(json.dumps(reply)), False)
     assert found is not None
-    assert [(note.doc_id, note.text) for note in found.notes] == [(OTHERS[0], "By interviews.")]
+    assert [(note.document, note.note) for note in found.notes] == [(2, "By interviews.")]
     assert (found.unfounded, found.next_query) == (2, "when was it built")
 
 
 def test_rewordings_are_distinct_and_no_more_than_asked_for() -> None:
     reply = Reply(json.dumps({"wordings": ["one", "one", " ", "two", 3, "three"]}))
-    assert rewording("What kills bees?", 2).read(reply, False) == ["one", "two"]
+    found = rewording("What kills bees?", 2).read(reply, False)
+    assert found is not None
+    assert found.wordings == ["one", "two"]
     assert rewording("What kills bees?", 2).read(Reply('{"wordings": []}'), True) is None
 
 

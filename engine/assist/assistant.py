@@ -1,35 +1,42 @@
-"""The facade over everything that needs a language model."""
+"""What people ask a language model to do with results: to rank, explain and read wordings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.explaining import explanation
+from engine.assist.assist_prompts import Explanation, explaining
 from engine.assist.model import Model, recalled
 from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
-from engine.assist.wording_prompts import reading_of_wording
-from engine.assist.wordings import read_wordings
+from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
+from engine.llm.client import Client
 from engine.llm.connecting import HOW, connect, describe, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.estimates import estimator
+from engine.llm.judges import document_text
+from engine.llm.run import complete
+from engine.llm.texts import Quoted
 from engine.rerank import MODES
+from engine.search.judging_criterion import criterion_for
+from engine.search.queries import check_query
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
 from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
+    QuotedText,
     RankingProgress,
     Reranking,
     RerankJob,
@@ -40,7 +47,7 @@ from engine.types.searches import Query
 from storage.ledger import Ledger
 
 
-class Verifier(ForPerson):
+class Assistant(ForPerson):
     """A language model over one home. Safe to share between threads.
 
     Where an ``endpoint`` is taken, None is the one of the environment; see :meth:`find_endpoint`.
@@ -81,10 +88,6 @@ class Verifier(ForPerson):
             session, secrets: settings by the names ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and
                 ``SEEDLENS_LLM_MODEL``: what a person entered on a page, and what ``secrets.toml``
                 says. They come before the environment, in this order, and are not kept.
-
-        Raises:
-            NoEndpointError: settings that cannot be used.
-            NotAllowedError: an address was entered, and this is for no lead.
         """
         return find_endpoint(self._settings, secrets, session, self.person)
 
@@ -118,9 +121,6 @@ class Verifier(ForPerson):
 
         Args:
             most_calls: at most so many requests, whatever the settings allow.
-
-        Raises:
-            NoEndpointError: none is set up; says how to.
         """
         return connect(self._settings, endpoint, most_calls, self.person)
 
@@ -136,11 +136,7 @@ class Verifier(ForPerson):
     # -- rankings --------------------------------------------------------------------------
 
     def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> CostEstimate:
-        """What a ranking will cost; nothing is asked. Tokens only with an endpoint.
-
-        Raises:
-            UnknownNameError, BadInputError: as a search, or no such mode or depth.
-        """
+        """What a ranking will cost; nothing is asked. Tokens only with an endpoint."""
         return self._estimated(request, endpoint, lambda: self._staged(request.query))
 
     def start(
@@ -154,10 +150,6 @@ class Verifier(ForPerson):
 
         Args:
             owner: who asks for it.
-
-        Raises:
-            NoEndpointError: none is set up; says how to.
-            UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
         connection = self.connection(endpoint, most_calls)
         key = self._key(request, connection)
@@ -166,14 +158,14 @@ class Verifier(ForPerson):
     def running(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job under way that ranks the same with the same model and key.
 
-        Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
+        Whoever began it: a page that is opened anew goes on with it.
         """
         return self.jobs.running(self._key(request, self.connection(endpoint)))
 
     def recall(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is under way, or done from answers in the ledger alone.
 
-        None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
+        None where the model would have to be asked; nothing is sent.
         """
         connection = self.connection(endpoint, most_calls=0)
         key = self._key(request, connection)
@@ -184,11 +176,7 @@ class Verifier(ForPerson):
         return recalled(self.jobs, self._start((*key, "recalled"), ranking, connection))
 
     def job(self, job_id: str) -> RerankJob:
-        """How far a ranking is, the best order so far included.
-
-        Raises:
-            UnknownNameError: there is no such job, or its corpus has changed since.
-        """
+        """How far a ranking is, the best order so far included."""
         return self._found(job_id)[0]
 
     def _found(self, job_id: str) -> tuple[RerankJob, Searcher]:
@@ -215,12 +203,7 @@ class Verifier(ForPerson):
         most_calls: int | None = None,
         tell: Callable[[RoundProgress], None] = tell_nobody,
     ) -> Reranking:
-        """Rank now. Ctrl-C ends it, and the result is the best order so far.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-            NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
-        """
+        """Rank now. Ctrl-C ends it, and the result is the best order so far."""
         connection = self.connection(endpoint, most_calls)
         ranking = self._ranking(request, endpoint)
         now = in_foreground(
@@ -236,14 +219,38 @@ class Verifier(ForPerson):
         """Why a document is similar to the seed in what is asked for, in a model's words.
 
         Every quote is looked up in the documents. To be shown as generated.
-
-        Raises:
-            EndpointError: none is set up, it failed, or its answer has no evidence.
-            UnknownNameError: no such document.
         """
         connection = self.connection(endpoint)
         searcher = self._searcher(query.corpus)
-        return explanation(searcher, query, doc_id, connection, self._answers)
+        check_query(query, searcher.corpus.lens)
+        seed, document = searcher.seed(query), searcher.corpus.document(doc_id)
+        criterion = criterion_for(searcher, query, seed)
+        prompt = explaining(criterion, document_text(seed.document), document_text(document))
+
+        async def work(client: Client) -> Explanation | None:
+            [answer] = await client.ask([prompt])
+            if answer is None:
+                client.raise_problem()
+            return answer
+
+        done = complete(connection, self._answers, work)
+        answer = done.value
+        if answer is None:
+            raise EndpointError(
+                "The model gave no explanation whose evidence stands in the two documents.",
+                "Read the marked passages instead, or ask another model.",
+            )
+        return GeneratedExplanation(
+            doc_id=doc_id,
+            similar=answer.similar,
+            text=answer.explanation,
+            seed_quotes=_placed(seed.document, answer.from_start),
+            document_quotes=_placed(document, answer.from_candidate),
+            unfounded=answer.unfounded,
+            model=connection.endpoint.model,
+            endpoint=connection.endpoint.address,
+            cached=done.usage.cached > 0,
+        )
 
     # -- wordings ----------------------------------------------------------------------------
 
@@ -258,10 +265,6 @@ class Verifier(ForPerson):
 
         What goes wrong with the endpoint, and an answer that does not come within its time, is
         said in the result: the built-in reading is there all the same.
-
-        Raises:
-            NoEndpointError: none is set up; says how to.
-            UnknownNameError: no such corpus.
         """
         lens = self._searcher(corpus).corpus.lens
         connection = self.connection(endpoint, most_calls)
@@ -270,10 +273,7 @@ class Verifier(ForPerson):
     def estimate_reading(
         self, corpus: str, wordings: Sequence[str], endpoint: Endpoint | None = None
     ) -> Estimate:
-        """What reading these wordings would take, none in the ledger; nothing is asked.
-
-        Raises as :meth:`read_wordings`.
-        """
+        """What reading these wordings would take, none in the ledger; nothing is asked."""
         lens = self._searcher(corpus).corpus.lens
         known = estimator(self.connection(endpoint), self._answers)
         return known.estimate([reading_of_wording(lens, w) for w in wordings], len(wordings))
@@ -335,3 +335,9 @@ class Verifier(ForPerson):
         if query.system in MODEL_SYSTEMS:
             query = replace(query, system="dense")
         return searcher, searcher.first_stage(query)
+
+
+def _placed(document: Document, quotes: Sequence[str]) -> tuple[QuotedText, ...]:
+    """Quotes with their place in the stored text; words of the title have none."""
+    find = Quoted(document.text).find
+    return tuple(QuotedText(quote, find(quote)) for quote in quotes)

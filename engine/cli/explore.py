@@ -1,0 +1,423 @@
+"""``seedlens search``, ``trail``, ``export`` and ``map``: what is explored, and files of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from engine.cli.common import (
+    ids_in,
+    open_explorer,
+    parsed_filters,
+    selection_of,
+)
+from engine.cli.model import (
+    INTERRUPTED,
+    asking,
+    at_most,
+    check_depth,
+    exit_code,
+    say_problem,
+    say_what_it_took,
+    taken,
+)
+from engine.cli.options import from_signature
+from engine.cli.terminal import print_json, print_table, progress, say_notes, stop_requested
+from engine.errors import BadInputError, UnknownNameError
+from engine.types.models import ModelUsage, summed
+from engine.types.reranking import DEFAULT_DEPTH, Move, Reranking, RerankRequest
+from engine.types.searches import Query, SearchResults
+from engine.types.spreadsheets import spreadsheet_cell
+from engine.types.trails import DOCUMENT_FORMATS, EXPORT_FORMATS, TrailInfo
+
+if TYPE_CHECKING:
+    from engine.assist.assistant import Assistant
+    from engine.explorer import Explorer
+    from engine.maps.facade import Maps
+    from engine.types.maps import CorpusMap, Layout
+
+MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
+"""Of engine.assist.model_systems, which is loaded when one is asked for."""
+MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
+
+
+# -- search --------------------------------------------------------------------------------------
+
+
+@click.command()
+@from_signature
+def search(
+    name: str,
+    *,
+    seed: str | None = None,
+    text: str | None = None,
+    aspect: str | None = None,
+    instruction: str | None = None,
+    reading: str = "",
+    sentences: Annotated[tuple[int, ...], Field(ge=1)] = (),
+    system: str = Query("").system,
+    steer: float = Query("").steer,
+    k: int = Query("").k,
+    filters: tuple[str, ...] = (),
+    within: Path | None = None,
+    symmetric: bool = False,
+    model_reading: bool = False,
+    rerank: str | None = None,
+    depth: PositiveInt | None = None,
+    budget_calls: NonNegativeInt | None = None,
+    as_json: bool = False,
+) -> None:
+    """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
+
+    Every result comes with the passages that explain it.
+
+    Options:
+        seed DOC_ID: A document of the corpus to start from.
+        text: A text to start from instead.
+        aspect: What should be similar: background, method or result, or an aspect of the corpus's
+            lens.
+        instruction: The aspect in your own words.
+        reading ASPECTS,TERMS: Correct how aspect and wording are read:
+            +method,-background,+term:tree kernels asks for an aspect and for words, and rules an
+            aspect out; any asks for none.
+        sentences --sentence: Ask for this sentence of the seed, counted from 1. Repeatable.
+        system: bm25, dense, late-interaction, hybrid, aspect, bm25-aspect, transport, instructed,
+            facts, hybrid+facts or aspect+facts; scenario once scenarios were made; with a language
+            model also rewrite or multi-hop.
+        steer --steer --aspect-weight: 0: whole document; 1: the aspect only.
+        k: How many results.
+        symmetric: late-interaction: score both directions.
+        model_reading: Let a language model read the wording (--instruction): one question. Where it
+            gives no answer, the built-in reading counts.
+    """
+    from engine.search.queries import parse_reading
+    from engine.search.reports import search_report
+
+    check_depth(rerank, depth)
+    query = Query(
+        name,
+        seed,
+        text,
+        aspect,
+        instruction,
+        focus=tuple(sorted({number - 1 for number in sentences})),
+        reading=parse_reading(reading),
+        system=system,
+        steer=steer,
+        k=k,
+        symmetric=symmetric,
+        filters=parsed_filters(filters),
+    )
+    explorer = open_explorer()
+    query = replace(query, filters=(*query.filters, *selection_of(explorer, name, within)))
+    if model_reading:
+        query, budget_calls = _read_by_model(explorer.verifier, query, budget_calls)
+    if rerank is not None or query.system in MODEL_SYSTEM_NAMES:
+        _search_with_model(explorer.verifier, query, rerank, depth, budget_calls, as_json)
+        return
+    results = explorer.search(query)
+    say_notes(results.notes)
+    if as_json:
+        print_json(search_report(results))
+        return
+    _print_results(results)
+    if not results.total:
+        for effect in explorer.searcher(name).filter_effects(query):
+            click.echo(f"{effect}.", err=True)
+
+
+def _read_by_model(
+    assistant: Assistant, query: Query, most_calls: int | None
+) -> tuple[Query, int | None]:
+    """The query with a model's reading of its wording, and the calls that are left.
+
+    What was asked and understood goes to stderr; without an answer, the query stays as it is.
+    """
+    words = (query.instruction or "").strip()
+    if not words:
+        raise BadInputError("--model-reading is for a wording.", "Give one with --instruction.")
+    if query.reading:
+        raise BadInputError(
+            "--reading says already what the wording is read as.",
+            "Leave out either --reading or --model-reading.",
+        )
+    found = assistant.read_wordings(query.corpus, [words], most_calls=most_calls)
+    left = None if most_calls is None else max(0, most_calls - found.usage.calls)
+    model = found.usage.model
+    click.echo(f"model-reading: {taken(found.usage)}", err=True)
+    read = found.readings.get(words)
+    if read is None:
+        unread = f"{model} did not read the wording; the built-in reading is used."
+        say_problem((), f"{unread} {found.problem}")
+        return query, left
+    query = replace(query, reading=read.terms(query))
+    how = f"as {','.join(query.reading)}" if query.reading else "to name no aspect"
+    say_notes([f"{model} reads the wording {how}."])
+    return query, left
+
+
+def _search_with_model(
+    assistant: Assistant,
+    query: Query,
+    mode: str | None,
+    depth: int | None,
+    most_calls: int | None,
+    as_json: bool,
+) -> None:
+    from engine.rerank import DEFAULT_MODE
+    from engine.search.reports import reranking_report
+
+    if mode is not None and query.system in assistant.systems:
+        raise BadInputError(
+            f"The system '{query.system}' asks a model already and cannot be reranked here.",
+            "Rerank another system; seedlens evaluate can rerank this one too.",
+        )
+    with asking() as tell:
+        request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
+        reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
+    say_what_it_took(mode or query.system, reranking.report)
+    if as_json:
+        print_json(reranking_report(reranking))
+    else:
+        _print_reranking(reranking)
+    sys.exit(exit_code(reranking.report))
+
+
+def _print_results(results: SearchResults) -> None:
+    for use in results.terms:
+        click.echo(use.sentence(results.corpus_size), err=True)
+    if results.query.instruction and (results.reading or results.sentences):
+        sentences = [f"sentence {index + 1}" for index in results.sentences]
+        click.echo(f"Read as {', '.join([*results.reading, *sentences])}", err=True)
+    for r in results.results:
+        moved = f"  {r.rank_change:+d}" if r.rank_change else ""
+        year = f" ({r.document.year})" if r.document.year else ""
+        title = r.document.title or r.document.text[:80]
+        click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
+        for evidence in r.evidence[:1]:
+            click.echo(f"       seed: {evidence.seed_text}")
+            click.echo(f"       it:   {evidence.doc_text}")
+        if not r.evidence and r.explanation:
+            click.echo(f"       {r.explanation}")
+        if r.scenario is not None:
+            click.echo(f"       need: {r.scenario.scenario.need}")
+            click.echo(f"       why:  {r.scenario.scenario.explanation}")
+    if not results.results:
+        click.echo("No document matches.", err=True)
+    click.echo(f"{results.total:,} ranked in {results.seconds:.2f} s", err=True)
+
+
+def _print_reranking(reranking: Reranking) -> None:
+    """Results in the model's order, with how far each moved."""
+    for result in reranking.results.results:
+        move = reranking.moves.get(result.doc_id)
+        title = result.document.title or result.document.text[:80]
+        click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
+    say_notes(reranking.results.notes)
+
+
+def _moved(move: Move | None) -> str:
+    if move is None:
+        return "new"
+    sure = "" if move.confidence is None else f" {move.confidence:.0%}"
+    return f"{move.moved:+d}{sure}" if move.moved else f"={sure}"
+
+
+# -- trails and exports --------------------------------------------------------------------------
+
+
+@click.group()
+def trail() -> None:
+    """Trails: the searches made on Explore one after another, and their reading lists."""
+
+
+@trail.command("list")
+@from_signature
+def list_trails(*, as_json: bool = False) -> None:
+    """List the latest 50 trails, the newest first.
+
+    A single search of which nothing was kept is not listed.
+    """
+    trails = open_explorer().notebook.trails()
+    if as_json:
+        print_json([_trail_report(one) for one in trails])
+        return
+    if not trails:
+        click.echo("No trail yet. They are made on Explore: seedlens app", err=True)
+    rows = [
+        (
+            one.trail_id,
+            f"{one.time.astimezone():%Y-%m-%d %H:%M}",
+            one.searches,
+            one.kept,
+            one.name or " > ".join(one.seeds[:3]),
+        )
+        for one in trails
+    ]
+    print_table(("trail", "time", "searches", "kept", "name"), rows)
+
+
+def _trail_report(one: TrailInfo) -> dict[str, object]:
+    names = ("trail_id", "name", "seeds", "searches", "kept")
+    return {**{name: getattr(one, name) for name in names}, "time": one.time.isoformat()}
+
+
+@trail.command("show")
+@from_signature
+def show_trail(trail: str) -> None:
+    """Print the searches and the reading list of TRAIL, as Markdown."""
+    click.echo(_known(trail).notebook.export_trail(trail, "markdown"), nl=False)
+
+
+@trail.command("export")
+@from_signature
+def export_trail(
+    trail: str,
+    *,
+    kind: Annotated[str, click.Choice(tuple(EXPORT_FORMATS))] = "bibtex",
+    out: Path | None = None,
+) -> None:
+    """Export the reading list of TRAIL.
+
+    BibTeX, RIS and CSL-JSON have entry types, DOIs and your notes; import reads BibTeX and
+    RIS back.
+
+    Options:
+        kind --format: apa to nature: formatted citations as text, apa-html ...: as a page that has
+            their italics. markdown and jsonl have the searches too.
+    """
+    _write_out([_known(trail).notebook.export_trail(trail, kind)], out)
+
+
+@click.command("export")
+@from_signature
+def export_corpus(
+    name: str,
+    *,
+    kind: Annotated[str, click.Choice(DOCUMENT_FORMATS)] = "jsonl",
+    ids: Path | None = None,
+    out: Path | None = None,
+) -> None:
+    """Write the documents of corpus NAME with all their fields.
+
+    Options:
+        kind --format: jsonl and csv have all fields, and import reads them back; apa to nature:
+            citations.
+        ids FILE: Only the documents that FILE names, an id on each line, in this order.
+    """
+    doc_ids = None if ids is None else ids_in(ids)
+    _write_out(open_explorer().notebook.export_corpus(name, kind, doc_ids), out)
+
+
+def _write_out(parts: Iterable[str], out: Path | None) -> None:
+    """Write a text to a file, or to stdout."""
+    if out is None:
+        for part in parts:
+            click.echo(part, nl=False)
+        return
+    with out.open("w", encoding="utf-8") as file:
+        file.writelines(parts)
+
+
+def _known(trail_id: str) -> Explorer:
+    explorer = open_explorer()
+    if not explorer.notebook.trail(trail_id) and not explorer.notebook.kept(trail_id):
+        raise UnknownNameError(f"There is no trail '{trail_id}'.", "List them: seedlens trail list")
+    return explorer
+
+
+# -- maps ----------------------------------------------------------------------------------------
+
+
+@click.command("map")
+@from_signature
+def map_command(
+    corpus: str,
+    *,
+    rebuild: bool = False,
+    output: Path | None = None,
+    model_names: bool = False,
+    own_names: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+) -> None:
+    """Lay the documents of CORPUS out in the plane: as a whole, and by each aspect.
+
+    Documents that are on its map stay where they are; new ones are placed among them. With
+    --rebuild all are laid out again.
+
+    Options:
+        rebuild: Lay all documents out again.
+        output FILE: Write positions and clusters to FILE.json or FILE.csv.
+        model_names: Let a language model word the names of clusters: a question for each layout.
+        own_names: Take the names that a model gave back.
+    """
+    if model_names and own_names:
+        raise BadInputError("--model-names and --own-names ask for opposites.", "Give one.")
+    if output is not None and output.suffix.lower() not in (".json", ".csv"):
+        raise BadInputError(f"A map cannot be written as {output.name}.", "Use .json or .csv.")
+    maps = open_explorer().maps
+    with progress() as tell, stop_requested() as stopped:
+        report = maps.build(corpus, tell, stopped, rebuild=rebuild)
+    if report.stopped:
+        click.echo("Stopped; nothing was changed.", err=True)
+        sys.exit(INTERRUPTED)
+    done = f"{len(report.layouts)} layouts made" if report.layouts else "the map is up to date"
+    placed = f"; {report.placed:,} documents placed in it" if report.placed else ""
+    click.echo(
+        f"'{corpus}': {report.documents:,} documents, {done}{placed}, in {report.seconds:.1f} s."
+    )
+    found = maps.view(corpus)
+    if found is not None and (model_names or own_names):
+        _name_clusters(maps, corpus, found, model_names, budget_calls)
+        found = maps.view(corpus)
+    if output is not None and found is not None:
+        _write_map(output, found)
+        click.echo(f"Written to {output}.")
+
+
+def _name_clusters(
+    maps: Maps, corpus: str, found: CorpusMap, model_names: bool, most_calls: int | None
+) -> None:
+    """Have the clusters of every layout named by a model, or by their own words."""
+    if not model_names:
+        for name, layout in found.layouts.items():
+            if layout.worded_by:
+                maps.own_names(corpus, name)
+        click.echo("Clusters are named by their own words.")
+        return
+    estimate = summed([maps.estimate_names(corpus, name) for name in found.layouts])
+    click.echo(at_most(estimate), err=True)
+    used: list[ModelUsage] = []
+    for name in found.layouts:
+        left = None if most_calls is None else most_calls - sum(one.calls for one in used)
+        used.append(maps.word_names(corpus, name, most_calls=left))
+    calls, cached = sum(one.calls for one in used), sum(one.cached for one in used)
+    click.echo(f"Clusters are named by {used[0].model}: {calls:,} calls, {cached:,} known before.")
+
+
+def _write_map(output: Path, found: CorpusMap) -> None:
+    rows = [row for layout in found.layouts.values() for row in _map_rows(found.doc_ids, layout)]
+    with output.open("w", encoding="utf-8", newline="") as file:
+        if output.suffix.lower() == ".csv":
+            cells = [[spreadsheet_cell(str(value)) for value in row] for row in rows]
+            csv.writer(file).writerows([MAP_COLUMNS, *cells])
+        else:
+            records = [dict(zip(MAP_COLUMNS, row, strict=True)) for row in rows]
+            json.dump({"corpus": found.corpus, "documents": records}, file, ensure_ascii=False)
+
+
+def _map_rows(doc_ids: Sequence[str], layout: Layout) -> Iterator[tuple[str | float, ...]]:
+    """The values of :data:`MAP_COLUMNS` of each document that has a position."""
+    for at, (x, y) in enumerate(layout.positions.tolist()):
+        if not isnan(x):
+            coarse, fine = (level.names[level.labels[at]] for level in layout.levels)
+            yield layout.name, doc_ids[at], round(x, 5), round(y, 5), coarse, fine
