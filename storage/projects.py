@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Index, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Index, Select, Table, func, select
 
 from storage.database import LedgerTables
 from storage.tables import columns_of, insert, last_of, records, table
@@ -76,6 +76,17 @@ _POOL_KEY = (*_QUERY_KEY, "doc_id", "source")
 Index("pool_items_once", *(POOLS.c[name] for name in _POOL_KEY), unique=True)
 
 
+def _stamp(*tables: Table) -> Select[Any]:
+    """Another row after every change to tables whose rows are only ever appended."""
+    return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))
+
+
+_VERSIONS_STAMP = _stamp(VERSIONS)
+_STATES_STAMP = _stamp(STATES)
+_QUERIES_STAMP = _stamp(QUERIES, STATES)
+_POOLS_STAMP = _stamp(POOLS, STATES)
+
+
 class Projects(LedgerTables):
     """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
@@ -99,13 +110,14 @@ class Projects(LedgerTables):
 
     def all(self) -> list[ProjectRow]:
         """The latest version of every project, by corpus and name."""
-        query = select(*columns_of(VERSIONS, ProjectRow)).where(
-            last_of(VERSIONS, "corpus", "project")
-        )
-        found = self._database.remembered(
-            "projects", select(func.max(VERSIONS.c.id)), lambda c: records(c, ProjectRow, query)
-        )
-        return sorted(found, key=lambda row: (row.corpus, row.project))
+
+        def read(connection: Connection) -> list[ProjectRow]:
+            last = last_of(VERSIONS, "corpus", "project")
+            query = select(*columns_of(VERSIONS, ProjectRow)).where(last)
+            rows = records(connection, ProjectRow, query)
+            return sorted(rows, key=lambda row: (row.corpus, row.project))
+
+        return list(self._database.remembered("projects", _VERSIONS_STAMP, read))
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
@@ -123,14 +135,16 @@ class Projects(LedgerTables):
         Returns:
             the same object while the queries are the same.
         """
-        query = select(*columns_of(QUERIES, ProjectQueryRow)).where(*_of(QUERIES, corpus, project))
-        if not retired:
-            query = query.where(QUERIES.c.query_id.not_in(_retired(corpus, project)))
-        query = query.order_by(QUERIES.c.id)
+
+        def read(connection: Connection) -> list[ProjectQueryRow]:
+            query = select(*columns_of(QUERIES, ProjectQueryRow))
+            query = query.where(*_of(QUERIES, corpus, project)).order_by(QUERIES.c.id)
+            if not retired:
+                query = query.where(QUERIES.c.query_id.not_in(_retired(corpus, project)))
+            return records(connection, ProjectQueryRow, query)
+
         return self._database.remembered(
-            ("queries", corpus, project, retired),
-            _stamp(QUERIES, STATES),
-            lambda connection: records(connection, ProjectQueryRow, query),
+            ("queries", corpus, project, retired), _QUERIES_STAMP, read
         )
 
     def set_asked(
@@ -161,7 +175,7 @@ class Projects(LedgerTables):
         """The retired queries of a project."""
         return self._database.remembered(
             ("retired", corpus, project),
-            _stamp(STATES),
+            _STATES_STAMP,
             lambda connection: frozenset(connection.scalars(_retired(corpus, project))),
         )
 
@@ -183,14 +197,13 @@ class Projects(LedgerTables):
         Returns:
             the same object while the pools are the same.
         """
-        query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
-        query = query.where(POOLS.c.query_id.not_in(_retired(corpus, project)))
-        query = query.order_by(POOLS.c.id)
-        return self._database.remembered(
-            ("pool", corpus, project),
-            _stamp(POOLS, STATES),
-            lambda connection: records(connection, PoolRow, query),
-        )
+
+        def read(connection: Connection) -> list[PoolRow]:
+            query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
+            query = query.where(POOLS.c.query_id.not_in(_retired(corpus, project)))
+            return records(connection, PoolRow, query.order_by(POOLS.c.id))
+
+        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read)
 
     def _add(self, table: Table, rows: Iterable[Any]) -> int:
         rows = list(rows)
@@ -208,8 +221,3 @@ def _retired(corpus: str, project: str) -> Select[Any]:
     """Queries of a project that are asked no more."""
     last = last_of(STATES, "query_id", where=_of(STATES, corpus, project))
     return select(STATES.c.query_id).where(last, ~STATES.c.asked)
-
-
-def _stamp(*tables: Table) -> Select[Any]:
-    """Another row after every change to tables whose rows are only ever appended."""
-    return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))

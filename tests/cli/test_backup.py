@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -65,6 +66,7 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
     before = corpora(home)
     assert before
     assert corpora(tmp_path / "restored") == before
+    gc.collect()  # nothing has it open any more
     for damaged in ("ledger.sqlite", "ledger.sqlite-wal"):
         (home / damaged).write_bytes(b"damaged")
     assert_refusal(run_inside(home, "corpora"), ("ledger-copies", "ledger.sqlite-wal"))
