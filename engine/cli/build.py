@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from engine.cli.common import author_or_own, json_option, open_explorer, system_names, with_options
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_problem, taken
+from engine.cli.model import (
+    at_most,
+    budget_option,
+    confirm,
+    exit_code,
+    say_problem,
+    taken,
+    task_fields,
+)
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 from engine.types.builds import (
@@ -19,10 +27,8 @@ from engine.types.builds import (
     BuildSpec,
     BuildState,
     BuildStep,
-    StepEstimate,
-    StepProgress,
-    StepReport,
 )
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
@@ -180,7 +186,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Show how the build NAME stands, or what one of its steps made."""
-    from engine.build.sheets import sheet
+    from engine.build.collection_export import sheet
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -234,19 +240,19 @@ def run(
     if only_estimate:
         _only_estimate(builds, corpus, name, first, as_json)
         return
-    done: list[tuple[StepEstimate, StepReport]] = []
+    done: dict[BuildStep, tuple[TaskEstimate, TaskReport[int]]] = {}
     upcoming: BuildStep | None = first
-    while upcoming is not None and upcoming not in [report.step for _, report in done]:
+    while upcoming is not None and upcoming not in done:
         estimate = builds.estimate(corpus, name, upcoming)
-        click.echo(estimate_line(estimate), err=True)
+        click.echo(estimate_line(upcoming, estimate), err=True)
         confirm(estimate.calls, yes=yes)
         with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
             report = builds.run(
                 corpus, name, upcoming, author_or_own(author), most_calls=budget_calls, tell=tell
             )
-        done.append((estimate, report))
+        done[upcoming] = estimate, report
         if not as_json:
-            click.echo(report_line(report))
+            click.echo(report_line(upcoming, report))
         say_problem(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
@@ -261,23 +267,31 @@ def _only_estimate(
         return
     estimate = builds.estimate(corpus, name, step)
     if as_json:
-        print_json(asdict(estimate))
+        print_json({"step": step, **task_fields(estimate)})
     else:
-        click.echo(estimate_line(estimate))
+        click.echo(estimate_line(step, estimate))
 
 
 def _finish(
-    state: BuildState, done: Sequence[tuple[StepEstimate, StepReport]], as_json: bool
+    state: BuildState,
+    done: Mapping[BuildStep, tuple[TaskEstimate, TaskReport[int]]],
+    as_json: bool,
 ) -> None:
     if as_json:
-        steps = [{"estimate": asdict(e), "report": plain_fields(r)} for e, r in done]
+        steps = [
+            {
+                "estimate": {"step": step, **task_fields(estimate)},
+                "report": {"step": step, **task_fields(report, "made")},
+            }
+            for step, (estimate, report) in done.items()
+        ]
         print_json({"steps": steps, "next": state.next})
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
-    sys.exit(exit_code(*(report for _, report in done)))
+    sys.exit(exit_code(*(report for _, report in done.values())))
 
 
-def _counts(progress: StepProgress) -> str:
+def _counts(progress: TaskProgress) -> str:
     return f"{progress.calls:,} calls"
 
 
@@ -363,17 +377,17 @@ def show_state(state: BuildState, as_json: bool) -> None:
     click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
 
 
-def estimate_line(estimate: StepEstimate) -> str:
+def estimate_line(step: BuildStep, estimate: TaskEstimate) -> str:
     """What a step will take at most, in a sentence or two."""
-    text = f"{estimate.step}: {estimate.items:,} {COUNTED[estimate.step]} to do."
+    text = f"{step}: {estimate.items:,} {COUNTED[step]} to do."
     if estimate.calls:
         text += f" {at_most(estimate)}"
     return text
 
 
-def report_line(report: StepReport) -> str:
+def report_line(step: BuildStep, report: TaskReport[int]) -> str:
     """What a step did, in a sentence or two."""
-    text = f"{report.step}: {report.made:,} {MADE[report.step]} in {report.seconds:.1f} s"
+    text = f"{step}: {report.result:,} {MADE[step]} in {report.seconds:.1f} s"
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]

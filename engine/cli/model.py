@@ -13,7 +13,14 @@ import click
 from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
-from engine.types.models import Estimate, ModelReport, ModelRunProgress, ModelUsage
+from engine.types.models import (
+    Estimate,
+    ModelReport,
+    ModelRunProgress,
+    ModelUsage,
+    TaskEstimate,
+    TaskReport,
+)
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Query
 
@@ -151,6 +158,17 @@ def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json
         click.echo(line)
     say_problem(usage.notes, usage.problem)
     sys.exit(exit_code(usage))
+
+
+def task_fields(record: TaskEstimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
+    """A task's estimate or report as JSON has it, what it counts and what it made among the rest.
+
+    Args:
+        result: what is made is called so, unless it is a record or a dictionary.
+    """
+    fields = asdict(record)
+    made = fields.pop("counts", None) or fields.pop("result", {})
+    return {**fields, **(made if isinstance(made, dict) else {result: made})}
 
 
 def at_most(estimate: Estimate) -> str:
