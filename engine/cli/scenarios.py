@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 
 import click
 from click.core import ParameterSource
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, end_run, taken
+from engine.cli.model import (
+    at_most,
+    budget_option,
+    confirm,
+    exit_code,
+    say_problem,
+    taken,
+    task_fields,
+)
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
 from engine.types.scenarios import (
     COMPONENTS,
-    ScenarioEstimate,
-    ScenarioProgress,
-    ScenarioReport,
+    ScenarioCounts,
     ScenarioRequest,
     ScenarioSource,
     ScenarioState,
@@ -98,10 +106,17 @@ def scenarios(
     request = ScenarioRequest(name, source, chosen, weight, limit, distilled or "")
     estimate = facade.estimate(request)
     say_estimate(estimate)
-    confirm(source == "generated" and estimate.documents, yes=yes)
+    confirm(source == "generated" and estimate.items, yes=yes)
     with advancing("documents", "scenarios", step=_step, counts=_counts) as tell:
         report = facade.run(request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report, report_line(report), as_json=as_json)
+    if as_json:
+        asked = {"request": asdict(request)}
+        announced = {**asked, "documents": estimate.items, **task_fields(estimate)}
+        print_json({"estimate": announced, "report": {**asked, **task_fields(report)}})
+    else:
+        click.echo(report_line(name, report))
+    say_problem(report.notes, report.problem)
+    sys.exit(exit_code(report))
 
 
 def _is_only(option: str) -> bool:
@@ -111,29 +126,31 @@ def _is_only(option: str) -> bool:
     return all(said(other) is ParameterSource.DEFAULT for other in others - {option})
 
 
-def say_estimate(estimate: ScenarioEstimate) -> None:
+def say_estimate(estimate: TaskEstimate) -> None:
     """What is to be done, and what it will take at most, on stderr."""
-    done = f"; {estimate.done:,} have them already" if estimate.done else ""
-    text = f"{estimate.documents:,} documents to write scenarios for{done}."
-    if estimate.embedded:
-        text += f" {estimate.embedded:,} scenarios to be embedded anew."
+    known, embedded = estimate.counts["done"], estimate.counts["embedded"]
+    done = f"; {known:,} have them already" if known else ""
+    text = f"{estimate.items:,} documents to write scenarios for{done}."
+    if embedded:
+        text += f" {embedded:,} scenarios to be embedded again."
     if estimate.calls:
         text += f" {at_most(estimate)}"
     click.echo(text, err=True)
 
 
-def report_line(report: ScenarioReport) -> str:
+def report_line(corpus: str, report: TaskReport[ScenarioCounts]) -> str:
     """What a run did, in a sentence or two."""
+    made = report.result
     text = (
-        f"'{report.request.corpus}': {report.scenarios:,} scenarios written for "
-        f"{report.written:,} documents in {report.seconds:.1f} s"
+        f"'{corpus}': {made.scenarios:,} scenarios written for "
+        f"{made.written:,} documents in {report.seconds:.1f} s"
     )
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [
-        (report.embedded, "scenarios embedded anew"),
+        (made.embedded, "scenarios embedded again"),
         (report.failed, "documents without a usable answer"),
-        (report.without_text, "documents without text"),
+        (made.without_text, "documents without text"),
         (report.left, "documents not reached"),
     ]
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
@@ -155,9 +172,9 @@ def _show_state(state: ScenarioState, as_json: bool) -> None:
         click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
 
 
-def _step(progress: ScenarioProgress) -> str:
-    return progress.step
+def _step(progress: TaskProgress) -> str:
+    return progress.phase
 
 
-def _counts(progress: ScenarioProgress) -> str:
-    return f"{progress.scenarios:,} written, {progress.failed:,} failed"
+def _counts(progress: TaskProgress) -> str:
+    return f"{progress.made:,} written, {progress.failed:,} failed"

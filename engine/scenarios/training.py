@@ -16,9 +16,6 @@ class Training:
         accumulation: batches per step of the optimiser.
         patience: epochs without a lower evaluation loss until training ends early.
         rank, alpha, dropout: of LoRA.
-
-    Raises:
-        BadInputError: a value that nothing can be trained with.
     """
 
     learning_rate: float = 2e-5
