@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.types.models import Estimate, ModelRunReport
-
 DOCUMENTS, CANDIDATES = 60, 8
 """Documents that are compared with others, and how many others for each of their aspects."""
 MOST_CANDIDATES = 20
@@ -21,9 +19,6 @@ class PairRequest:
         documents: seeds, sampled from the corpus; the same ones, and more, with a larger number.
         candidates: for each aspect of a seed, half of them the nearest by that aspect, half by
             the whole document.
-
-    Raises:
-        ValueError: a number that cannot be.
     """
 
     corpus: str
@@ -35,20 +30,6 @@ class PairRequest:
             raise ValueError("at least 1 document has to be compared with others")
         if not 2 <= self.candidates <= MOST_CANDIDATES:
             raise ValueError(f"{self.candidates} candidates are not 2 to {MOST_CANDIDATES}")
-
-
-@dataclass(frozen=True, slots=True)
-class PairEstimate(Estimate):
-    """What a request will take at most; one question for each aspect of a seed.
-
-    Attributes:
-        documents: seeds that have an aspect.
-        questions: aspects of seeds.
-    """
-
-    request: PairRequest
-    documents: int
-    questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +47,6 @@ class AspectGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class PairReport(ModelRunReport):
-    """What a run graded; ``groups`` in the order in which they were asked about."""
-
-    request: PairRequest
-    groups: tuple[AspectGroup, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Tuning:
     """How an encoder is trained.
 
@@ -81,9 +54,6 @@ class Tuning:
         epochs: how often every group is read.
         rank: of LoRA, on all linear layers.
         keep: weight of staying what it was (document and token vectors), against the grades.
-
-    Raises:
-        ValueError: a value that nothing can be trained with.
     """
 
     epochs: int = 3
