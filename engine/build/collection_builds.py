@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.exporting import check_held
+from engine.annotate.judgment_io import check_held
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import SPEC, check_spec, to_json
 from engine.build.collection_export import export, provenance
@@ -17,7 +17,7 @@ from engine.build.opened_build import OpenBuild
 from engine.build.steps import RunStep
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.corpora.opened import Recent
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import OnProgress, TaskRunner

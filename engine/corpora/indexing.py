@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
 from engine.corpora.schema import aspect_column, facet
-from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, find_anew
+from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.facts import VERSION
 from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
@@ -238,13 +238,49 @@ def _ragged(groups: Sequence[NDArray[Any]]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Documents of a source that follow each other, as far as they are to be stored.
+
+    Attributes:
+        read: documents of the source up to its end.
+        new, changed: not stored yet, or with other content.
+        stale: ids of unchanged documents whose facts another version found.
+    """
+
+    read: int
+    new: list[SourceDocument]
+    changed: list[SourceDocument]
+    stale: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A shard that was encoded.
+
+    Attributes:
+        added, updated: how many documents were new or changed.
+        first: id of the first new document; "" for none.
+        fragments: of new documents, for :meth:`storage.vectors.StoredTable.append`.
+        changed: rows that replace stored ones.
+    """
+
+    read: int
+    added: int
+    updated: int
+    stale: list[str]
+    first: str = ""
+    fragments: tuple[str, ...] = ()
+    changed: tuple[pa.RecordBatch, ...] = ()
+
+
 @dataclass
 class IndexRun:
     """One resumable run over a source: skips what is stored, commits shard by shard.
 
     Attributes:
-        cancelled: asked after every shard; True stops the run, to be resumed later.
-        on_progress: told after every shard.
+        cancelled: called after every shard; True stops the run, to be resumed later.
+        on_progress: called after every shard.
         grace: how long files of former versions stay for present readers.
     """
 
@@ -256,43 +292,62 @@ class IndexRun:
     cancelled: Ask = never
     grace: timedelta = timedelta(0)
     _started: float = field(default_factory=time.perf_counter)
+    _stopped: bool = False
 
     def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
-        """Index ``documents``, which were checked before and come each once.
+        """Index ``documents``, which were checked before and come each once."""
+        read = added = updated = 0
+        for shard in self._store(self._shards(documents)):
+            refresh_facts(self.table, shard.stale)
+            read, added, updated = shard.read, added + shard.added, updated + shard.updated
+            self._tell("indexing", read, total, added + updated)
+        if not self._stopped:
+            self._tell("finishing", read, total, added + updated)
+        return ImportReport(
+            corpus=name,
+            read=read,
+            added=added,
+            updated=updated,
+            unchanged=read - added - updated,
+            documents=self.table.count(),
+            seconds=time.perf_counter() - self._started,
+            cancelled=self._stopped,
+        )
 
-        Shards are cut from the source as it is, stored documents included, so that a run
-        that was killed encodes the rest in the same batches, to the same vectors.
-        """
-        stored, stale = self._stored()
-        read = added = updated = encoded = scattered = 0
-        stopped = False
+    def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
+        """Shards are cut from the source as it is, stored documents included, so that a run that
+        was killed encodes the rest in the same batches, to the same vectors."""
+        stored, stale = self._read_stored()
+        read = 0
         for shard in cut(documents, self.shard_documents, text_length):
-            if stopped := self.cancelled():
-                break
-            new = [d for d in shard if d.doc_id not in stored]
-            changed = [
-                d for d in shard if d.doc_id in stored and stored[d.doc_id] != content_hash(d)
-            ]
-            for group, replace in ((new, False), (changed, True)):
+            if self._is_to_stop():
+                return
+            known = [one for one in shard if one.doc_id in stored]
+            changed = [one for one in known if stored[one.doc_id] != content_hash(one)]
+            again = [one.doc_id for one in known if one.doc_id in stale and one not in changed]
+            read += len(shard)
+            yield Shard(read, [d for d in shard if d.doc_id not in stored], changed, again)
+
+    def _is_to_stop(self) -> bool:
+        self._stopped = self._stopped or self.cancelled()
+        return self._stopped
+
+    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
+        """Encode and write shards, one after another."""
+        scattered = 0
+        for shard in shards:
+            for group, replace in ((shard.new, False), (shard.changed, True)):
                 if group:
                     rows = encode_batch(group, self.encoder, self.lens, self.table.schema)
                     self.table.write(rows, replace=replace)
-            again = [d.doc_id for d in shard if d.doc_id in stale and d not in changed]
-            find_anew(self.table, again)
-            read += len(shard)
-            added, updated = added + len(new), updated + len(changed)
-            encoded += len(new) + len(changed)
-            scattered += len(new) + len(changed)
+            scattered += len(shard.new) + len(shard.changed)
             if scattered >= FRAGMENT_ROWS:
                 self.table.compact(self.grace)
                 scattered = 0
-            self._tell("indexing", read, total, encoded)
-        if not stopped:
-            self._tell("finishing", read, total, encoded)
-        return report_of(self.table, name, (read, added, updated), self._started, stopped)
+            yield Written(shard.read, len(shard.new), len(shard.changed), shard.stale)
 
-    def _stored(self) -> tuple[dict[str, str], set[str]]:
-        """doc_id -> hash of what is stored, and whose facts another version found, if any."""
+    def _read_stored(self) -> tuple[dict[str, str], set[str]]:
+        """doc_id -> hash of what is stored, and ids whose facts another version found."""
         found: dict[str, str] = {}
         stale: set[str] = set()
         for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
@@ -306,28 +361,6 @@ class IndexRun:
         seconds = time.perf_counter() - self._started
         rate = encoded / seconds if seconds > 0 else 0.0
         self.on_progress(Progress(phase, done, total, seconds, rate))
-
-
-def report_of(
-    table: DocumentTable, name: str, counts: tuple[int, int, int], started: float, cancelled: bool
-) -> ImportReport:
-    """What a run did that stored documents in a table.
-
-    Args:
-        counts: documents that were read, added and updated.
-        started: as ``time.perf_counter`` tells it.
-    """
-    read, added, updated = counts
-    return ImportReport(
-        corpus=name,
-        read=read,
-        added=added,
-        updated=updated,
-        unchanged=read - added - updated,
-        documents=table.count(),
-        seconds=time.perf_counter() - started,
-        cancelled=cancelled,
-    )
 
 
 def text_length(document: SourceDocument) -> int:
