@@ -166,7 +166,9 @@ def compact(dataset: Path, rows: int, grace: timedelta) -> None:
 def clean(dataset: Path, grace: timedelta) -> None:
     """Delete the files of versions older than ``grace``. The caller is the only writer: files that
     belong to no version are taken for left over."""
-    lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)
+    lance.dataset(str(dataset)).cleanup_old_versions(
+        grace, delete_unverified=True, error_if_tagged_old_versions=False
+    )
     # Lance knows nothing of what whoever was killed had begun to write: a part is gigabytes.
     for half in dataset.rglob(f"{HALF}*"):
         delete(half)

@@ -57,7 +57,7 @@ from engine.cli.terminal import print_json, print_results, say_notes, write_text
 from engine.cli.trail import export_corpus, trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
-from engine.types.plurals import size
+from engine.types.plurals import counted, size
 from engine.types.repairs import DUPLICATES, PDF_PARTS, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
@@ -164,7 +164,12 @@ def main() -> None:
     help="Where a row has no text, its title is the text; with --skip-empty, a row without both "
     "is left out.",
 )
-@click.option("--ids-from-doi", is_flag=True, help="Where a row has no id, its DOI is the id.")
+@click.option(
+    "--ids-from-doi",
+    is_flag=True,
+    help="Where a row has no id, and in place of a BibTeX key, its DOI is the id; rows of one DOI "
+    "are merged.",
+)
 @click.option(
     "--number-ids",
     is_flag=True,
@@ -189,6 +194,11 @@ def main() -> None:
     help="Have the workers of a Ray cluster check and encode: ray://HOST:10001, or local for a "
     "worker on each core of this machine. Default: SEEDLENS_RAY, or this process.",
 )
+@click.option(
+    "--undo",
+    is_flag=True,
+    help="SOURCE is the name of a corpus: take the last import into it back.",
+)
 @json_option
 def import_(
     source: str,
@@ -200,6 +210,7 @@ def import_(
     lens: str | None,
     ignore_labels: bool,
     on: str | None,
+    undo: bool,
     as_json: bool,
     **repairs: Any,
 ) -> None:
@@ -223,6 +234,15 @@ def import_(
     if ignore_labels:
         columns["roles"] = ""  # sentence splits stay as the source has them
     explorer = open_explorer(**({} if on is None else {"ray": on}))
+    if undo:
+        documents = explorer.library.undo_import(source)
+        if as_json:
+            print_json({"corpus": source, "documents": documents})
+        else:
+            click.echo(
+                f"The last import is undone: '{source}' holds {counted(documents, 'document')}."
+            )
+        return
     dataset = source.startswith(DATASET_PREFIX)
     asked = queries_of("" if dataset else source, limit, with_abstract=repairs["skip_empty"])
     if asked and (columns or source_format != "auto"):

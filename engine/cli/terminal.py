@@ -85,7 +85,7 @@ def import_line(report: ImportReport) -> str:
     return (
         f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
         f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{read_as}"
+        f"{report.kept_line}{read_as}"
     )
 
 

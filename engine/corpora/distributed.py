@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.corpora.indexing import cut, encode_batch, report_of, text_length
+from engine.corpora.indexing import cut, encode_batch, merge_stored, report_of, text_length
 from engine.corpora.stored_facts import find_anew
 from engine.encode.presets import resolve
 from engine.errors import (
@@ -140,6 +141,8 @@ class Written:
         first: id of its first new document; "" where none is new.
         fragments: of the new ones, see :meth:`storage.vectors.StoredTable.append`.
         changed: rows that take the place of stored ones.
+        same: documents that the source has with fewer fields, and that stay as they are stored.
+        kept: see :class:`ImportReport`.
     """
 
     number: int
@@ -148,6 +151,8 @@ class Written:
     first: str
     fragments: tuple[str, ...]
     changed: tuple[pa.RecordBatch, ...]
+    same: int
+    kept: Mapping[str, int]
 
 
 # -- on the workers -----------------------------------------------------------------------
@@ -186,18 +191,25 @@ def index_piece(work: Work, reader: RowReader, target: Target) -> Written:
             "Put the same model on all machines.",
         )
 
-    def rows(positions: Iterable[int]) -> Iterator[pa.RecordBatch]:
-        chosen = (documents[at] for at in positions)
+    def rows(chosen: Iterable[SourceDocument]) -> Iterator[pa.RecordBatch]:
         for shard in cut(chosen, target.shard_documents, text_length):
-            yield encode_batch(shard, encoder, target.lens, table.schema)
+            read = [as_read.get(one.doc_id, one) for one in shard]
+            yield encode_batch(shard, encoder, target.lens, table.schema, read)
 
+    changed = [documents[at] for at in work.changed]
+    merged = merge_stored(DocumentTable.open(target.path), changed, target.lens) if changed else []
+    as_read = {one.read.doc_id: one.read for one in merged}
+    updated = [one.document for one in merged if one.changed]
+    new = [documents[at] for at in work.new]
     return Written(
         number=work.number,
         added=len(work.new),
-        updated=len(work.changed),
-        first=documents[work.new[0]].doc_id if work.new else "",
-        fragments=tuple(one for batch in rows(work.new) for one in table.write_fragments(batch)),
-        changed=tuple(rows(work.changed)),
+        updated=len(updated),
+        first=new[0].doc_id if new else "",
+        fragments=tuple(one for batch in rows(new) for one in table.write_fragments(batch)),
+        changed=tuple(rows(updated)),
+        same=len(merged) - len(updated),
+        kept=Counter(name for one in merged for name in one.kept),
     )
 
 
@@ -260,7 +272,7 @@ class CheckedSource:
             self.pieces = self._of_documents
             self._check(on_progress)
             return
-        warnings = (*source.encoding_remarks(), *notes.sentences())
+        warnings = (*source.encoding_remarks(), *notes.sentences(self.documents))
         characters = sum(one.characters for one in self.checked)
         filled = notes.counts["fillable"]
         self.report = CheckReport(self.documents, characters, warnings, faults, filled)
@@ -343,7 +355,8 @@ class DistributedRun:
 
         group: list[Written] = []
         committed = time.monotonic()
-        read = added = updated = 0
+        read = added = updated = same = 0
+        kept: Counter[str] = Counter()
         for written in self.checked.workers.map(
             index_piece, self._works(stored), self.checked.reader, target, cancelled=is_to_stop
         ):
@@ -352,14 +365,16 @@ class DistributedRun:
                 self._commit(group)
                 group, committed = [], time.monotonic()
             added, updated = added + written.added, updated + written.updated
+            same += written.same
+            kept.update(written.kept)
             read = int(ends[written.number])
             self._tell("indexing", read, added + updated)
         self._commit(group)
         if not stopped:
             read = self.checked.documents
             self._tell("finishing", read, added + updated)
-            self._verify()
-        return report_of(self.table, name, (read, added, updated), self._started, stopped)
+            self._verify(same)
+        return report_of(self.table, name, (read, added, updated), self._started, stopped, kept)
 
     def _works(self, stored: Stored) -> Iterator[Work]:
         both = zip_longest(self.checked.checked, self.checked.pieces())
@@ -395,10 +410,11 @@ class DistributedRun:
                     raise
                 time.sleep(wait)
 
-    def _verify(self) -> None:
-        """Make sure that each document is stored once, as it was read."""
+    def _verify(self, same: int) -> None:
+        """Make sure that each document is stored once, as it was read but for ``same`` ones."""
         stored = Stored(self.table)
         missing = sum(len(part) for one in self.checked.checked for part in stored.compared(one))
+        missing -= same
         if missing or stored.repeated:
             raise StorageError(
                 f"The corpus in {self.table.path} lacks {missing:,} documents and holds "

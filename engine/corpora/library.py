@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.config import Settings
 from engine.corpora.folders import Trash, store_of, sweep_all
+from engine.corpora.importing import can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.library_imports import Imports
 from engine.corpora.notes import note_all, noted_sources, rebuild
@@ -242,6 +243,26 @@ class Library(Imports):
         encoder = None if has_classifier(lens) else self.encoder(opened)
         change = Relens(opened.lens, lens, opened.spec, encoder, count)
         return preview_documents(opened.table, opened.doc_ids[::every][:count], change)
+
+    # -- undoing an import -------------------------------------------------------------
+
+    @leads_only
+    def can_undo_import(self, name: str) -> bool:
+        """Whether the last import into a corpus can be undone: not the first one."""
+        return can_undo(self._home, self._row(name))
+
+    @leads_only
+    def undo_import(self, name: str) -> int:
+        """Take the last import into a corpus back; returns how many documents it holds now.
+
+        Raises:
+            BadInputError: there is none, or it was the first one.
+            CorpusBusyError: it is being imported into.
+        """
+        self._row(name)
+        self.jobs.check_idle(name)
+        with writing(self._home, self._ledger, name, *_busy(name)):
+            return undo_import(self._home, self._ledger, self._row(name))
 
     # -- deleting ----------------------------------------------------------------------
 

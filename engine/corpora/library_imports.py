@@ -12,8 +12,8 @@ from engine.corpora.map_making import map_imported
 from engine.corpora.service_imports import ServiceImport
 from engine.corpora.uploads import save_papers, save_upload
 from engine.errors import BadInputError
-from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS
-from engine.ingest.apart import Apart, Reading
+from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
+from engine.ingest.previews import Reading
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import RESEARCH, choose_lens, lens_from_json
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
@@ -52,7 +52,6 @@ class Imports(ForPerson):
     def __init__(self, home: Home, ledger: Ledger, settings: Settings) -> None:
         self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
         self._home, self._ledger, self._settings = home, ledger, settings
-        self._apart = Apart()
 
     @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
@@ -88,13 +87,13 @@ class Imports(ForPerson):
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
-        """The first rows of a source, and how they would be read; see :class:`Apart`.
+        """The first rows of a source, and how they would be read; see
+        :mod:`engine.ingest.previews`.
 
         Raises:
-            BadInputError: as ``Apart.preview``.
             NotAllowedError: this is for no lead, or the path is not one to import from.
         """
-        return self._apart.preview(self._reading(path, source_format, mapping, repairs))
+        return previews.preview(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def examine(
@@ -105,7 +104,7 @@ class Imports(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
         """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
-        return self._apart.examine(self._reading(path, source_format, mapping, repairs))
+        return previews.examine(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:

@@ -3,6 +3,7 @@ any file is."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -217,5 +218,6 @@ def _together(first: ImportReport, second: ImportReport) -> ImportReport:
         updated=first.updated + second.updated,
         unchanged=first.unchanged + second.unchanged,
         seconds=first.seconds + second.seconds,
+        kept=Counter(first.kept) + Counter(second.kept),
         warnings=(*first.warnings, *second.warnings),
     )

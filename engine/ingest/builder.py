@@ -63,6 +63,7 @@ class Builder:
         doc_id = self._doc_id(row, corrected) or self._given_id(row, title, number, notes)
         roles = self._roles(row, spans, used, corrected)
         spans, roles = without_blanks(text, spans, roles)
+        authors = self._optional(row, "authors", v.authors, corrected) or ()
         document = SourceDocument(
             doc_id=doc_id,
             title=title,
@@ -71,10 +72,12 @@ class Builder:
             sentences=spans,
             roles=roles,
             year=self._year(row, corrected),
-            authors=self._optional(row, "authors", v.authors, corrected) or (),
+            authors=tuple(name for name, _ in authors),
             url=self._url(row, corrected),
-            metadata=self._metadata(row, used, corrected),
+            metadata=self._metadata(row, used, corrected) | v.undivided(authors),
         )
+        if v.other_script(text):
+            corrected.add("scripts")
         notes.add(corrected)
         return document
 
@@ -96,6 +99,8 @@ class Builder:
         return None if v.missing(value) else value
 
     def _doc_id(self, row: Row, corrected: set[str]) -> str | None:
+        if self.source_format.keys and self.repairs.ids_from_doi and (doi := self._doi(row)):
+            return doi
         value = self._value(row, "doc_id")
         doc_id = v.doc_id(value, corrected)
         if doc_id is None and value is not None and not isinstance(value, str):

@@ -1,6 +1,6 @@
 """Records of tagged lines: PubMed (``.nbib``), Web of Science (``.ciw``) and EndNote (``.enw``).
 
-Columns as in :mod:`engine.ingest.ris`; tags without a column of their own keep their names.
+Columns as in :mod:`engine.ingest.ris`; tags without a column keep their names.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ENDNOTE = _Tags(
     },
 )  # fmt: skip
 _LISTS = ("authors", "keywords")
-"""Columns in which a line without a tag is a value of its own; in others the value goes on."""
+"""Columns in which a line without a tag is another value; in others the value goes on."""
 
 
 def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:

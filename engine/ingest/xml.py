@@ -51,11 +51,7 @@ _COLUMNS = {"record": _ENDNOTE, "PubmedArticle": _PUBMED}
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per record.
-
-    Raises:
-        BadInputError: the file is no sound XML, or has no record of these programs.
-    """
+    """One row per record."""
     number, root = 0, None
     try:
         with opened(file.path) as content:

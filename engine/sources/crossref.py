@@ -8,9 +8,8 @@ from typing import Any
 
 from engine.bibliographic import doi_in
 from engine.config import Settings
-from engine.sources.contracts import Page, Row, batch, listed
+from engine.sources.contracts import Page, Row, batch, listed, split_ids, words
 from engine.sources.http import Address, Client
-from engine.sources.reading import split_ids, words
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 BATCH = 50

@@ -31,7 +31,8 @@ class Repairs:
         skip_empty: leave out rows without text, after ``title_as_text``.
         title_as_text: the title serves where there is no text.
         number_ids: a row without id is called ``FILE-NUMBER``, after ``ids_from_doi``.
-        ids_from_doi: the DOI serves where there is no id.
+        ids_from_doi: the DOI serves where there is no id, and in place of a BibTeX key; rows of
+            one DOI are merged unless ``duplicates`` says otherwise.
         fill_abstracts: abstracts of rows without text are looked up by their DOIs, before the
             import.
         abstracts: the file of what was found so (``doi`` and ``text``, JSON Lines); "" for none.
