@@ -15,7 +15,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from engine.config import ROOT
 from engine.types.limits import MEGABYTE
@@ -68,11 +68,16 @@ def isolated(
         except IndexError:
             process, more = _started(megabytes), _START_SECONDS
         late = threading.Event()
-        timer = threading.Timer((seconds or 0) + more, lambda: (late.set(), process.kill()))
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer((seconds or 0) + more, end_late)
         timer.daemon = True
         if seconds:
             timer.start()
-        returned, value = False, None
+        returned, value = False, cast("Any", None)
         try:
             pickle.dump((function, seconds, args), process.stdin)  # type: ignore[arg-type]
             process.stdin.flush()  # type: ignore[union-attr]
@@ -87,7 +92,7 @@ def isolated(
                 _end(process)
     if not returned:
         raise value
-    return value  # type: ignore[no-any-return]
+    return cast("T", value)
 
 
 def _started(megabytes: int) -> subprocess.Popen[bytes]:

@@ -93,7 +93,11 @@ def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
         for key in ("volume", "issue", "pages", "issn", "publisher")
         if isinstance(journal.get(key), str | int)
     }
-    return parts | record | {"journal": next((one for one in names if isinstance(one, str)), None)}
+    return {
+        **parts,
+        **record,
+        "journal": next((one for one in names if isinstance(one, str)), None),
+    }
 
 
 def _object(value: Any) -> Mapping[str, Any]:
