@@ -18,7 +18,6 @@ from engine.ingest import (
     pdf,
     ris,
     tagged,
-    xml,
 )
 from engine.ingest.encodings import encoding_of, unreadable, zip_names
 from engine.ingest.rows import Format, InputFile
@@ -36,7 +35,7 @@ _ALL = (
     Format("nbib", tagged.medline, preset=ris.FIELDS, title_stands_in=True),
     Format("ciw", tagged.web_of_science, preset=ris.FIELDS, title_stands_in=True),
     Format("enw", tagged.endnote, preset=ris.FIELDS, title_stands_in=True),
-    Format("xml", xml.rows, preset=ris.FIELDS, title_stands_in=True),
+    Format("xml", tagged.xml, preset=ris.FIELDS, title_stands_in=True),
     # Published collections hold documents without text, which cannot be corrected.
     Format("beir", jsonl.beir, title_stands_in=True, peek=1000, folders=True),
     Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True, folders=True),

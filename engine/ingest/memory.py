@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.errors import BadInputError
+from engine.ingest.builder import kind
 from engine.ingest.records import plain_record
 from engine.ingest.rows import Format, Row, listed, repeated
-from engine.ingest.spans import kind
 from engine.types.corpora import Rows
 
 NAME = "a table in memory"
