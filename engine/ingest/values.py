@@ -280,19 +280,14 @@ def _name(person: Any) -> tuple[str, str, str]:
     for whole in ("name", "display_name", "full_name"):
         if _is_text(name := person.get(whole)):
             return *name_parts(" ".join(name.split())), ""
-    given, family, suffix = (
-        # CORD-19 lists middle names
-        [
-            " ".join(filter(_is_text, p)) if isinstance(p := person.get(part), list) else p
-            for part in parts
-        ]
-        for parts in _NAME_PARTS
-    )
-    return (
-        " ".join(filter(_is_text, given)),
-        " ".join(filter(_is_text, family)),
-        " ".join(filter(_is_text, suffix)),
-    )
+    given, family, suffix = (_joined(map(person.get, parts)) for parts in _NAME_PARTS)
+    return given, family, suffix
+
+
+def _joined(parts: Iterable[Any]) -> str:
+    """The texts among parts of a name; CORD-19 lists middle names."""
+    flat = (_joined(part) if isinstance(part, list) else part for part in parts)
+    return " ".join(filter(_is_text, flat))
 
 
 def _is_text(value: Any) -> TypeGuard[str]:
@@ -317,7 +312,7 @@ def _people(names: str) -> list[str]:
 def _between_commas(names: str) -> list[str]:
     parts = [part.strip() for part in names.split(",") if part.strip()]
     if len(parts) % 2 == 0 and all(_INITIALS.match(part) for part in parts[1::2]):
-        return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
+        return [f"{last}, {first}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     full = [len(part.split()) > 1 for part in parts]
     # "van der Berg, Jan Willem" is one person; of two full names neither begins in lower case.
     if all(full) and (
