@@ -286,7 +286,7 @@ def _name(person: Any) -> tuple[str, str, str]:
 
 def _joined(parts: Iterable[Any]) -> str:
     """The texts among parts of a name; CORD-19 lists middle names."""
-    flat = (_joined(part) if isinstance(part, list) else part for part in parts)
+    flat = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
     return " ".join(filter(_is_text, flat))
 
 
