@@ -3,7 +3,7 @@
 The states of the reader's network stay as they are; :class:`TermTagger` is trained on wordings
 composed of ``term-frames.jsonl`` and ``term-phrases.jsonl`` (:class:`TermComposer`), among
 wordings without terms. ``terms-test.jsonl`` only measures. Run: ``python -m benchmarks.fit_tagger``
-(some ten minutes on two cores); ``--measure`` trains nothing and lists what is misread.
+(some 20 minutes on two cores); ``--measure`` trains nothing and lists what is misread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.encode.wording_network import LAYERS, TermTagger, WordingNetwork
 from engine.lenses.instructions import TAGGER, WEIGHTS
 
 COMPOSED, EPOCHS = 32_000, 12
-BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 0
+BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 100
 
 
 class Batch(NamedTuple):
@@ -49,13 +49,21 @@ def read_states(wordings: Sequence[TaggedWords]) -> list[Batch]:
 
 
 def train(wordings: int, epochs: int) -> dict[str, np.ndarray]:
-    """The weights after so many epochs, the rate falling to 0."""
+    """The weights of all networks, each after so many epochs, the rate falling to 0."""
     torch.manual_seed(SEED)
-    rng = random.Random(SEED)
-    composer = TermComposer(rng)
+    composer = TermComposer(random.Random(SEED))
     batches = read_states([composer.compose() for _ in range(wordings)])
     tagger = TermTagger(batches[0].states.shape[-1] // len(LAYERS))
-    optimizer = torch.optim.AdamW(tagger.parameters(), lr=RATE, weight_decay=0.05)
+    for seed, network in enumerate(tagger.networks, 1):
+        train_one(network, batches, epochs, seed)
+    return {n: w.numpy().astype(np.float16) for n, w in tagger.state_dict().items()}
+
+
+def train_one(network: torch.nn.Module, batches: Sequence[Batch], epochs: int, seed: int) -> None:
+    """Train one network, with batches in an order of ``seed``."""
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.05)
     steps = epochs * len(batches)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps, pct_start=0.1)
     for epoch in range(epochs):
@@ -63,17 +71,18 @@ def train(wordings: int, epochs: int) -> dict[str, np.ndarray]:
         for batch in rng.sample(batches, len(batches)):
             states = torch.nn.functional.dropout(batch.states.float(), DROPOUT)
             loss = torch.nn.functional.cross_entropy(
-                tagger(states).flatten(0, 1), batch.labels.flatten(), ignore_index=-1,
+                network(states).flatten(0, 1),
+                batch.labels.flatten(),
+                ignore_index=-1,
                 label_smoothing=0.02,
-            )  # fmt: skip
+            )
             optimizer.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(tagger.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
-        print(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}", flush=True)
-    return {n: w.numpy().astype(np.float16) for n, w in tagger.state_dict().items()}
+        print(f"network {seed}, epoch {epoch + 1}: loss {np.mean(losses):.4f}", flush=True)
 
 
 def measure(wordings: Sequence[Row]) -> None:

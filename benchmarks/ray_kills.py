@@ -129,12 +129,10 @@ class Import:
 
 
 def worker(run: Import) -> bool:
-    """Kill a worker that checks or encodes."""
-    for doing in ("index_piece", "check_piece"):
-        if kill_worker(doing):
-            run.done.append("worker")
-            return True
-    return False
+    """Kill a worker that encodes."""
+    if killed := kill_worker():
+        run.done.append("worker")
+    return killed
 
 
 def driver(run: Import) -> bool:
@@ -152,7 +150,7 @@ def driver(run: Import) -> bool:
 def node_of(cluster: SmallCluster) -> Callable[[Import], bool]:
     def node(run: Import) -> bool:
         """End a node that encodes."""
-        if not ray_cluster.workers("index_piece"):
+        if not ray_cluster.workers("index_shard"):
             return False
         cluster.lose_node()
         run.done.append("node")

@@ -27,6 +27,7 @@ from benchmarks.figures import Figure
 from benchmarks.sources import CSFCUBE, cache
 from engine.config import DEMO, DEMO_CORPUS, ROOT, Settings
 from engine.explorer import Explorer
+from engine.types.comparisons import ComparisonRequest
 from engine.types.searches import Query
 
 PART = "search-speed"
@@ -199,7 +200,8 @@ def worker(corpus: str) -> Measured:
 
     def compare(query: Query) -> None:
         variants = explorer.comparing.presets(corpus, query.aspect or "")[:VARIANTS]
-        explorer.comparing.compare(corpus, query.seed, None, query.aspect or "", variants)
+        aspect = query.aspect or ""
+        explorer.comparing.compare(ComparisonRequest(corpus, query.seed, None, aspect, variants))
 
     wordings = _cpu(compare, _drawn(explorer, corpus, "aspect")[: SEEDS + 2], 2)
     rerun, same = _reruns(corpus)

@@ -12,6 +12,7 @@ from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import Settings
 from engine.explorer import Explorer
+from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import ImportRequest
 
 PART = "wordings"
@@ -29,7 +30,7 @@ def measure(seeds: int = 12) -> list[Figure]:
         taken.append(
             timed(
                 lambda q=query, a=aspect, v=variants: explorer.comparing.compare(
-                    CORPUS, q.seed, None, a, v
+                    ComparisonRequest(CORPUS, q.seed, None, a, v)
                 )
             )
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
     from engine.lenses.definitions import read_lens
     from engine.types.collections import Collection, Topic
-    from engine.types.comparisons import Comparison, Sensitivity, Variant
+    from engine.types.comparisons import Comparison, ComparisonRequest, Sensitivity, Variant
     from engine.types.corpora import ImportReport, ImportRequest
     from engine.types.documents import Document
     from engine.types.evaluations import Evaluation
@@ -30,6 +30,7 @@ __all__ = [
     "Aspect",
     "Collection",
     "Comparison",
+    "ComparisonRequest",
     "Document",
     "Evaluation",
     "Explorer",
@@ -60,7 +61,7 @@ _NAMES_OF = {
     "engine.explorer": ("Explorer",),
     "engine.lenses.definitions": ("read_lens",),
     "engine.types.collections": ("Collection", "Topic"),
-    "engine.types.comparisons": ("Comparison", "Sensitivity", "Variant"),
+    "engine.types.comparisons": ("Comparison", "ComparisonRequest", "Sensitivity", "Variant"),
     "engine.types.corpora": ("ImportReport", "ImportRequest"),
     "engine.types.documents": ("Document",),
     "engine.types.evaluations": ("Evaluation",),

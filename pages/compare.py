@@ -28,7 +28,7 @@ with error_boundary():
     try:
         asked = compare_session.asked(explorer, view)
         stamp = compare_session.stamp(explorer, view, lens)
-        comparison = compare_session.compared(explorer, asked, view.variants, stamp)
+        comparison = compare_session.compared(explorer, asked, stamp)
         run = compare_model.open_run(explorer, view, asked, stamp)
     except SeedLensError as error:
         problem = error

@@ -28,8 +28,8 @@ with error_boundary():
         corpora_list(explorer, corpora, running)
     elif not running:
         st.html(
-            '<div class="sl-empty">No corpus yet. Add your own documents below, '
-            "or begin with the demo: 480 invented research abstracts.</div>"
+            '<div class="sl-empty">No corpus yet. Add documents below, or index the demo (480 '
+            "synthetic abstracts).</div>"
         )
         st.button(
             "Index the demo",
@@ -38,7 +38,7 @@ with error_boundary():
             args=("corpora", explorer.library.start_demo),
         )
     else:
-        st.html('<div class="sl-empty">The first corpus is on its way: see below.</div>')
+        st.html('<div class="sl-empty">Importing the first corpus…</div>')
     undo_list(explorer)
     jobs_section(explorer)
 

@@ -11,30 +11,42 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from storage.errors import StorageError, StorageFullError
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where a disk or a quota is full."""
-_PIECE = 2**20
-_HALF = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
-"""Names of files that :func:`beside` gives; what copies objects adds eight more digits."""
+"""Errors of the system where a disk or a quota is full."""
+_PARTIAL = re.compile(r"\..+\.[0-9A-Fa-f]{8}")
+"""Names that :func:`temporary_sibling` gives; boto3 adds eight more digits."""
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A path to write a file to, which takes the place of another when the block ends; where that
-    raises, what was there stays."""
-    half = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+def temporary_sibling(path: Path) -> Iterator[Path]:
+    """A path to write a file to; it replaces ``path`` when the block ends without an error."""
+    partial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
-        yield half
-        half.replace(path)
+        yield partial
+        partial.replace(path)
     except BaseException:
-        half.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
-def halves(folder: Path) -> Iterator[Path]:
-    """Files below a folder that somebody is writing by :func:`beside`, or was when killed."""
+def partial_files(folder: Path) -> Iterator[Path]:
+    """Files below a folder that :func:`temporary_sibling` has not moved to their place."""
     for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if _HALF.fullmatch(name))
+        yield from (Path(place, name) for name in names if _PARTIAL.fullmatch(name))
+
+
+@contextmanager
+def file_errors(
+    path: Path, remedy: str = "Check the disk and the permissions of the home."
+) -> Iterator[None]:
+    """Raise errors of writing ``path`` as StorageError, or StorageFullError."""
+    try:
+        yield
+    except OSError as error:
+        kind = StorageFullError if error.errno in NO_ROOM else StorageError
+        raise kind(f"{path} cannot be written: {error.strerror or error}.", remedy) from error
 
 
 def write_whole(
@@ -44,23 +56,19 @@ def write_whole(
     private: bool = False,
     synced: bool = False,
 ) -> None:
-    """Write a file beside its place and move it there: whoever reads finds the old one or the
-    new one, never a part, also after a crash.
+    """Write a file beside its place and move it there: readers find the old one or the new one.
 
     Args:
         content: text (written in UTF-8 with its line ends as they are), in pieces or whole.
         private: nobody but the owner may read it.
         synced: it is on the disk when this returns.
-
-    Raises:
-        OSError: it cannot be written; what was there stays.
     """
     pieces = [content] if isinstance(content, (bytes, str)) else content
 
     def opened(name: str, flags: int) -> int:
         return os.open(name, flags, 0o600 if private else 0o666)
 
-    with beside(path) as half, open(half, "xb", opener=opened) as handle:
+    with temporary_sibling(path) as partial, open(partial, "xb", opener=opened) as handle:
         for piece in pieces:
             handle.write(piece if isinstance(piece, bytes) else piece.encode())
         if synced:
@@ -70,11 +78,8 @@ def write_whole(
 
 def digest_of(path: Path) -> str:
     """The SHA-256 of a file's content, in hex digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as content:
-        while piece := content.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def folder_bytes(path: Path) -> int:

@@ -45,9 +45,6 @@ class CorpusNameError(SeedLensError):
 def check_corpus_name(name: str) -> None:
     """Refuse a name that could not be a folder of its own, or that would lead out of the home.
 
-    Raises:
-        CorpusNameError: quotes the name and says what is allowed.
-
     >>> check_corpus_name("csfcube_v1-1")
     >>> check_corpus_name("../x")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -181,9 +178,6 @@ class Home:
 
         Nobody else may look into the home, whatever lies in it: one that others could read until
         now is closed, where it is this user's.
-
-        Raises:
-            StorageError: names the folder, why it failed, and SEEDLENS_HOME.
         """
         try:
             if self.root.is_dir() and self.root.stat().st_mode & _FOR_ALL == _FOR_ALL:

@@ -1,109 +1,92 @@
 """Corpora in an object store, and the copies of them that a home works with.
 
-What a corpus is at one time is a generation: an object that lists its files, each with its size and
-digest. The ledger says which generation is the corpus; to point it at another is the one step by
-which a corpus changes for everybody. Nothing that a generation lists is ever written again:
+A *generation* is one state of a corpus: an object that lists its files. The ledger names the
+current generation, so that one update of a row changes the corpus for all servers. Objects that a
+generation lists are never written again::
 
-    corpora/NAME/generations/ID.json    the list
+    corpora/NAME/generations/ID.json           the list
     corpora/NAME/TABLES/documents.lance/...    files of Lance tables, which never change, by path
-    corpora/NAME/files/SHA256    all other files, by their content
+    corpora/NAME/files/SHA256                  all other files, by content
+    corpora/NAME/selections/KEY.json           selections of documents
 
-So a table can also be opened where it lies, and whoever is killed while writing leaves objects that
-no list names.
+A server copies the files of a generation that it lacks and opens the copy. Where the documents
+have no room, Lance reads them in the store.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from storage.digests import find_changed
+from pydantic import TypeAdapter
+
 from storage.errors import StorageError, StorageFullError
-from storage.files import digest_of, write_whole
+from storage.files import digest_of, file_errors, write_whole
 from storage.home import COPY, Home
 from storage.locks import alone
 from storage.object_store import CONNECTIONS, ObjectStore, StoredObject, TakenError
-from storage.removal import Removal, changed_at, delete
+from storage.removal import changed_at, delete, delete_unused
 from storage.selections import FOLDER as SELECTIONS
 from storage.selections import write_given
 from storage.vectors import DocumentTable, Remote
 
-FORMAT = 1
-"""Counts the ways in which corpora lie in a store."""
-Part = Literal["notes", "tables", "all"]
-"""What there is of a generation: small files alone; also all tables but the documents; all."""
-_PARTS: tuple[Part, ...] = ("notes", "tables", "all")
+FORMAT = 2
+"""Version of the layout in the store; lists of version 1 are read too."""
 MOST_SOURCE_BYTES = 200 * 2**20
-"""Uploads of up to this size go along with the corpus that they became."""
-STAYS = timedelta(days=1)
-"""How long what is of no use any more stays in a store at least: somebody may be reading it."""
-DELETED = "deleted"
-"""The object that says, by its age, when a corpus was deleted."""
+"""Uploads of up to this size are stored with the corpus that was made of them."""
+UNUSED_KEPT = timedelta(days=1)
+"""How long objects stay that no current generation lists: another server may be reading them."""
 LOCK_SECONDS = 600.0
-"""For another program of this machine that copies the same corpus."""
 TOUCH_SECONDS = 60.0
-_VERSIONS, _HINT = "_versions", "latest_version_hint.json"
-_DOCUMENTS = f"{DocumentTable.name}.lance"
-
-
-class ChangedFilesError(StorageError):
-    """Files of a folder are not as they were written; the store has got none of them.
-
-    Args:
-        paths: of those files, in the folder.
-    """
-
-    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
-        super().__init__(f"{folder / paths[0]} changed after it was written.")
-        self.paths = paths
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file of a corpus: its path in the corpus's folder, its size, its digest."""
+    """A file by its path in the corpus's folder.
+
+    Attributes:
+        sha256: "" for files of tables, which never change, other than manifests of versions.
+    """
 
     path: str
     bytes: int
-    sha256: str
+    sha256: str = ""
 
     @property
     def table(self) -> str:
-        """The folder of the table that it is of; "" for a file of none."""
+        """The folder of the table that it belongs to; "" for none."""
         first = PurePosixPath(self.path).parts[0]
         return first if first.endswith(".lance") else ""
 
     @property
-    def part(self) -> Part:
-        """From which part on a copy has it."""
-        return {"": _PARTS[0], _DOCUMENTS: _PARTS[2]}.get(self.table, _PARTS[1])
+    def is_of_documents(self) -> bool:
+        """Whether it belongs to the table of documents."""
+        return self.table == f"{DocumentTable.name}.lance"
 
     @property
-    def is_version(self) -> bool:
-        """Whether it says what a version of a table consists of."""
-        return bool(self.table) and PurePosixPath(self.path).parent.name == _VERSIONS
+    def is_manifest(self) -> bool:
+        """Whether it lists the files of one version of a table."""
+        return bool(self.table) and PurePosixPath(self.path).parent.name == "_versions"
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a corpus is at one time.
+    """One state of a corpus.
 
     Attributes:
         tables: the folder of the store that its tables lie in.
-        files: in its own folder, by path.
-        source: the upload that it was made of, by path in the folder of uploads; () where it was
-            made of something else, or is too large.
+        source: the upload that it was made of, by path in the folder of uploads; () for another
+            source, or a large one.
     """
 
     name: str
@@ -114,7 +97,7 @@ class Generation:
 
     @property
     def bytes(self) -> int:
-        """Of all its files together."""
+        """Size of all files together."""
         return sum(file.bytes for file in self.files)
 
     def has(self, table: str) -> bool:
@@ -126,34 +109,31 @@ class Generation:
         place = f"{self.tables}/{file.path}" if file.table else f"files/{file.sha256}"
         return f"corpora/{self.name}/{place}"
 
-    @property
-    def documents_version(self) -> tuple[int, str]:
-        """The version of the table of documents, and its digest."""
-        files = ((PurePosixPath(f.path), f.sha256) for f in self.files if f.is_version)
-        return max((_version(p.stem), s) for p, s in files if p.parts[0] == _DOCUMENTS)
+    def files_of(self, documents: bool) -> list[StoredFile]:
+        """All files, or all but those of the documents."""
+        return [file for file in self.files if documents or not file.is_of_documents]
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a folder of the home is a copy of.
+    """The generation that a folder of the home is a copy of.
 
     Attributes:
-        part: what there is of it.
-        writing: a program is changing it, or was when it ended: there may be more in the folder.
+        documents: False where they are read in the store.
+        writing: a process is changing the copy, or was when it ended.
     """
 
     generation: Generation
-    part: Part
+    documents: bool
     writing: bool = False
 
     @property
     def files(self) -> list[StoredFile]:
-        """Those that the folder has."""
-        return _files_of(self.generation, self.part)
+        """The files that the folder has."""
+        return self.generation.files_of(self.documents)
 
-    def has(self, part: Part) -> bool:
-        """Whether it is that much."""
-        return _PARTS.index(self.part) >= _PARTS.index(part)
+
+_GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 
 
 class Mirror:
@@ -161,9 +141,6 @@ class Mirror:
 
     Args:
         most_bytes: that copies may take; None for as much as the disk has.
-
-    Attributes:
-        store: where the corpora are.
     """
 
     def __init__(self, store: ObjectStore, root: Path, most_bytes: int | None) -> None:
@@ -173,184 +150,149 @@ class Mirror:
         self._direct: set[str] = set()
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
-    def lock(self, name: str) -> AbstractContextManager[None]:
-        """Alone among the programs of this machine with the copy of a corpus."""
+    def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
+        """Alone among the processes of this machine with the copy of a corpus."""
         file = self._home.corpus_lock(name).with_suffix(".copy")
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
-        return alone(file, busy, "Try again when that is done.", LOCK_SECONDS)
+        return alone(file, busy, "Try again when that is done.", wait)
 
     # -- copies --------------------------------------------------------------------------
 
     def copy_in(self, folder: Path) -> Copy | None:
-        """What a folder is a copy of; None where it is none, or that cannot be read."""
+        """The copy in a folder; None where there is none, or it cannot be read."""
         file = folder / COPY
         try:
             found = file.stat()
             stamp = (found.st_ino, found.st_mtime_ns)
             known = self._read.get(folder)
             if known is None or known[0] != stamp:
-                noted = json.loads(file.read_bytes())
-                generation = _parsed(noted["generation"])
-                known = (stamp, Copy(generation, noted["part"], bool(noted["writing"])))
-                self._read[folder] = known
+                known = self._read[folder] = (stamp, _parsed_copy(file.read_bytes()))
             return known[1]
-        except (OSError, ValueError, KeyError, TypeError, StorageError):
+        except (OSError, ValueError):
             return None
 
     def note(self, folder: Path, copy: Copy) -> None:
-        """Say what a folder is a copy of."""
-        noted = {
-            "generation": _fields(copy.generation), "part": copy.part, "writing": copy.writing,
-        }  # fmt: skip
-        try:
-            write_whole(folder / COPY, json.dumps(noted))
-        except OSError as error:
-            raise StorageError(
-                f"{folder / COPY} cannot be written: {error.strerror or error}.",
-                "Check the disk and the permissions of the home.",
-            ) from error
+        """Record the generation that a folder is a copy of."""
+        with file_errors(folder / COPY):
+            write_whole(folder / COPY, _COPY.dump_json(copy))
 
-    def current(self, folder: Path, id_: str, part: Part) -> Copy | None:
-        """The copy in a folder, where it is of this generation and has this part of it.
-
-        "all" is also met by a copy without the documents, where they have no room here.
-        """
+    def current(self, folder: Path, id_: str, documents: bool) -> Copy | None:
+        """The copy in a folder where it is of this generation, with the documents if asked for
+        and there is room for them."""
         copy = self.copy_in(folder)
         if copy is None or copy.generation.id != id_:
             return None
-        if not copy.has(part) and not (copy.has("tables") and id_ in self._direct):
+        if documents and not copy.documents and id_ not in self._direct:
             return None
-        with suppress(OSError):  # it only says which copy was of use last
+        with suppress(OSError):  # the time only orders copies by their last use
             if time.time() - (folder / COPY).stat().st_mtime > TOUCH_SECONDS:
-                os.utime(folder / COPY)
+                (folder / COPY).touch()
         return copy
 
-    def refresh(self, name: str, folder: Path, id_: str, part: Part, *, writing: bool) -> Copy:
+    def refresh(self, name: str, folder: Path, id_: str, documents: bool, *, writing: bool) -> Copy:
         """Make a folder a copy of a generation. The caller holds :meth:`lock`.
 
-        Searches that read the copy as it was before can finish: what they read goes when another
-        generation comes.
+        Readers of the former generation can finish: its files go with the next one.
 
         Args:
-            part: at least; what is there already of this generation stays.
-            writing: the caller is going to change the copy, so it needs what it asks for.
-
-        Raises:
-            StorageFullError: there is no room for it; for the documents, only for who writes.
-            StorageError: the store cannot be read, or was written by a newer SeedLens.
+            writing: the caller is going to change the copy, so there has to be room for it.
         """
-        before = self.copy_in(folder)
-        if before is not None and before.generation.id == id_ and before.has(part):
-            if writing and not before.writing:
-                self.note(folder, replace(before, writing=True))
-            return replace(before, writing=writing or before.writing)
-        generation = self._generation(name, id_)
-        if before is None and folder.exists():
-            delete(folder)  # what an import left that somebody else did again
-        part = self._part_with_room(folder, generation, part, writing)
-        folder.mkdir(parents=True, exist_ok=True)
-        self._download(folder, generation, part)
-        old = set() if before is None else {file.path for file in before.files}
-        self._drop(folder, {file.path for file in _files_of(generation, part)}, old)
-        copy = Copy(generation, part, writing)
-        self.note(folder, copy)
+        copy = self.copy_in(folder)
+        if copy is None or copy.generation.id != id_ or (documents and not copy.documents):
+            generation = self._generation(name, id_)
+            if copy is None and folder.exists():
+                delete(folder)  # of an import that another server did again
+            wanted = documents or (copy is not None and copy.documents)
+            documents = self._fits(folder, generation, wanted, needed=documents and writing)
+            former = set() if copy is None else {file.path for file in copy.files}
+            copy = Copy(generation, documents, writing)
+            self._download(folder, copy)
+            self._drop(folder, {file.path for file in copy.files}, former)
+            self.note(folder, copy)
+        elif writing and not copy.writing:
+            copy = replace(copy, writing=True)
+            self.note(folder, copy)
         return copy
 
     def forget(self, name: str, folder: Path) -> None:
-        """Delete a copy: it is of a corpus that is no more."""
+        """Delete the copy of a corpus that was deleted."""
         with self.lock(name):
             if self.copy_in(folder) is not None:
                 delete(folder)
 
-    def make_room(self, folder: Path) -> None:
-        """Delete copies used longest ago where they take too much, but not this one."""
-        if (copy := self.copy_in(folder)) is not None:
-            self._make_room(folder, copy.files)
-
     def remote(self, copy: Copy) -> Remote | None:
         """Where the documents lie that a copy lacks; None where it has them."""
-        if copy.has("all"):
+        if copy.documents:
             return None
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
-        return Remote(uri, tuple(options.items()), *generation.documents_version)
+        manifests = [file for file in generation.files if file.is_manifest and file.is_of_documents]
+        newest = max(manifests, key=_version)
+        return Remote(uri, tuple(options.items()), _version(newest), newest.sha256)
 
-    def _download(self, folder: Path, generation: Generation, part: Part) -> None:
-        """Bring what a folder lacks, versions of tables last, the latest at the very end."""
-        wanted = [file for file in _files_of(generation, part) if not _is_there(folder, file)]
-        versions = sorted(
-            (file for file in wanted if file.is_version),
-            key=lambda file: _version(PurePosixPath(file.path).stem),
-        )
+    def _download(self, folder: Path, copy: Copy) -> None:
+        """Fetch the files that a folder lacks; manifests last, in the order of their versions."""
+        generation = copy.generation
+        wanted = [file for file in copy.files if not _is_there(folder, file)]
 
-        def bring(file: StoredFile, target: Path) -> None:
-            self.store.fetch(generation.key(file), target, file.bytes, file.sha256)
+        def fetch(file: StoredFile, target: Path) -> None:
+            self.store.fetch(generation.key(file), target, file.bytes)
 
-        _at_once(partial(bring, f, folder / f.path) for f in wanted if not f.is_version)
-        for file in versions:
-            bring(file, folder / file.path)
+        folder.mkdir(parents=True, exist_ok=True)
+        _at_once(partial(fetch, f, folder / f.path) for f in wanted if not f.is_manifest)
+        for file in sorted((file for file in wanted if file.is_manifest), key=_version):
+            fetch(file, folder / file.path)
         for file in generation.source:
             if not (self._home.uploads / file.path).exists():
-                bring(file, self._home.uploads / file.path)
+                fetch(file, self._home.uploads / file.path)
 
-    def _drop(self, folder: Path, kept: set[str], old: set[str]) -> None:
-        """Take out what is of no generation any more: of the one before, versions and whole tables
-        only, since somebody may be reading the rest."""
+    def _drop(self, folder: Path, kept: set[str], former: set[str]) -> None:
+        """Delete other files, but for those of the former generation that may be being read."""
         for path in _paths(folder):
-            file = StoredFile(path, 0, "")
-            if path not in kept and (file.is_version or path not in old):
+            if path not in kept and (path not in former or StoredFile(path, 0).is_manifest):
                 delete(folder / path)
-        tables = {PurePosixPath(path).parts[0] for path in kept}
-        for gone in folder.glob("*.lance"):
-            if gone.name not in tables:
-                delete(gone)
+        tables = {StoredFile(path, 0).table for path in kept}
+        for gone in (table for table in folder.glob("*.lance") if table.name not in tables):
+            delete(gone)
 
     # -- room ------------------------------------------------------------------------------
 
-    def _part_with_room(
-        self, folder: Path, generation: Generation, part: Part, writing: bool
-    ) -> Part:
-        if self._make_room(folder, _files_of(generation, part)):
-            return part
-        if part == "all" and not writing and self._make_room(
-            folder, _files_of(generation, "tables")
-        ):  # fmt: skip
+    def _fits(self, folder: Path, generation: Generation, documents: bool, needed: bool) -> bool:
+        """Make room for a generation; False where its documents stay in the store."""
+        if self.make_room(folder, generation.files_of(documents)):
+            return documents
+        if documents and not needed and self.make_room(folder, generation.files_of(False)):
             self._direct.add(generation.id)
-            return "tables"
+            return False
         raise StorageFullError(
             f"The corpus '{generation.name}' ({generation.bytes / 1e6:,.0f} MB) has no room in "
             f"{self._home.root}.",
             "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
         )
 
-    def _make_room(self, folder: Path, files: Sequence[StoredFile]) -> bool:
-        """Delete the copies used longest ago until these files have room; False where they cannot
-        have it, and then nothing is deleted."""
-        needed = sum(file.bytes for file in files if not _is_there(folder, file))
-        own = sum(file.bytes for file in files)
-        others = sorted(self._others(folder))
-        held = sum(size for _, size, _ in others)
-        movable = sum(size for _, size, other in others if self._unused_since(other))
-        free = shutil.disk_usage(self._home.root).free
-        most = self._most
-        if needed > free + movable or (most is not None and own + held - movable > most):
+    def make_room(self, folder: Path, files: Sequence[StoredFile]) -> bool:
+        """Delete the copies used longest ago until these files have room; False, and nothing is
+        deleted, where they cannot have it."""
+        lacking = sum(file.bytes for file in files if not _is_there(folder, file))
+        own, free = sum(file.bytes for file in files), shutil.disk_usage(self._home.root).free
+        most = float("inf") if self._most is None else self._most
+        copies = (
+            (file.parent, self.copy_in(file.parent))
+            for file in self._home.corpora.glob(f"*/{COPY}")
+        )
+        others = {at: copy for at, copy in copies if copy is not None and at != folder}
+        sizes = {at: sum(file.bytes for file in copy.files) for at, copy in others.items()}
+        held = sum(sizes.values())
+        movable = sum(sizes[at] for at, copy in others.items() if not copy.writing)
+        if lacking > free + movable or own + held - movable > most:
             return False
-        for _, size, other in others:
-            if needed <= free and (most is None or own + held <= most):
+        for at in sorted(others, key=lambda at: str(changed_at(at / COPY))):
+            if lacking <= free and own + held <= most:
                 break
-            name = other.name.partition(".")[0]
-            since = partial(self._unused_since, other)
-            lock = alone(self._home.corpus_lock(name).with_suffix(".copy"), "", "")
-            if Removal(self._home).remove(other, since, lock=lock):
-                free, held = free + size, held - size
-        return needed <= free and (most is None or own + held <= most)
-
-    def _others(self, folder: Path) -> Iterable[tuple[datetime, int, Path]]:
-        """(used last, bytes, folder) of all copies but one."""
-        for file in self._home.corpora.glob(f"*/{COPY}"):
-            copy, used = self.copy_in(file.parent), changed_at(file)
-            if file.parent != folder and copy is not None and used is not None:
-                yield used, sum(one.bytes for one in copy.files), file.parent
+            lock = self.lock(others[at].generation.name, wait=0.0)
+            if delete_unused(at, partial(self._unused_since, at), timedelta(0), lock):
+                free, held = free + sizes[at], held - sizes[at]
+        return lacking <= free and own + held <= most
 
     def _unused_since(self, folder: Path) -> datetime | None:
         copy = self.copy_in(folder)
@@ -359,15 +301,11 @@ class Mirror:
     # -- generations -----------------------------------------------------------------------
 
     def publish(self, name: str, folder: Path, source: Path | None) -> Generation:
-        """Bring a folder into the store as a generation; the one that it is a copy of where nothing
-        changed. It counts once the ledger says so. The caller holds the corpus's lock.
+        """Write a folder to the store as a generation; the one that it is a copy of where nothing
+        changed. The caller holds the corpus's lock, and puts the result into the ledger.
 
         Args:
             source: the upload that the corpus was made of: a file or a folder.
-
-        Raises:
-            ChangedFilesError: all files would have to be written anew, and some are damaged.
-            StorageError: the store cannot be written to; what was there stays as it was.
         """
         copy = self.copy_in(folder)
         base = copy.generation if copy else None
@@ -376,20 +314,17 @@ class Mirror:
         if base is not None and files == base.files:
             return base
         id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
-        given = base.source if base else self._source_files(source)
-        new = Generation(name, id_, base.tables if base else _drawn(), files, given)
+        upload = base.source if base else self._source_files(source)
+        new = Generation(name, id_, base.tables if base else _drawn(), files, upload)
         try:
             self._upload(folder, new, base, contents)
-        except TakenError:  # what somebody left who was killed
-            new, base = replace(new, tables=_drawn()), None
-            if copy is not None and not copy.has("all"):
+        except TakenError:  # by a version that a killed process had begun to publish
+            if copy is not None and not copy.documents:
                 raise
-            known = {file.path: file.sha256 for file in files if file.table}
-            changed, _ = find_changed(folder, known, tuple(known))
-            if changed:
-                raise ChangedFilesError(folder, changed) from None
-            self._upload(folder, new, base, contents)
-        self.store.put(_list_key(name, id_), json.dumps(_fields(new)).encode())
+            new = replace(new, tables=_drawn())
+            self._upload(folder, new, None, contents)
+        fields = {"format": FORMAT, **_GENERATION.dump_python(new)}
+        self.store.put(_list_key(name, id_), json.dumps(fields).encode())
         return new
 
     def _listed(
@@ -398,32 +333,28 @@ class Mirror:
         """The files of a folder as they are now.
 
         Args:
-            contents: is given what small files hold, which others may replace meanwhile.
+            contents: is given those of files that may be replaced meanwhile.
         """
         known = {} if copy is None else {file.path: file for file in copy.generation.files}
         found = []
         for path in _paths(folder):
-            size = (folder / path).stat().st_size
-            file = StoredFile(path, size, "")
+            file = StoredFile(path, (folder / path).stat().st_size)
             if not file.table:
                 contents[path] = (folder / path).read_bytes()
-                file = StoredFile(path, len(contents[path]), _digest(contents[path]))
-            elif file.is_version or path not in known or known[path].bytes != size:
-                file = StoredFile(path, size, digest_of(folder / path))
-            else:
-                file = known[path]
-            found.append(file)
-        if copy is not None:
-            found += [f for f in known.values() if _PARTS.index(f.part) > _PARTS.index(copy.part)]
+                digest = hashlib.sha256(contents[path]).hexdigest()
+                file = StoredFile(path, len(contents[path]), digest)
+            elif file.is_manifest:
+                file = replace(file, sha256=digest_of(folder / path))
+            found.append(file if not file.table or file.is_manifest else known.get(path, file))
+        if copy is not None and not copy.documents:
+            found += [file for file in known.values() if file.is_of_documents]
         return tuple(sorted(found, key=lambda file: file.path))
 
     def _source_files(self, source: Path | None) -> tuple[StoredFile, ...]:
         uploads = self._home.uploads.resolve()
         if source is None or uploads not in source.parents:
             return ()
-        paths = (
-            [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
-        )
+        paths = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
         if sum(path.stat().st_size for path in paths) > MOST_SOURCE_BYTES:
             return ()
         return tuple(
@@ -434,156 +365,146 @@ class Mirror:
     def _upload(
         self, folder: Path, new: Generation, base: Generation | None, contents: dict[str, bytes]
     ) -> None:
-        """Write what the store lacks; versions of tables last, and none over another."""
+        """Write the files that the store lacks; manifests last, and none over another."""
         there = set() if base is None else {(file.path, file.sha256) for file in base.files}
         missing = [file for file in new.files if (file.path, file.sha256) not in there]
         work: list[Callable[[], None]] = []
         for file in missing:
             if file.path in contents:
                 work.append(partial(self.store.put, new.key(file), contents[file.path]))
-            elif not file.is_version:
+            elif not file.is_manifest:
                 work.append(partial(self.store.send, folder / file.path, new.key(file)))
-        uploads = self._home.uploads
-        given = new.source if base is None else ()
-        work += [
-            partial(self.store.send, uploads / file.path, new.key(file))
-            for file in given
-            if (uploads / file.path).is_file()
-        ]
+        source = [(self._home.uploads / file.path, file) for file in new.source if base is None]
+        work += [partial(self.store.send, at, new.key(f)) for at, f in source if at.is_file()]
         _at_once(work)
-        for file in missing:
-            if file.is_version:
-                self.store.create(new.key(file), (folder / file.path).read_bytes())
+        for file in (file for file in missing if file.is_manifest):
+            self.store.create(new.key(file), (folder / file.path).read_bytes())
 
     def _fetched(self, name: str, id_: str) -> Generation:
-        return _parsed(json.loads(self.store.get(_list_key(name, id_))))
+        content = self.store.get(_list_key(name, id_))
+        try:
+            fields = json.loads(content)
+            if fields["format"] <= FORMAT:
+                return _GENERATION.validate_python(fields)
+        except (ValueError, KeyError) as error:
+            raise StorageError(
+                f"The list of files of the corpus '{name}' in the store cannot be read.",
+                "Restore it from a copy of the store, or import the corpus again.",
+            ) from error
+        raise StorageError(
+            f"The corpus '{name}' in the store was written by a newer SeedLens.",
+            "Upgrade SeedLens on this machine.",
+        )
 
-    # -- selections ----------------------------------------------------------------------------
-
-    def share_selection(self, name: str, folder: Path, key: str) -> None:
-        """Let other homes find a selection of documents of a corpus."""
-        path = folder / SELECTIONS / f"{key}.json"
-        self.store.put(f"corpora/{name}/{SELECTIONS}/{key}.json", path.read_bytes())
-
-    def find_selection(self, name: str, folder: Path, key: str) -> None:
-        """Bring a selection that another home made, if there is one."""
-        with suppress(StorageError):
-            content = self.store.get(f"corpora/{name}/{SELECTIONS}/{key}.json")
-            write_given(folder, key, content)
-
-    def find_selections(self, name: str, folder: Path) -> None:
-        """Bring all selections of a corpus that are not in its folder."""
-        for one in self.store.objects(f"corpora/{name}/{SELECTIONS}/"):
-            path = PurePosixPath(one.key)
-            if folder.is_dir() and not (folder / SELECTIONS / path.name).exists():
-                write_given(folder, path.stem, self.store.get(one.key))
-
-    # -- deleting --------------------------------------------------------------------------------
-
-    def names(self) -> list[str]:
-        """The corpora that there is anything of in the store."""
-        return self.store.folders("corpora/")
+    def newest(self, name: str) -> Generation | None:
+        """The generation of a corpus that was written last."""
+        prefix = _list_key(name, "").removesuffix(".json")
+        ids = [
+            one.key.removeprefix(prefix).removesuffix(".json") for one in self.store.objects(prefix)
+        ]
+        return self._generation(name, max(ids)) if ids else None
 
     def has(self, name: str, id_: str) -> bool:
         """Whether there is a generation of a corpus."""
         return any(True for _ in self.store.objects(_list_key(name, id_)))
 
-    def newest(self, name: str) -> Generation | None:
-        """The generation of a corpus that was written last."""
-        prefix = _list_key(name, "").removesuffix(".json")
-        lists = [(-one.age, one.key) for one in self.store.objects(prefix)]
-        if not lists:
-            return None
-        _, key = max(lists)  # of one second, by the time in its id
-        return self._generation(name, key.removeprefix(prefix).removesuffix(".json"))
+    # -- selections ----------------------------------------------------------------------------
 
-    def mark_deleted(self, name: str) -> None:
-        """Note that a corpus was deleted now."""
-        self.store.put(f"corpora/{name}/{DELETED}", b"")
+    def share_selection(self, name: str, folder: Path, key: str) -> None:
+        """Let other servers find a selection of documents of a corpus."""
+        path = folder / SELECTIONS / f"{key}.json"
+        self.store.put(f"corpora/{name}/{SELECTIONS}/{key}.json", path.read_bytes())
 
-    def unmark_deleted(self, name: str) -> None:
-        """Note that it is one again, or that another one has its name."""
-        self.store.remove([f"corpora/{name}/{DELETED}"])
+    def find_selection(self, name: str, folder: Path, key: str) -> None:
+        """Fetch a selection that another server stored, if there is one."""
+        with suppress(StorageError):
+            content = self.store.get(f"corpora/{name}/{SELECTIONS}/{key}.json")
+            write_given(folder, key, content)
 
-    def deleted_for(self, name: str) -> timedelta | None:
-        """How long a corpus is deleted, by the store's clock; None when nobody noted it."""
-        marks = self.store.objects(f"corpora/{name}/{DELETED}")
-        return next((one.age for one in marks), None)
+    def find_selections(self, name: str, folder: Path) -> None:
+        """Fetch all selections of a corpus that are not in its folder."""
+        for one in self.store.objects(f"corpora/{name}/{SELECTIONS}/"):
+            path = PurePosixPath(one.key)
+            if folder.is_dir() and not (folder / SELECTIONS / path.name).exists():
+                self.find_selection(name, folder, path.stem)
 
-    def sweep(self, name: str, current: str | None) -> None:
-        """Remove what nothing needs any more. The caller holds the corpus's lock.
+    # -- removing --------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The corpora of which there is anything in the store."""
+        return self.store.folders("corpora/")
+
+    def remove(self, name: str) -> None:
+        """Remove all objects of a corpus."""
+        self._remove(name, [one.key for one in self.store.objects(f"corpora/{name}/")])
+
+    def sweep(self, name: str, current: str) -> None:
+        """Remove objects that no current generation needs. The caller holds the corpus's lock.
 
         Args:
-            current: the generation that is the corpus, "" before its first one; None when there is
-                no such corpus. Then nothing of it is of use once it was deleted long ago, or where
-                it never had a generation; else it is the ledger that lacks it, which may be a new
-                one in the place of one that was lost.
+            current: the generation that the ledger names; "" before the first one.
         """
         objects = list(self.store.objects(f"corpora/{name}/"))
-        lists, mark = f"corpora/{name}/generations/", f"corpora/{name}/{DELETED}"
-        if current is None:
-            marked = any(one.key == mark and one.age > STAYS for one in objects)
-            if not marked and any(one.key.startswith(lists) for one in objects):
-                return
-        elif current and all(one.key != _list_key(name, current) for one in objects):
-            return  # only that list says which files are the corpus
-        used = set() if current is None else self._used(name, current, objects)
-        kept = () if current is None else (f"corpora/{name}/{SELECTIONS}/",)
-        keys = [
-            one.key
-            for one in objects
-            if one.key not in used and one.age > STAYS and not one.key.startswith(kept)
-        ]
-        # What a kill leaves has no lists, or the mark: it goes the next time.
-        self.store.remove(sorted(keys, key=lambda key: (key == mark, not key.startswith(lists))))
+        if current and all(one.key != _list_key(name, current) for one in objects):
+            return  # only its list names the files of the corpus
+        used = self._used(name, current, objects)
+        unused = [one for one in objects if one.key not in used and one.age > UNUSED_KEPT]
+        selections = f"corpora/{name}/{SELECTIONS}/"
+        self._remove(name, [one.key for one in unused if not one.key.startswith(selections)])
+
+    def _remove(self, name: str, keys: Iterable[str]) -> None:
+        """Lists first: none is left without its files."""
+        lists = _list_key(name, "").removesuffix(".json")
+        self.store.remove(sorted(keys, key=lambda key: not key.startswith(lists)))
 
     def _used(self, name: str, current: str, objects: Sequence[StoredObject]) -> set[str]:
-        """Keys of the generation that is the corpus, and of those that were until lately."""
+        """Keys of the current generation, and of those that were current until lately."""
         prefix = _list_key(name, "").removesuffix(".json")
         lists = sorted((o for o in objects if o.key.startswith(prefix)), key=lambda o: o.age)
         used: set[str] = set()
-        until = timedelta(0)  # when the one before was superseded
+        superseded = timedelta(0)  # for so long
         for one in lists:
             id_ = one.key.removeprefix(prefix).removesuffix(".json")
-            if id_ == current or until <= STAYS:
+            if id_ == current or superseded <= UNUSED_KEPT:
                 generation = self._generation(name, id_)
                 used |= {one.key, *map(generation.key, (*generation.files, *generation.source))}
-            until = one.age
+            superseded = one.age
         return used
 
 
-# -- inside ------------------------------------------------------------------------------------
-
-
-def _files_of(generation: Generation, part: Part) -> list[StoredFile]:
-    most = _PARTS.index(part)
-    return [file for file in generation.files if _PARTS.index(file.part) <= most]
+def _parsed_copy(content: bytes) -> Copy:
+    """Also of format 1, whose copies had parts: "notes", "tables" or "all"."""
+    fields = json.loads(content)
+    if fields.get("part") == "notes":
+        raise ValueError("A copy of the small files alone is none.")
+    return _COPY.validate_python({"documents": fields.get("part") == "all", **fields})
 
 
 def _paths(folder: Path) -> list[str]:
-    """Files of a corpus in its folder: without what is kept apart, written just now, or a hint."""
+    """Files of a corpus in its folder: without selections, hints, and those being written."""
     found = []
     for file in folder.rglob("*"):
         path = file.relative_to(folder)
-        apart = path.parts[0] in (COPY, SELECTIONS) or path.name == _HINT
+        apart = path.parts[0] in (COPY, SELECTIONS) or path.name == "latest_version_hint.json"
         if not apart and not any(part.startswith(".") for part in path.parts) and file.is_file():
             found.append(path.as_posix())
     return found
 
 
 def _is_there(folder: Path, file: StoredFile) -> bool:
-    """Whether a folder has a file; those that never change are told by their name and size."""
+    """Whether a folder has a file, by its size and, where it may be replaced, its content."""
     path = folder / file.path
     try:
-        if path.stat().st_size != file.bytes:
-            return False
-        return bool(file.table and not file.is_version) or digest_of(path) == file.sha256
+        same = path.stat().st_size == file.bytes
+        fixed = file.table and not file.is_manifest
+        return same and bool(fixed or digest_of(path) == file.sha256)
     except OSError:
         return False
 
 
-def _version(stem: str) -> int:
-    """The number of a version by the name of its file: counted down, in 20 digits, or as it is."""
+def _version(manifest: StoredFile) -> int:
+    """Its number by the name of its file: counted down, in 20 digits, or as it is."""
+    stem = PurePosixPath(manifest.path).stem
     return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
 
 
@@ -603,37 +524,5 @@ def _drawn() -> str:
     return f"tables-{secrets.token_hex(6)}"
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _list_key(name: str, id_: str) -> str:
     return f"corpora/{name}/generations/{id_}.json"
-
-
-def _fields(generation: Generation) -> dict[str, object]:
-    return {"format": FORMAT, **asdict(generation)}
-
-
-def _parsed(fields: object) -> Generation:
-    """A list of files as it was written; no path in it leads out of a folder."""
-    try:
-        if not isinstance(fields, dict):
-            raise TypeError("it is no object")
-        if int(fields["format"]) > FORMAT:
-            raise StorageError(
-                f"The corpus '{fields['name']}' in the store was written by a newer SeedLens.",
-                "Upgrade SeedLens on this machine.",
-            )
-        files, source = ([StoredFile(**one) for one in fields[k]] for k in ("files", "source"))
-        for file in (*files, *source):
-            path = PurePosixPath(file.path)
-            if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in file.path:
-                raise ValueError(f"{file.path!r} leads out of the corpus")
-        name, id_, tables = (str(fields[key]) for key in ("name", "id", "tables"))
-        return Generation(name, id_, tables, tuple(files), tuple(source))
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(
-            f"The list of files of a corpus in the store cannot be read: {error}.",
-            "Restore it from a copy of the store, or import the corpus again.",
-        ) from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,17 +19,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from storage.errors import StorageError, StorageFullError
-from storage.files import NO_ROOM, beside, digest_of
+from storage.errors import StorageError
+from storage.files import file_errors, temporary_sibling
 
 SECONDS_TO_CONNECT, SECONDS_OF_SILENCE = 10, 60
 ATTEMPTS = 5
-"""Of a request that fails on the way, or that the store does not answer (5xx): with waits of 1, 2,
-4, 8 s at most between them."""
+"""Of a request that fails on the way, or that the store does not answer (5xx)."""
 CONNECTIONS = 10
-"""Requests at once."""
 _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
-_GONE = ("NoSuchKey", "404")
+_NO_OBJECT = ("NoSuchKey", "404")
+_TAKEN = ("PreconditionFailed", "ConditionalRequestConflict", "412")
 _REFUSED = {
     "InvalidAccessKeyId": "does not know the access key",
     "SignatureDoesNotMatch": "does not accept the secret key",
@@ -58,24 +57,17 @@ class StoredObject:
 
     Attributes:
         key: without the store's prefix.
-        age: since it was written, by the store's clock alone.
+        age: since it was written, by the store's clock.
     """
 
     key: str
-    bytes: int
     age: timedelta
 
 
 class ObjectStore:
     """What lies under ``s3://bucket/prefix``. Safe to share between threads.
 
-    Every method may raise StoreError, with what the store said and what to do about it.
-
-    Args:
-        url: ``s3://bucket`` or ``s3://bucket/prefix``.
-
-    Raises:
-        StorageError: the address is none, or boto3 is not installed.
+    Every method may raise StoreError, with what the store answered and what to do about it.
     """
 
     def __init__(self, url: str) -> None:
@@ -88,7 +80,7 @@ class ObjectStore:
             )
         self._bucket, self._prefix = found[1], found[2].strip("/")
         self.name = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
-        try:  # only who has a store has the package
+        try:  # only the extra ``cluster`` has the package
             import boto3
             import botocore.exceptions
             from boto3.exceptions import Boto3Error
@@ -110,7 +102,7 @@ class ObjectStore:
             read_timeout=SECONDS_OF_SILENCE,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             max_pool_connections=CONNECTIONS,
-            # Checksums that only Amazon knows are left out: ours are in the list of files.
+            # Checksums that only Amazon knows are left out.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
@@ -128,7 +120,7 @@ class ObjectStore:
         return self.name if endpoint.endswith(".amazonaws.com") else f"{self.name} at {endpoint}"
 
     def lance(self, key: str) -> tuple[str, dict[str, str]]:
-        """Where and how LanceDB opens the database under a key itself."""
+        """Address and options with which LanceDB opens the database under a key."""
         with self._explained("looked for"):
             meta = self._client.meta
         endpoint = str(meta.endpoint_url)
@@ -143,34 +135,18 @@ class ObjectStore:
             answer = self._client.get_object(Bucket=self._bucket, Key=self._key(key))
             return bytes(answer["Body"].read())
 
-    def fetch(self, key: str, path: Path, size: int, sha256: str) -> None:
-        """Copy an object to a file, which is whole or not there.
-
-        Raises:
-            StoreError: it is not what it should be.
-            StorageFullError: there is no room.
-            MissingObjectError: there is no such object.
-        """
-        try:
+    def fetch(self, key: str, path: Path, size: int) -> None:
+        """Copy an object of ``size`` bytes to a file, which is whole or not there."""
+        with file_errors(path, "Free some space, or set SEEDLENS_MIRROR_MEGABYTES."):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with beside(path) as half:
+            with temporary_sibling(path) as partial:
                 with self._explained("read"):
-                    self._client.download_file(self._bucket, self._key(key), str(half))
-                if (half.stat().st_size, digest_of(half)) != (size, sha256):
+                    self._client.download_file(self._bucket, self._key(key), str(partial))
+                if partial.stat().st_size != size:
                     raise StoreError(
                         f"An object of {self.name} is not what was written: {key}.",
                         "Restore it from a copy of the store, or import the corpus again.",
                     )
-        except OSError as error:
-            if error.errno in NO_ROOM:
-                raise StorageFullError(
-                    f"No room left while copying from {self.name} to {path.parent}.",
-                    "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to what may be used.",
-                ) from error
-            raise StorageError(
-                f"{path} cannot be written: {error.strerror or error}.",
-                "Check the disk and the permissions of the home.",
-            ) from error
 
     def put(self, key: str, content: bytes) -> None:
         """Write an object, or replace it."""
@@ -178,11 +154,7 @@ class ObjectStore:
             self._client.put_object(Bucket=self._bucket, Key=self._key(key), Body=content)
 
     def create(self, key: str, content: bytes) -> None:
-        """Write an object that is not there yet; one of the same content may be.
-
-        Raises:
-            TakenError: it is there with another content, which stays.
-        """
+        """Write an object; TakenError where there is one with another content, which stays."""
         try:
             with self._explained("written to"):
                 self._client.put_object(
@@ -199,31 +171,31 @@ class ObjectStore:
 
     def objects(self, prefix: str) -> Iterator[StoredObject]:
         """All objects whose keys begin so, by key."""
-        with self._explained("listed"):
-            pages = self._client.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix)):
-                now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
-                for found in page.get("Contents", ()):
-                    written: datetime = found["LastModified"]
-                    yield StoredObject(self._own(found["Key"]), int(found["Size"]), now - written)
+        for page in self._pages(prefix):
+            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
+            for found in page.get("Contents", ()):
+                written: datetime = found["LastModified"]
+                yield StoredObject(self._own(found["Key"]), now - written)
 
     def folders(self, prefix: str) -> list[str]:
-        """What stands in keys between a prefix and the next slash, each once."""
+        """The parts of keys between a prefix and the next slash, each once."""
+        return [
+            self._own(found["Prefix"]).removeprefix(prefix).strip("/")
+            for page in self._pages(prefix, Delimiter="/")
+            for found in page.get("CommonPrefixes", ())
+        ]
+
+    def _pages(self, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
         with self._explained("listed"):
             pages = self._client.get_paginator("list_objects_v2")
-            given = {"Bucket": self._bucket, "Prefix": self._key(prefix), "Delimiter": "/"}
-            return [
-                self._own(found["Prefix"]).removeprefix(prefix).strip("/")
-                for page in pages.paginate(**given)
-                for found in page.get("CommonPrefixes", ())
-            ]
+            yield from pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix), **options)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""
         for start in range(0, len(keys), 1000):
             some = [{"Key": self._key(key)} for key in keys[start : start + 1000]]
             with self._explained("written to"):
-                answer: Mapping[str, Any] = self._client.delete_objects(
+                answer = self._client.delete_objects(
                     Bucket=self._bucket, Delete={"Objects": some, "Quiet": True}
                 )
             for failed in answer.get("Errors", ()):
@@ -253,44 +225,34 @@ class ObjectStore:
         try:
             yield
         except self._errors as error:
-            # What copies files wraps what went wrong.
-            cause = (
-                error.__context__ if isinstance(error.__context__, self._client_error) else error
-            )
-            said = getattr(cause, "response", None) or {}
-            code = str(said.get("Error", {}).get("Code", ""))
-            if code in ("PreconditionFailed", "ConditionalRequestConflict", "412"):
+            # Boto3's transfers wrap the error of the request.
+            is_wrapped = isinstance(error.__context__, self._client_error)
+            cause: Any = error.__context__ if is_wrapped else error
+            answer = (getattr(cause, "response", None) or {}).get("Error", {})
+            code = str(answer.get("Code", ""))
+            if code in _TAKEN:
                 raise TakenError(f"There is such an object in {self.name} already.") from error
-            if code in _GONE:
+            if code in _NO_OBJECT:
                 raise MissingObjectError(
                     f"{self.name} lacks an object that should be there.",
                     "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
                 ) from error
+            if code == "NoSuchBucket":
+                reason = f"there is no bucket '{self._bucket}'"
+                remedy = "Make it, or correct SEEDLENS_STORE."
+            elif code in _REFUSED:
+                reason = f"it {_REFUSED[code]} ({code})"
+                remedy = (
+                    "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, "
+                    "read, write and delete the bucket's objects."
+                )
+            else:
+                said = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
+                reason = (said.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
+                remedy = (
+                    "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try "
+                    "again. What was stored before is intact."
+                )
             raise StoreError(
-                f"The store {self.name} cannot be {action}: {self._reason(cause, code)}.",
-                _remedy(code),
+                f"The store {self.name} cannot be {action}: {reason}.", remedy
             ) from error
-
-    def _reason(self, error: Any, code: str) -> str:
-        if code == "NoSuchBucket":
-            return f"there is no bucket '{self._bucket}'"
-        if code in _REFUSED:
-            return f"it {_REFUSED[code]} ({code})"
-        if code:
-            message = str(error.response["Error"].get("Message", "")).splitlines()[:1]
-            return f"it answers {code}{': ' * bool(message)}{''.join(message)[:200].rstrip('.')}"
-        return (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")
-
-
-def _remedy(code: str) -> str:
-    if code == "NoSuchBucket":
-        return "Make it, or correct SEEDLENS_STORE."
-    if code in _REFUSED:
-        return (
-            "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, "
-            "write and delete the bucket's objects."
-        )
-    return (
-        "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. "
-        "What was stored before is intact."
-    )

@@ -94,7 +94,7 @@ class Condition:
 
 
 Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
-Origin = Literal["person", "model", "import", "adjudication"]
+Origin = Literal["person", "model", "import", "adjudication", "audit"]
 
 
 def new_event() -> str:
@@ -114,7 +114,8 @@ class Judgment:
         relevance: the grade of a ``grade``; None for all else.
         verdict: ``withdrawn`` takes back what was said before; ``undo`` takes back one event.
         marks: (start, end) offsets of the sentences marked in the document.
-        origin: an ``adjudication`` decides between annotators and is nobody's own grade.
+        origin: an ``adjudication`` decides between annotators and is nobody's own grade; an
+            ``audit`` is a person's check of a model's grade.
         rank, system: what the annotator was shown it as; None and "" where that was hidden.
         instruction: the wording of the query; "" for that of its aspect.
         blind: ranks and systems were hidden.

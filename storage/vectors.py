@@ -10,9 +10,9 @@ from __future__ import annotations
 import errno
 import re
 import secrets
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
 from operator import and_, or_
@@ -29,7 +29,6 @@ from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
-from storage.digests import has_version
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.files import NO_ROOM, digest_of, folder_bytes
 from storage.records import FRAGMENT_ROWS, Condition
@@ -45,7 +44,7 @@ SAMPLE, ROUNDS, BITS = 64, 15, 1
 """Of a vector index: rows for each partition by which the partitions are found, in so many rounds
 of k-means, and bits of each dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
-"""Of the full-text index, as LanceDB and Lance both call it."""
+"""Of the full-text index: texts are cut into English words."""
 BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
 """Of one with texts in scripts that part no words by blanks (Chinese, Japanese, Thai ...), or in
 whose words there are marks that other tokenizers take for punctuation (Devanagari ...)."""
@@ -136,38 +135,6 @@ class Remote:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPart:
-    """What one process is to index: some rows of a column, as one version of a table has them.
-
-    Attributes:
-        fragments: numbers of those that the rows are in.
-        shared: what all parts of an index have in common, as :meth:`DocumentTable.train` found it.
-    """
-
-    version: int
-    column: str
-    fragments: tuple[int, ...]
-    shared: dict[str, Any] = field(default_factory=dict)
-
-
-Step = Callable[["DocumentTable", Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Builders:
-    """Other processes that build indexes.
-
-    Attributes:
-        count: how many there are.
-        map: do a step there, with the same table, of each of some things; the results in their
-            order.
-    """
-
-    count: int
-    map: Callable[[Step, Sequence[Any]], Iterable[Any]]
-
-
 class StoredTable:
     """One table of the database of a corpus.
 
@@ -196,7 +163,8 @@ class StoredTable:
     @classmethod
     def is_stored(cls, path: Path) -> bool:
         """Whether there is such a table under ``path``."""
-        return has_version(path / f"{cls.name}.lance")
+        # A table that was being created when its process was killed has no version.
+        return any((path / f"{cls.name}.lance" / "_versions").glob("*.manifest"))
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:
@@ -235,9 +203,6 @@ class StoredTable:
         """Open the table, or create it with ``schema``.
 
         A table from before the last columns of ``schema`` were thought of gets them, empty.
-
-        Raises:
-            StorageError: a table with other columns is already there.
         """
         try:
             table = cls.open(path)
@@ -284,7 +249,7 @@ class StoredTable:
     def made(self) -> str:
         """Drawn when the table was created: a later one in its place has another.
 
-        Empty for tables from before tables were told apart.
+        Empty for tables of early versions.
         """
         return _made(self._table)
 
@@ -296,9 +261,9 @@ class StoredTable:
         if stamp is not None and stamp == self._newest:
             return True
         with _wrapped("looking for changes", self.path):
-            if stamp is None:  # LanceDB would make a folder where it is told to open one
+            if stamp is None:  # LanceDB would make the folder
                 raise FileNotFoundError(errno.ENOENT, "no table", str(self.path))
-            # Opened anew: a table that is open goes to no version below its own, which is where
+            # Opened again: a table that is open goes to no version below its own, which is where
             # another in its place may be. This one stays as what was read of it.
             found = lancedb.connect(str(self.path)).open_table(self.name)
             own = (self.version, self.made, self.digest)
@@ -357,7 +322,7 @@ class StoredTable:
                 self._table.add(table)
 
     def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
-        """Write rows that the table has once :meth:`append` is told of them.
+        """Write rows that the table has once :meth:`append` commits them.
 
         Any process that sees the table's folder may do so, at any time.
         """
@@ -463,16 +428,11 @@ class StoredTable:
                 exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
-        with self._finishing(grace):
-            self._build(vector_columns)
-
-    @contextmanager
-    def _finishing(self, grace: timedelta) -> Iterator[None]:
         from storage import fragments
 
         with self._writing("building the indexes"):
             self._compact(grace)
-            yield
+            self._build(vector_columns)
             fragments.clean(self._dataset, grace)
 
     def _build(self, vector_columns: Sequence[str]) -> None:
@@ -652,81 +612,13 @@ class DocumentTable(StoredTable):
                 self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))
         return self._whole
 
-    def finish(
-        self, vector_columns: Sequence[str], grace: timedelta, builders: Builders | None = None
-    ) -> None:
-        """As :meth:`StoredTable.finish`.
-
-        Args:
-            builders: build the indexes of a table with ``vector_columns`` to index.
-        """
-        with self._finishing(grace):
-            if not (builders and vector_columns and self._build_apart(vector_columns, builders)):
-                self._build(vector_columns)
-
     def _build(self, vector_columns: Sequence[str]) -> None:
         super()._build(vector_columns)
         # It comes last: is_finished takes it as the sign that all is done.
-        self._table.create_index("search_text", config=FTS(**self._text_options()), replace=True)
-
-    def _text_options(self) -> dict[str, Any]:
-        """How its texts are cut into words: English as ever, others by a dictionary."""
         rows = range(0, self.count(), max(1, self.count() // _LOOKED_AT))
         texts = self.take(rows, ["search_text"])["search_text"].to_pylist()
-        return BY_DICTIONARY if any(map(_SCRIPTS.search, texts)) else TEXT
-
-    def _build_apart(self, vector_columns: Sequence[str], builders: Builders) -> bool:
-        """Have others build the indexes; False where the rows are in one fragment."""
-        from storage import fragments
-
-        cut, version = fragments.cut(self._dataset, builders.count), self.version
-        if len(cut) == 1:
-            return False
-        shared = dict(
-            zip(
-                vector_columns,
-                builders.map(DocumentTable.train, [(version, one) for one in vector_columns]),
-                strict=True,
-            )
-        )
-        shared["search_text"] = self._text_options()
-        # What takes longest begins first.
-        columns = ("search_text", *vector_columns, "doc_id")
-        parts = [IndexPart(version, c, some, shared.get(c, {})) for c in columns for some in cut]
-        written: dict[str, list[Any]] = {}
-        built = builders.map(DocumentTable.write_index, parts)
-        for part, segment in zip(parts, built, strict=True):
-            written.setdefault(part.column, []).append(segment)
-        try:
-            for column in reversed(columns):  # the full text comes last here, too
-                fragments.commit_index(self._dataset, column, written[column])
-        finally:
-            self._table.checkout_latest()
-        return True
-
-    def train(self, at: tuple[int, str]) -> dict[str, Any]:
-        """What all parts of the index of a column of vectors need: of a version, and which one."""
-        from storage import fragments
-
-        partitions = _partitions(self.count())
-        with _wrapped("building the indexes", self.path):
-            return fragments.train(self._dataset, *at, partitions, SAMPLE, ROUNDS, BITS)
-
-    def write_index(self, part: IndexPart) -> Any:
-        """Index some rows of a column, which searches use once :meth:`finish` has all parts of it.
-
-        Any process that sees the table's folder may do so.
-        """
-        from storage import fragments
-
-        kind: dict[str, dict[str, Any]] = {
-            "doc_id": {"kind": "BTREE"},
-            "search_text": {"kind": "INVERTED", "num_workers": 1, **part.shared},
-        }
-        options = kind.get(part.column, {"kind": "IVF_RQ", **part.shared})
-        given = self._dataset, part.version, part.column
-        with _wrapped("building the indexes", self.path):
-            return fragments.write_index(*given, fragments=part.fragments, **options)
+        options: dict[str, Any] = BY_DICTIONARY if any(map(_SCRIPTS.search, texts)) else TEXT
+        self._table.create_index("search_text", config=FTS(**options), replace=True)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

@@ -8,7 +8,6 @@ import secrets
 import signal
 import socket
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import psutil
 
 from engine.config import ROOT
-from storage.vectors import DocumentTable, IndexPart
 from tests.support import wait_until
 
 QUIET = {
@@ -116,16 +114,6 @@ def running() -> Iterator[SmallCluster]:
                     os.environ[name] = value
 
 
-write_index = DocumentTable.write_index
-
-
-def write_index_slowly(table: DocumentTable, part: IndexPart) -> Any:
-    """On a worker: there is time to end it while it has written a part that nobody knows of."""
-    written = write_index(table, part)
-    time.sleep(0.5)
-    return written
-
-
 def workers(doing: str, above: int | None = None) -> list[psutil.Process]:
     """Processes of Ray's, started by this one or by ``above``, that do one kind of work."""
     found = []
@@ -138,7 +126,7 @@ def workers(doing: str, above: int | None = None) -> list[psutil.Process]:
     return found
 
 
-def kill_worker(doing: str = "index_piece", **where: Any) -> bool:
+def kill_worker(doing: str = "index_shard", **where: Any) -> bool:
     """Kill a process that is at work; False where none is."""
     for process in workers(doing, **where):
         try:

@@ -22,10 +22,10 @@ const progressNode = (session) => {
   meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
   const { annotator, people } = session.data
   const words = make("span", "words", `${annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${people > 1 ? " (your share)" : ""}${paceWords(progress, progress.total - done)}`)
-  const shared = people > 1 ? `, as long as ${people} people judge here` : ""
-  setTip(words, `Judged of what you are asked for${shared}. The pace is that of your last 20 judgments, breaks left out.`)
+  const shared = people > 1 ? `, shared by ${people} people` : ""
+  setTip(words, `Your progress${shared}. Pace: last 20 judgments without breaks.`)
   node.append(meter, words)
-  node.append(make("span", "stored", session.outbox.events.length ? "storing …" : "all stored"))
+  node.append(make("span", "stored", session.outbox.events.length ? "Saving…" : "Saved"))
   return node
 }
 
@@ -88,29 +88,29 @@ const pairNode = (pair) => {
 
 const evidenceNode = (session, act) => {
   const node = make("div", "evidence")
-  const toggle = button("", session.looking ? "Hide the evidence" : "Show the evidence", null, () => act((d) => d.look()))
+  const toggle = button("", session.looking ? "Hide evidence" : "Show evidence", null, () => act((d) => d.look()))
   toggle.prepend(make("kbd", "", "E"))
   toggle.dataset.key = "evidence"
   toggle.setAttribute("aria-expanded", String(session.looking))
-  setTip(toggle, "What SeedLens finds alike in the two. It may sway you: judge first where you can.")
+  setTip(toggle, "Matching passages. May bias your judgment.")
   node.append(toggle)
   if (!session.looking) return node
   const found = session.evidence.get(session.at)
-  if (!found) node.append(make("div", "hint", "Looking …"))
-  else if (!found.pairs.length) node.append(make("div", "hint", found.message || "SeedLens finds no passages alike."))
+  if (!found) node.append(make("div", "hint", "Loading…"))
+  else if (!found.pairs.length) node.append(make("div", "hint", found.message || "No matching passages."))
   else node.append(...found.pairs.map(pairNode))
   return node
 }
 
 const saidWords = (session, said) => {
-  if (said.verdict !== "grade") return said.verdict === "skip" ? "skipped it" : "were unsure"
+  if (said.verdict !== "grade") return said.verdict === "skip" ? "skipped this" : "were unsure"
   const grade = session.data.scale.find((g) => g.value === said.relevance)
-  return `said ${said.relevance}${grade ? ` · ${grade.name}` : ""}`
+  return `graded ${said.relevance}${grade ? ` · ${grade.name}` : ""}`
 }
 
 const withOnward = (words, act) => {
   const line = make("div", "before")
-  const on = button("", "Go on", null, () => act((d) => d.onward()))
+  const on = button("", "Next", null, () => act((d) => d.onward()))
   on.prepend(make("kbd", "", "F"))
   on.dataset.key = "onward"
   line.append(make("span", "", words), on)
@@ -121,13 +121,13 @@ const candidateNode = (session, item, act) => {
   const card = headed("candidate", "Candidate", item)
   const before = session.earlier(item.key)
   if (before) {
-    card.append(withOnward(`You ${saidWords(session, before)}. Another key changes it.`, act))
+    card.append(withOnward(`You ${saidWords(session, before)}. Press another key to change it.`, act))
   } else if (session.beyond) {
-    card.append(withOnward("Others have judged this item, or are judging it, as often as it needs. What you say is kept as an extra annotation.", act))
+    card.append(withOnward("This item has enough annotations. Yours is saved as extra.", act))
   }
   if (item.sources.length) {
     const words = item.sources.map((s) => `${s.name} ${s.rank}`).join(", ")
-    card.append(make("div", "meta text", `Brought up by ${words}`))
+    card.append(make("div", "meta text", `Retrieved by ${words}`))
   }
   const { marks } = session.draft()
   const list = make("div", "sentences")
@@ -135,11 +135,11 @@ const candidateNode = (session, item, act) => {
     const row = button(`sentence ${roleClass(sentence.role)}`, undefined, null, () => act((d) => d.mark(index)))
     row.dataset.key = `mark-${index}`
     row.setAttribute("aria-pressed", String(marks.includes(index)))
-    setTip(row, "Mark as what decides it")
+    setTip(row, "Mark as evidence")
     row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
     list.append(row)
   })
-  card.append(list, make("div", "hint", "Click the sentences that decide it."), evidenceNode(session, act))
+  card.append(list, make("div", "hint", "Click the sentences that support your grade."), evidenceNode(session, act))
   return card
 }
 
@@ -153,7 +153,7 @@ const guidesNode = (session, seed) => {
   const texts = [guidelines.get(""), guidelines.get(seed?.aspect_key ?? "")]
   const words = [...new Set(texts)].filter((parts) => parts?.length)
   for (const parts of words) drawer.append(...parts.map(guideNode))
-  if (!words.length) drawer.append(make("p", "", "This project has no guidelines yet; its leads can write them under Project."))
+  if (!words.length) drawer.append(make("p", "", "No guidelines yet. Leads can write them under Project."))
   const scale = make("dl", "scale")
   for (const grade of session.data.scale) {
     scale.append(make("dt", "", `${grade.value} · ${grade.name}`), make("dd", "", grade.meaning))
@@ -166,20 +166,20 @@ const endNode = (session, act) => {
   const { progress, later } = session.data
   const node = make("section", "card end")
   if (session.outbox.events.length) {
-    node.append(make("p", "", "Storing what you said …"))
+    node.append(make("p", "", "Saving…"))
     return node
   }
   const graded = progress.done - progress.skipped - progress.unsure
   const { waiting } = session.data
-  const title = waiting ? waiting.title : progress.done ? "That was the last one" : "Nothing is left for you here"
+  const title = waiting ? waiting.title : progress.done ? "All done" : "Queue complete"
   node.append(make("div", "title", title))
   const words = progress.done
     ? `You graded ${plural(graded, "item", "items")}, skipped ${progress.skipped} and were unsure of ${progress.unsure}.`
-    : "Others judged all there is, as often as the project asks for."
+    : "All items have enough annotations."
   if (waiting) node.append(make("p", "", waiting.words))
   if (progress.done || !waiting) node.append(make("p", "", words))
   const row = make("div", "row")
-  for (const [keys, label] of [[later.skip, "Look again at what you skipped"], [later.unsure, "Look again at what you were unsure of"]]) {
+  for (const [keys, label] of [[later.skip, "Review skipped"], [later.unsure, "Review unsure"]]) {
     if (!keys.length) continue
     row.append(button("again", `${label} (${keys.length})`, null, () => act((d) => d.again(keys))))
   }
@@ -231,7 +231,7 @@ const noteNode = (session) => {
   const field = make("textarea")
   field.rows = 1
   field.maxLength = session.data.longest_note
-  field.placeholder = "Why, in a few words; kept with the grade. Esc goes back to the keys."
+  field.placeholder = "Reason for the grade. Esc returns to the keys."
   field.dataset.key = "note"
   field.disabled = !session.item
   field.value = session.item ? session.draft().note : ""
@@ -245,7 +245,7 @@ const drawn = (session, act, parent) => {
   const seed = item && session.seeds.get(item.query_id)
   const panes = make("div", `panes${session.guides ? " guided" : ""}`)
   if (session.at === null) panes.append(endNode(session, act))
-  else if (!item || !seed) panes.append(make("section", "card end", "Fetching the next one …"))
+  else if (!item || !seed) panes.append(make("section", "card end", "Loading…"))
   else panes.append(seedNode(seed), candidateNode(session, item, act))
   if (session.guides) panes.append(guidesNode(session, seed))
   const message = make("div", "message", session.message)
@@ -280,9 +280,9 @@ const listKeys = (session, parent) => showKeys(parent, [
   [["B"], "Previous"],
   [["F"], "Next without answering"],
   [["Z"], "Undo"],
-  [["N"], "Write a note; Esc goes back to the keys"],
-  [["E"], "Show or hide the evidence"],
-  [["G"], "Show or hide the guidelines"],
+  [["N"], "Write a note; Esc returns to the keys"],
+  [["E"], "Show or hide evidence"],
+  [["G"], "Show or hide guidelines"],
 ])
 
 const pressed = (session, root, act) => (event) => {

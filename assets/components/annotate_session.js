@@ -90,7 +90,7 @@ class Session {
   undone(key) {
     this.undoing = ""
     if (!key) {
-      this.message = "There is nothing to take back."
+      this.message = "Nothing to undo."
       return
     }
     this.said.delete(key)
@@ -170,7 +170,7 @@ class Session {
     const past = this.past()
     const index = past.indexOf(this.at)
     const key = past[(index < 0 ? past.length : index) - 1]
-    this.message = key ? "" : "There is nothing before this."
+    this.message = key ? "" : "First item."
     if (key) this.show(key)
   }
 

@@ -5,7 +5,7 @@ const NAME_LINES = { page: 5, file: 8 }
 const MANY = 5 // wordings: from here on, a narrow window scrolls rather than leaves names out
 const seen = new WeakMap()
 
-const gradeOf = (line) => (line.grade === null ? "not judged" : `grade ${line.grade}`)
+const gradeOf = (line) => (line.grade === null ? "unjudged" : `grade ${line.grade}`)
 
 const isJudged = (data) => data.lines.some((line) => line.grade !== null)
 
@@ -198,7 +198,7 @@ const listen = (svg, data, ink, status, open) => {
     const line = of.get(doc)
     status.replaceChildren()
     if (line) status.append(make("span", "title text", line.title), make("span", "ranks text", told(line, data)))
-    else status.append(make("span", "hint", "Point at a line to follow it; click it for its evidence under each wording."))
+    else status.append(make("span", "hint", "Point at a line to follow it. Click it for the evidence per variant."))
   }
   nodes.forEach((node, index) => {
     const line = of.get(node.dataset.doc)

@@ -11,7 +11,7 @@ const side = (letter, role, who, body) => {
 const pairNode = (pair, first) => {
   const node = make("div", pair.gained ? "both gained" : "both")
   setTip(node, `Cosine of the two passages: ${pair.score.toFixed(2)}`)
-  if (pair.gained) node.append(make("span", "tag text", `not under ${first}`))
+  if (pair.gained) node.append(make("span", "tag text", `not in ${first}`))
   node.append(
     side(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")),
     side(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks)))
@@ -23,7 +23,7 @@ const blockNode = (block, first) => {
   const head = make("div", "blockhead")
   head.append(make("span", "name text", block.name), make("span", "where", block.rank === null ? "not ranked" : `rank ${block.rank}`))
   node.append(head)
-  if (block.same) node.append(make("div", "same text", `The same passages as under ${first}.`))
+  if (block.same) node.append(make("div", "same text", `Same passages as ${first}.`))
   for (const pair of block.pairs) node.append(pairNode(pair, first))
   if (!block.pairs.length && !block.same) node.append(make("div", "same", "No passage stands out."))
   return node
@@ -34,7 +34,7 @@ const openedNode = (opened) => {
   if (opened.meta) node.append(make("div", "meta text", opened.meta))
   for (const block of opened.blocks) node.append(blockNode(block, opened.blocks[0].name))
   const whole = make("details", "whole")
-  whole.append(make("summary", "", "The whole text, by role"))
+  whole.append(make("summary", "", "Full text by aspect"))
   for (const sentence of opened.sentences) {
     const row = make("div", `line ${roleClass(sentence.role)}`)
     row.append(make("span", "letter", sentence.letter), make("span", "text body", sentence.text))
@@ -71,7 +71,7 @@ export default function (component) {
       setTip(cell, name)
       cells.append(cell)
     })
-    head.append(make("span", "", "Rank under variant"), cells)
+    head.append(make("span", "", "Rank per variant"), cells)
     list.append(head)
   }
   for (const paper of data.papers) {

@@ -61,9 +61,10 @@ export default function (component) {
     const system = make("select")
     setLabel(system, `System of variant ${index + 1}`)
     system.dataset.key = `system-${index}`
+    const labels = new Map(Object.entries(data.names))
     const known = data.systems.includes(row.system) ? data.systems : [...data.systems, row.system]
     for (const choice of known) {
-      const option = make("option", "", choice)
+      const option = make("option", "", labels.get(choice) ?? choice)
       option.value = choice
       option.selected = choice === row.system
       system.append(option)
@@ -84,7 +85,7 @@ export default function (component) {
     wording.value = row.wording
     wording.rows = 1
     wording.placeholder = "no instruction"
-    setLabel(wording, `Wording of variant ${index + 1}`)
+    setLabel(wording, `Instruction of variant ${index + 1}`)
     wording.dataset.key = `wording-${index}`
     wording.oninput = () => grow(wording)
     wording.onchange = () => {
@@ -113,7 +114,7 @@ export default function (component) {
       changed()
     }
     const steering = field("aspect weight", steer)
-    setTip(steering, "How far the aspect outweighs the whole document: 0 % the whole document, 100 % the aspect only.")
+    setTip(steering, "0 %: whole document. 100 %: aspect only.")
     steering.append(value)
     const showSteer = () => (steering.hidden = !data.steered.includes(row.system))
     showSteer()
@@ -127,7 +128,7 @@ export default function (component) {
       changed()
     }
     const cutting = make("label", "field cut")
-    setTip(cutting, "Leave out the seed's other sentences.")
+    setTip(cutting, "Ignores the seed's other sentences.")
     cutting.append(subset, make("span", "", "only the aspect's sentences"))
 
     system.onchange = () => {
@@ -137,7 +138,7 @@ export default function (component) {
     }
     const aspect = make("select", "aspect")
     aspect.dataset.key = `aspect-${index}`
-    const choices = [{ key: "", name: "by the wording" }, ...data.aspects]
+    const choices = [{ key: "", name: "from the instruction" }, ...data.aspects]
     if (!choices.some(({ key }) => key === row.aspect)) choices.push({ key: row.aspect, name: row.aspect })
     for (const { key, name: words } of choices) {
       const option = make("option", "", words)
@@ -151,7 +152,7 @@ export default function (component) {
       ask(rows)
     }
     const choosing = field("aspect", aspect)
-    setTip(choosing, "Chosen beside the wording: then the wording weighs the aspect's sentences, and rules out others.")
+    setTip(choosing, "If set, the instruction weights the aspect's sentences and excludes others.")
 
     const last = make("div", "last")
     last.append(steering, choosing, cutting)
@@ -161,11 +162,11 @@ export default function (component) {
         term === "any" ? "no aspect" : `${term[0] === "-" ? "−" : "+"}${named.get(term.slice(1)) ?? term.slice(1)}`).join(" ")],
       ["sentences", row.sentences.split(",").filter(Boolean).map((i) => `sentence ${Number(i) + 1}`).join(", ")],
     ]
-    const how = data.models[index] ? `read by ${data.models[index]} as` : "corrected to"
+    const how = data.models[index] ? `interpreted by ${data.models[index]} as` : "corrected to"
     for (const [what, words] of corrections) {
       if (!words) continue
       const tag = make("span", "correction")
-      const off = crossButton("icon", `Variant ${index + 1}: take back “${words}”`, () => {
+      const off = crossButton("icon", `Variant ${index + 1}: remove “${words}”`, () => {
         row[what] = ""
         ask(rows)
       })
@@ -181,13 +182,13 @@ export default function (component) {
 
   // On a system that reads wordings: on another one, none would change anything.
   const like = rows.find((row) => data.readers.includes(row.system)) ?? { ...rows.at(-1), system: data.readers[0] ?? rows.at(-1).system }
-  const add = button("add", "Add a wording", null, () => ask([...rows, {
+  const add = button("add", "Add variant", null, () => ask([...rows, {
     ...like, wording: "", name: "mine", subset: false, aspect: "", sentences: "", reading: "",
   }]))
   add.dataset.key = "add"
   add.disabled = rows.length >= data.most
   const end = make("div", "end")
-  end.append(add, make("span", "count", `${rows.length} of at most ${data.most}`))
+  end.append(add, make("span", "count", `${rows.length} of up to ${data.most}`))
   list.append(end)
 
   state.read = (lines) => readings.forEach((node, i) => {

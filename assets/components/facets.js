@@ -161,8 +161,8 @@ const values = (root, section, change, again) => {
     const shown = state.all || words ? found : found.filter((value, i) => value.on || i < FIRST)
     list.replaceChildren(...shown.map((value) => row(section, value, toggle)))
     if (!shown.length) {
-      const why = !words ? "None among what meets the other filters"
-        : section.typed ? "Not among the most frequent: press Enter to filter by it" : "No such value"
+      const why = !words ? "No matches with the current filters"
+        : section.typed ? "Press Enter to filter by this value" : "No such value"
       list.append(make("li", "none", why))
     }
   }
@@ -239,7 +239,7 @@ export default function (component) {
       part.append(head, ...KINDS[section.kind](root, section, change, redraw))
       return part
     })
-    const total = make("div", "dim total", `${data.documents.toLocaleString("en")} of ${documents(data.total)}${data.documents === data.total ? "" : " meet the filters"}`)
+    const total = make("div", "dim total", `${data.documents.toLocaleString("en")} of ${documents(data.total)}${data.documents === data.total ? "" : " match the filters"}`)
     total.setAttribute("role", "status")
     redrawn(root, key, [total, ...parts])
     if (caret !== null) root.getRootNode().activeElement?.setSelectionRange?.(caret, caret)

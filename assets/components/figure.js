@@ -68,7 +68,7 @@ const figureFont = () => (globalThis.seedlensFigureFont ??= loadFont().catch((er
 
 const loadFont = async () => {
   const answer = await fetch(new URL("figures/font.json", document.baseURI))
-  if (!answer.ok) throw new Error(`The letters for figures are not there (${answer.status}).`)
+  if (!answer.ok) throw new Error(`The font for figures is missing (${answer.status}).`)
   const font = await answer.json()
   for (const [weight, { woff2 }] of Object.entries(font.weights)) {
     const face = new FontFace(font.family, `url(data:font/woff2;base64,${woff2})`, { weight })
@@ -206,13 +206,13 @@ const exportMenu = (file, paint) => {
   }
   for (const [kind, [short, words]] of Object.entries(KINDS)) {
     panel.append(button("file", words, `Download ${file.name} as ${short}`, async () => {
-      status.textContent = "Making the file …"
+      status.textContent = "Creating the file…"
       try {
         await write(kind)
         panel.hidePopover()
         status.textContent = ""
       } catch (error) {
-        status.textContent = `The file could not be made. Reload the page and try again. (${error.message})`
+        status.textContent = `Export failed. Reload the page and try again. (${error.message})`
       }
     }))
   }

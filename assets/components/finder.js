@@ -24,7 +24,7 @@ class Finder {
     this.root = root
     this.at = -1 // the option that Enter takes
     this.input = make("input", "words")
-    Object.assign(this.input, { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Words, a topic, or an id" })
+    Object.assign(this.input, { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Words, topic or id" })
     for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "true"], ["aria-controls", "options"]]) {
       this.input.setAttribute(name, value)
     }
@@ -38,7 +38,7 @@ class Finder {
     setLabel(this.list, "Documents")
     this.pager = make("div", "pager")
     const label = make("label", "field")
-    label.append(make("span", "", "Search titles, texts and their meaning"), this.input)
+    label.append(make("span", "", "Search titles, texts and meaning"), this.input)
     root.replaceChildren(label, this.status, this.list, this.pager, this.ownText())
   }
 
@@ -127,7 +127,7 @@ class Finder {
   useText() {
     const text = this.text.value
     if (text.trim()) return this.finish("paste", { text })
-    this.missing.textContent = "There is no text yet."
+    this.missing.textContent = "Enter a text."
     this.text.focus()
   }
 

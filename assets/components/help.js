@@ -8,14 +8,14 @@ const listKeys = (help) => {
     help.tour.go(0)
   })
   const offer = make("div", "offer")
-  offer.append(make("span", "", "Where to begin, what to ask for, how to read a result."), start)
+  offer.append(make("span", "", "Three steps: seed, aspect, results."), start)
   showKeys(help.parent, [
     [["J", "K"], "Next result, previous result"],
-    [grades, "Grade the result; the same again takes the grade back"],
-    [["X"], "Keep the result, or let it go"],
-    [["Enter"], "Show or hide its details"],
-    [["←", "→"], "From button to button of a result"],
-    [["/"], "Search for another seed"],
+    [grades, "Grade; press again to clear"],
+    [["X"], "Keep or unkeep"],
+    [["Enter"], "Show or hide details"],
+    [["←", "→"], "Move between actions"],
+    [["/"], "Choose another seed"],
   ], [make("h3", "", "Tour"), offer, make("h3", "", "Keys")])
 }
 

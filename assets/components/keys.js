@@ -39,11 +39,11 @@ const showDialog = (parent, cls, heading, nodes) => {
 // Args: rows of [keys, what they do]; first: what stands above them, in a dialog called "Help".
 const showKeys = (parent, rows, first = []) => {
   const list = make("dl", "keylist")
-  for (const [keys, does] of [...rows, [["?"], "Show these keys"], [["Esc"], "Close this"]]) {
+  for (const [keys, does] of [...rows, [["?"], "Show keys"], [["Esc"], "Close"]]) {
     const term = make("dt")
     term.append(...keys.map((key) => make("kbd", "", key)))
     list.append(term, make("dd", "", does))
   }
-  const words = make("p", "small", "Keys do nothing while you write in a field.")
+  const words = make("p", "small", "Keys are off while you type in a field.")
   showDialog(parent, "keysdialog", first.length ? "Help" : "Keys", [...first, list, words])
 }

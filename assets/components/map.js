@@ -84,7 +84,7 @@ class DocumentMap {
   show(data, send) {
     const before = this.data
     Object.assign(this, { data, send })
-    setLabel(this.canvas, `Map of ${data.corpus}: ${counted(data.size)}. Arrows move it, + and - zoom, 0 shows all. Search above chooses single documents, the names of clusters whole clusters.`)
+    setLabel(this.canvas, `Map of ${data.corpus}: ${counted(data.size)}. Arrows move it, + and - zoom, 0 shows all. Select documents by title search, or clusters by name.`)
     if (before && before.dark !== data.dark) this.shownColour = null
     if (before?.within !== data.within) this.setWithin(data.within ? fromBits(data.within) : null)
     if (!this.root.sent.length && before?.selected !== data.selected) this.setSelected(fromBits(data.selected))
@@ -189,7 +189,7 @@ class DocumentMap {
   clear() {
     if (!this.selected.length) return
     this.setSelected([])
-    this.say("Nothing is selected")
+    this.say("Nothing selected")
     this.send("select", { rows: toBits([], this.data.size) })
   }
 
@@ -228,7 +228,7 @@ class DocumentMap {
     if (!done || !this.places) return
     const rows = this.places.inside(path.map(this.camera.toPlace)).filter((row) => this.passes(row))
     if (rows.length) this.select(rows, { add: event.shiftKey })
-    else this.say("No document lies inside; the selection stays as it was")
+    else this.say("Nothing selected")
   }
 
   found(rows) {
@@ -259,7 +259,7 @@ class DocumentMap {
     this.tip.hidden = row === null
     this.ring.hidden = row === null
     this.stage.classList.toggle("over", row !== null)
-    if (row !== null) this.tip.textContent = withMarks(this.titles()[row] ?? "The titles are on their way")
+    if (row !== null) this.tip.textContent = withMarks(this.titles()[row] ?? "Loading titles…")
     this.placeTip()
   }
 
@@ -410,7 +410,7 @@ export default function (component) {
     try {
       maps.set(root, new DocumentMap(root))
     } catch (error) {
-      root.replaceChildren(make("p", "missing", `The map cannot be drawn here: it needs a browser with WebGL 2. Explore finds documents without it. (${error.message})`))
+      root.replaceChildren(make("p", "missing", `The map needs a browser with WebGL 2. Use Explore instead. (${error.message})`))
       return undefined
     }
   }

@@ -4,8 +4,11 @@ const MARGIN = 26 // pixels about the points when all are seen
 const CLICK_PIXELS = 5 // a press that moves less is a click
 const WIDEST = 1.6 // how much wider than high, or higher than wide, points are drawn
 
-// What this tab saw last of each corpus: it outlives the page of the app.
-const seen = (globalThis.seedlensMapsSeen ??= new Map())
+// What this tab saw last of each corpus: it outlives the page of the app, and links that load it
+// again. A page without an origin has no storage.
+const mapsKept = origin === "null" ? {} : sessionStorage
+const seen = (globalThis.seedlensMapsSeen ??= new Map(JSON.parse(mapsKept.seedlensMapsSeen ?? "[]")))
+addEventListener("pagehide", () => { mapsKept.seedlensMapsSeen = JSON.stringify([...seen]) })
 
 class Camera {
   constructor() {

@@ -1,8 +1,8 @@
 // What stands around the map: its tools, the search in titles, and the legend.
 const MODES = {
-  pan: ["Move", "move the map; a click chooses a document", "M8 1.5v13M1.5 8h13M6 3.5 8 1.5l2 2M6 12.5l2 2 2-2M3.5 6l-2 2 2 2M12.5 6l2 2-2 2"],
+  pan: ["Move", "move the map; click to select a document", "M8 1.5v13M1.5 8h13M6 3.5 8 1.5l2 2M6 12.5l2 2 2-2M3.5 6l-2 2 2 2M12.5 6l2 2-2 2"],
   rectangle: ["Rectangle", "select the documents in a rectangle", "M2.5 3.5h11v9h-11z"],
-  lasso: ["Lasso", "select the documents in an outline that you draw", "M8 2.5c3.6 0 6 1.6 6 4s-2.4 4-6 4-6-1.6-6-4 2.4-4 6-4M5.5 10c-.8 1.2-.8 2.8.6 3.8"],
+  lasso: ["Lasso", "select the documents in a drawn outline", "M8 2.5c3.6 0 6 1.6 6 4s-2.4 4-6 4-6-1.6-6-4 2.4-4 6-4M5.5 10c-.8 1.2-.8 2.8.6 3.8"],
 }
 const ZOOMS = [
   ["+", "Zoom in", (camera) => camera.zoomAt(1.6), "M8 3v10M3 8h10"],
@@ -28,7 +28,7 @@ const toolsNode = (map) => {
     one.dataset.mode = mode
     modes.append(one)
   }
-  toolbar(modes, "What dragging does")
+  toolbar(modes, "Drag mode")
   const zooms = make("div", "group")
   for (const [key, label, change, path] of ZOOMS) {
     zooms.append(iconButton("tool", path, `${label} (key ${key})`, () => map.zoom(change)))
@@ -85,10 +85,10 @@ const searchNode = (map) => {
 }
 
 const foundNodes = (map, rows, words) => {
-  const said = make("div", "said", rows.length ? `${counted(rows.length)} on the map` : "No title has these words.")
+  const said = make("div", "said", rows.length ? `${counted(rows.length)} on the map` : "No titles match.")
   const nodes = rows.slice(0, MOST_FOUND).map((row) => {
     const title = map.titles()[row]
-    return button("hit text", title, `${title}: choose it`, () => map.select([row], { show: true }))
+    return button("hit text", title, `Select ${title}`, () => map.select([row], { show: true }))
   })
   if (rows.length > 1) {
     const all = `Select all ${rows.length.toLocaleString("en")}`
@@ -127,7 +127,7 @@ const entryNode = (shape, colour, words, count) => {
 const legendNodes = (colour, layers, dark) => {
   const first = make("div", "line")
   first.append(make("span", "about", `Colour: ${withMarks(colour.label)}`))
-  if (colour.scale === "clusters") first.append(make("span", "dim", "names are on the map"))
+  if (colour.scale === "clusters") first.append(make("span", "dim", "see names on the map"))
   if (colour.scale === "range" && colour.high) first.append(rampNode(colour, dark))
   for (const { label, value, count } of colour.entries) {
     first.append(entryNode("disc", css(colourOf(value, colour.scale, dark)), label, count))

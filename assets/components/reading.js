@@ -15,8 +15,8 @@ export default function (component) {
   }
 
   const row = make("section", "reading")
-  setLabel(row, "What the search is read as")
-  row.append(make("span", "label", data.model ? `Read by ${data.model} as` : "Read as"))
+  setLabel(row, "Interpretation")
+  row.append(make("span", "label", data.model ? `Interpreted by ${data.model} as` : "Interpreted as"))
   const chips = make("ul", "chips")
   for (const term of data.reading) {
     const aspect = aspects.get(term.slice(1))
@@ -26,11 +26,11 @@ export default function (component) {
     const turned = `${wanted ? "-" : "+"}${aspect.key}`
     const name = button("flip", `${wanted ? "+" : "−"} ${aspect.name}`, null, () => change({ old: term, term: turned }))
     setTip(name, wanted
-      ? `${aspect.name} is asked for: click to rule it out`
-      : `${aspect.name} is ruled out: click to ask for it`)
+      ? `${aspect.name} is included. Click to exclude.`
+      : `${aspect.name} is excluded. Click to include.`)
     setLabel(name, `${wanted ? "+" : "−"} ${aspect.name}: ${name.title}`)
     name.dataset.key = `term-${aspect.key}`
-    chip.append(name, cross(`Remove ${aspect.name} from what the search is read as`, aspect.key, { old: term }))
+    chip.append(name, cross(`Remove ${aspect.name}`, aspect.key, { old: term }))
     chips.append(chip)
   }
   for (const { part, text, aspect, documents } of data.terms) {
@@ -39,10 +39,10 @@ export default function (component) {
     const chip = make("li", `chip term ${wanted ? "" : "against"}`)
     const turned = `${wanted ? "-" : "+"}${part.slice(1)}`
     const name = button("flip", `${wanted ? "+" : "−"} ${text}`, null, () => change({ old: part, term: turned }))
-    const count = documents ? `; ${documents} documents have it` : ""
+    const count = documents ? ` (in ${documents} documents)` : ""
     setTip(name, wanted
-      ? `Documents with “${text}” come first${count}: click to rule it out`
-      : `Documents with “${text}” come last${count}: click to ask for it`)
+      ? `Documents with “${text}” come first${count}. Click to exclude.`
+      : `Documents with “${text}” come last${count}. Click to include.`)
     setLabel(name, `${wanted ? "+" : "−"} ${text}: ${name.title}`)
     name.dataset.key = `term-${rest}`
     const where = make("select", "where")
@@ -51,23 +51,23 @@ export default function (component) {
     where.append(new Option("anywhere", "term"), ...data.aspects.map((one) => new Option(`in ${withMarks(one.name)}`, one.key)))
     where.value = aspect || "term"
     where.onchange = () => change({ old: part, term: `${part[0]}${where.value}${rest}` })
-    chip.append(name, where, cross(`Remove ${text} from what the search is read as`, rest, { old: part }))
+    chip.append(name, where, cross(`Remove ${text}`, rest, { old: part }))
     chips.append(chip)
   }
   for (const index of data.sentences) {
     const chip = make("li", "chip")
     const name = make("span", "name", `sentence ${index + 1}`)
     setTip(name, data.texts[index] ?? "")
-    chip.append(name, cross(`Remove sentence ${index + 1} from what the search is read as`, `s${index}`, { sentence: index }))
+    chip.append(name, cross(`Remove sentence ${index + 1}`, `s${index}`, { sentence: index }))
     chips.append(chip)
   }
   if (!chips.children.length) row.append(make("span", "none", "the whole text"))
   row.append(chips)
 
   const add = make("select", "add")
-  setLabel(add, "Add to what the search is read as")
+  setLabel(add, "Add to the interpretation")
   add.dataset.key = "add"
-  add.append(new Option("add …", ""))
+  add.append(new Option("Add…", ""))
   const group = (label, options) => {
     if (!options.length) return
     const node = make("optgroup")
@@ -77,8 +77,8 @@ export default function (component) {
   }
   const free = data.aspects.filter(({ key: one }) => !data.reading.some((term) => term.slice(1) === one))
   const short = (text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text)
-  group("Asked for", free.map(({ key: one, name }) => [`+ ${name}`, `+${one}`]))
-  group("Ruled out", free.map(({ key: one, name }) => [`− ${name}`, `-${one}`]))
+  group("Include", free.map(({ key: one, name }) => [`+ ${name}`, `+${one}`]))
+  group("Exclude", free.map(({ key: one, name }) => [`− ${name}`, `-${one}`]))
   group("Sentences of the seed", data.texts.flatMap((text, index) =>
     data.sentences.includes(index) ? [] : [[`${index + 1} · ${short(text)}`, String(index)]]))
   add.onchange = () => {
@@ -88,8 +88,8 @@ export default function (component) {
   }
   row.append(add)
   const words = make("input", "words")
-  words.placeholder = "+ or − words …"
-  setLabel(words, "Words that documents should mention; with a minus before them, should not")
+  words.placeholder = "+ or − words"
+  setLabel(words, "Words to include, or with a minus to exclude")
   words.dataset.key = "words"
   words.onkeydown = (event) => {
     const [, sign, text] = /^\s*([+−-]?)\s*(.*?)\s*$/.exec(words.value)
@@ -100,8 +100,8 @@ export default function (component) {
   row.append(words)
 
   if (data.by_words) {
-    const again = button("again", "Let the words decide", null, () => change({ by_words: true }))
-    setTip(again, "Take back the aspect, the picked sentences and all corrections")
+    const again = button("again", "Reset", null, () => change({ by_words: true }))
+    setTip(again, "Clear aspect, sentences and corrections")
     again.dataset.key = "again"
     row.append(again)
   }

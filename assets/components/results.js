@@ -40,14 +40,14 @@ class Shown {
   grade(result, grade) {
     const given = this.grades.get(result.doc_id) === grade ? null : grade
     given === null ? this.grades.delete(result.doc_id) : this.grades.set(result.doc_id, given)
-    this.said = given === null ? "Grade taken back" : `Graded ${given}`
+    this.said = given === null ? "Grade cleared" : `Graded ${given}`
     this.redraw()
     this.send("grade", { doc_id: result.doc_id, relevance: given, rank: result.rank })
   }
 
   keep(result) {
     const kept = !this.kept.has(result.doc_id)
-    this.said = kept ? "Kept" : "No longer kept"
+    this.said = kept ? "Kept" : "Removed from the reading list"
     this.toggle(this.kept, result.doc_id)
     this.send("keep", { doc_id: result.doc_id, kept })
   }
@@ -115,7 +115,7 @@ const actions = (result, shown) => {
   const pair = action("plain", "Compare side by side", `Compare side by side: the seed and “${title}”`, `pair-${doc_id}`, () => shown.pair(result))
   pair.setAttribute("aria-haspopup", "dialog")
   const explain = action("plain", "Explain with the model", `Explain with the model: “${title}”`, `explain-${doc_id}`, () => shown.explain(result))
-  setTip(explain, "Ask the model why this is similar: one question, answered here")
+  setTip(explain, "Ask the model why this is similar (one request)")
   explain.disabled = shown.generated.get(doc_id)?.state === "asking"
   bar.append(gradeButtons(result, shown), seed, keep, details, pair, explain)
   return toolbar(bar, `Actions for “${title}”`)

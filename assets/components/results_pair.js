@@ -41,6 +41,6 @@ const showPair = (parent, result, { seed, aspects }) => {
     const sides = [ofRole(seed, result.seed_marks, role), ofRole(result, result.own_marks, role)]
     if (name !== null || sides.some((lines) => lines.length)) rows.push(aspectRow(name, letter, role, sides))
   }
-  const words = make("p", "small", "Marked: the words that matched in the pairs of sentences shown as evidence.")
+  const words = make("p", "small", "Highlighted: matching words in the evidence.")
   showDialog(parent, "pairdialog", "Side by side, by aspect", [...rows, words])
 }

@@ -9,23 +9,23 @@ const chip = (cls, text, title) => {
 
 // Where a model has ranked, the moves are against the ranking without it.
 const modelMovement = ({ move, rank }) => {
-  if (!move) return chip("new", "new", "Not in the ranking without the model")
-  if (!move.read) return chip("", "not read", "Beyond the documents that the model read")
+  if (!move) return chip("new", "new", "Not in the original ranking")
+  if (!move.read) return chip("", "not read", "Not reranked (below depth)")
   const sure = move.sure === null ? "" : `; ${Math.round(100 * move.sure)} % sure ${rank <= 20 ? "to belong in" : "not to belong in"} the top 20`
-  const from = `It was ${move.from} without it${sure}`
+  const from = `Original rank: ${move.from}${sure}`
   if (move.by > 0) return chip("up", `↑ ${move.by}`, `Moved up ${move.by} by the model. ${from}`)
   if (move.by < 0) return chip("down", `↓ ${-move.by}`, `Moved down ${-move.by} by the model. ${from}`)
-  return chip("", "=", `Same rank as without the model${sure}`)
+  return chip("", "=", `Same rank without the model${sure}`)
 }
 
 const movement = (result, reads) => {
   if (result.by_model) return modelMovement(result)
   if (!reads) return null
   const change = result.rank_change
-  if (change === null) return chip("new", "new", "Not among the documents ranked without aspect and wording")
-  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} by aspect and wording`)
-  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} by aspect and wording`)
-  return chip("", "=", "Same rank as without aspect and wording")
+  if (change === null) return chip("new", "new", "Not ranked without aspect and instruction")
+  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} by aspect and instruction`)
+  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} by aspect and instruction`)
+  return chip("", "=", "Same rank without aspect and instruction")
 }
 
 const line = (letter, role, who, body) => {
@@ -49,23 +49,23 @@ const termNode = (term) => {
   if (!term.has) node.append(make("span", "text how", `does not mention “${term.name}”`))
   else if (term.text) node.append(line(term.letter, term.role, "term", marked(term.text, term.marks)))
   else node.append(make("span", "text how", `mentions “${term.name}” in the title`))
-  setTip(node, `${term.has ? `This ${how}` : "No passage has it"}: ${Math.round(100 * term.sure)} % probable`)
+  setTip(node, `${term.has ? `This ${how}` : "No passage mentions it"}: ${Math.round(100 * term.sure)} % probable`)
   return node
 }
 
 // A date, an amount or a place that answers the query, and what it follows from.
 const factNode = (fact) => {
   const node = make("div", `fact ${fact.kind}`)
-  setTip(node, `Answers "${fact.asked}". ${Math.round(100 * fact.sure)} % of the facts got in this way are right.`)
+  setTip(node, `Extracted for "${fact.asked}". Precision of this method: ${Math.round(100 * fact.sure)} %.`)
   node.append(make("span", "tag", fact.kind), make("strong", "text", fact.text), make("span", "text how", fact.how))
   if (fact.generated) node.append(make("span", "tag", "generated"))
   return node
 }
 
 const SOURCES = new Map(Object.entries({
-  generated: ["generated", "A language model wrote this when the corpus was prepared; it may be wrong about the document"],
-  distilled: ["generated", "A small model wrote this when the corpus was prepared; it may be wrong about the document"],
-  extractive: ["extract", "Made from the document's own sentences, by rule"],
+  generated: ["generated", "Written by a language model when the corpus was prepared. May be wrong."],
+  distilled: ["generated", "Written by a small model when the corpus was prepared. May be wrong."],
+  extractive: ["extract", "Extracted from the document's sentences by rule"],
 }))
 
 // What the document may be of use for: the scenario that was nearest to the query.
@@ -81,7 +81,7 @@ const scenarioNode = (scenario) => {
   const why = make("div", "why")
   why.append(make("span", "who", "why"), make("span", "text", scenario.why))
   node.append(need, why)
-  setTip(node, `A need that this document meets, and why. Cosine of query and scenario: ${scenario.score.toFixed(2)}`)
+  setTip(node, `An information need that this document meets. Cosine with the query: ${scenario.score.toFixed(2)}`)
   return node
 }
 
@@ -98,7 +98,7 @@ const unfolded = (result, shown) => {
   const abstract = make("div", "abstract")
   const rows = result.sentences.map((sentence, i) => sentenceLine(sentence, result.fact_marks[i]))
   abstract.append(...beginning(rows, LONGEST, shown.whole, result.doc_id, () => shown.redraw()))
-  if (!rows.length) abstract.append(make("div", "", "There is no text, only a title."))
+  if (!rows.length) abstract.append(make("div", "", "Title only."))
   node.append(abstract)
   return node
 }
@@ -114,7 +114,7 @@ const quotes = (who, texts) => {
 
 const explained = (words) => {
   const nodes = [make("p", "text", words.text)]
-  if (!words.similar) nodes.unshift(make("p", "", "The model finds the two not similar in this:"))
+  if (!words.similar) nodes.unshift(make("p", "", "Not similar, according to the model:"))
   if (words.seed_quotes.length) nodes.push(quotes("seed", words.seed_quotes))
   if (words.document_quotes.length) nodes.push(quotes("this", words.document_quotes))
   nodes.push(make("p", "small", words.checked))

@@ -74,9 +74,9 @@ const tableRows = (result, shown) => {
 }
 
 const whatIsSorted = ({ results, total }) => {
-  if (results.length === total) return "A heading sorts all results."
+  if (results.length === total) return "Sorting applies to all results."
   const ranks = results.map((result) => result.rank)
-  return `A heading sorts these ${results.length}, ranks ${Math.min(...ranks)} to ${Math.max(...ranks)} of ${total.toLocaleString("en")}.`
+  return `Sorting applies to ranks ${Math.min(...ranks)}–${Math.max(...ranks)} of ${total.toLocaleString("en")}.`
 }
 
 const tableNode = (shown) => {

@@ -36,7 +36,7 @@ const drawSeed = (root, data, setTriggerValue) => {
     const row = button(cls, undefined, null, () => setTriggerValue("focus", { index, at: Date.now() }))
     row.dataset.key = `sentence-${index}`
     row.setAttribute("aria-pressed", String(picked))
-    setTip(row, weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: match only selected sentences")
+    setTip(row, weight > 0 ? `Weight in aspect: ${Math.round(weight * 100)} %` : "Click: match only selected sentences")
     row.append(make("span", "letter", sentence.letter))
     row.append(make("span", "text", sentence.text))
     return row
@@ -45,11 +45,11 @@ const drawSeed = (root, data, setTriggerValue) => {
   const counts = data.sentences.map((_, i) => data.focus.includes(i) || (data.weights[i] ?? 0) > 0.02)
   const most = Math.max(LONGEST, counts.lastIndexOf(true) + 1)
   list.append(...beginning(rows, most, shownWhole, `${data.title}-${rows.length}`, draw))
-  if (!rows.length) list.append(make("div", "hint", "There is no text, only a title."))
+  if (!rows.length) list.append(make("div", "hint", "Title only."))
   card.append(list)
   card.append(make("div", "hint", data.focus.length
-    ? "Ranking by the sentences you picked. Click them again to let go."
-    : "Match only selected sentences: click them."))
+    ? "Matching selected sentences only. Click to deselect."
+    : "Click sentences to match only these."))
 
   redrawn(root, focusKey(root), [card])
 }

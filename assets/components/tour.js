@@ -6,17 +6,17 @@ const inside = (key, selector) => {
 
 // heading, words, what is outlined: the last of them is what the words stand beside
 const STOPS = [
-  ["The seed", [
-    "Start from one document: the seed. Its sentences are marked by the role they serve, each role with its letter and colour.",
-    "“Choose another seed” finds one by its words or its meaning, or takes a text of your own.",
+  ["Seed", [
+    "Start from one document, the seed. Letters and colours mark the aspect of each sentence.",
+    "“Choose another seed” searches by words or meaning, or takes your own text.",
   ], () => [inside("explore_seed", "section")]],
-  ["What should be similar", [
-    "Choose an aspect here, or click its letter in the seed. In your own words, you can ask for more, and rule things out.",
-    "What your words are read as stands below them: remove, turn or add aspects and words if it is not what you meant.",
+  ["Aspect and instruction", [
+    "Choose an aspect, or click its letter in the seed. In the instruction, add or exclude aspects.",
+    "Correct the interpretation below it: remove, turn or add aspects and words.",
   ], () => [document.querySelector(".st-key-explore_asked")]],
-  ["A result and its evidence", [
-    "Each result shows a sentence of the seed beside its own, with the words that match. The arrow says how far the aspect moved it.",
-    "“Changed by”, above the results, counts those of the first 20 that your aspect or wording brought there; below it stands how many have the words you asked for.",
+  ["Result and evidence", [
+    "Each result shows the matching sentences of both documents. The arrow shows how far the aspect moved it.",
+    "“Changed by” counts the top 20 results that your aspect or instruction brought in.",
   ], () => [document.querySelector(".sl-changed"), inside("explore_results", "[data-doc]")]],
 ]
 const NARROW = 800 // px: below, the words stand at the foot of the window

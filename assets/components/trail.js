@@ -7,7 +7,7 @@ export default function (component) {
 
   const draw = (all, focus) => {
     const nav = make("nav")
-    setLabel(nav, "Trail of seeds")
+    setLabel(nav, "Trail")
     const list = make("ol", "steps")
     const hidden = all || data.steps.length <= LATEST + 1 ? 0 : data.steps.length - LATEST
     if (hidden) {

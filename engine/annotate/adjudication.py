@@ -79,6 +79,7 @@ def decide(
     *,
     median: bool = False,
     model_grades: bool = False,
+    audit: bool = False,
     retired: Container[str] = (),
     scale: Scale | None = None,
 ) -> DecidedQrels:
@@ -89,11 +90,13 @@ def decide(
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
+        audit: grades that people gave to check a model count, too.
         retired: queries whose grades are left out.
         scale: what it does not have is left out, too; None for grades of any scale.
     """
     everything = list(judgments)
-    asked = [j for j in everything if j.query_id not in retired]
+    counting = [j for j in everything if audit or j.origin != "audit"]
+    asked = [j for j in counting if j.query_id not in retired]
     judgments = [j for j in asked if scale is None or j.relevance in (None, *scale.values)]
     decisions = []
     for (query_id, doc_id), said in _by_item(judgments).items():
@@ -117,6 +120,7 @@ def decide(
         judgments,
         retired=len({j.query_id for j in everything if j.query_id in retired}),
         foreign=len(asked) - len(judgments),
+        audits=len(everything) - len(counting),
     )
     return DecidedQrels(tuple(decisions), notes)
 
@@ -133,30 +137,36 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
 
 
 def _notes(
-    decisions: Sequence[Decision], judgments: Sequence[Judgment], *, retired: int, foreign: int
+    decisions: Sequence[Decision],
+    judgments: Sequence[Judgment],
+    *,
+    retired: int,
+    foreign: int,
+    audits: int,
 ) -> tuple[str, ...]:
     """What is not in the grades, or rests on less than people.
 
     Args:
         retired: queries that are left out.
         foreign: grades that are, since the scale does not have them.
+        audits: grades that are, since they check a model.
     """
     counts = Counter(decision.basis for decision in decisions)
     decided = {d.item for d in decisions}
     models = {j.item for j in judgments if j.origin == "model"} - decided
     said = (
-        (counts["undecided"], "item is", "items are",
-         "left out: grades differ, and nobody decided."),
-        (counts["median"], "item has", "items have",
-         "the (lower) median of grades that differ; nobody decided."),
-        (counts["model"], "grade rests", "grades rest",
-         "on a model alone: no person graded there."),
-        (len(models), "item was", "items were", "graded by a model only, and left out."),
-        (retired, "query is", "queries are", "retired: its grades are kept, and left out."
-         if retired == 1 else "retired: their grades are kept, and left out."),
-        (foreign, "grade is", "grades are", "not in the project's scale, and left out."),
-    )  # fmt: skip
-    return tuple(f"{counted(n, one, many)} {words}" for n, one, many, words in said if n)
+        (counts["undecided"], "item is/items are", "left out: grades differ, and nobody decided."),
+        (counts["median"], "item has/items have", _MEDIAN),
+        (counts["model"], "grade rests/grades rest", "on a model alone: no person graded there."),
+        (len(models), "item was/items were", "graded by a model only, and left out."),
+        (retired, "query is/queries are", "retired: the grades are kept, and left out."),
+        (foreign, "grade is/grades are", "not in the project's scale, and left out."),
+        (audits, "audit grade is/audit grades are", "left out: given to check a model."),
+    )
+    return tuple(f"{counted(n, *what.split('/'))} {words}" for n, what, words in said if n)
+
+
+_MEDIAN = "the (lower) median of grades that differ; nobody decided."
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
@@ -166,7 +176,7 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
     """
     differing = []
     for (query_id, doc_id), everything in _by_item(judgments).items():
-        said = [j for j in everything if j.origin != "adjudication"]
+        said = [j for j in everything if j.origin not in ("adjudication", "audit")]
         grades = [j.relevance for j in said if j.relevance is not None and j.origin != "model"]
         spread = max(grades) - min(grades) if grades else 0
         decided = _adjudication(everything)

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
+    AgreementPoint,
+    AgreementStep,
     Item,
     Judgment,
     PoolItem,
@@ -168,17 +171,24 @@ Grades = Mapping[Item, Mapping[str, int]]
 
 
 def find_agreement(
-    judgments: Iterable[Judgment], scale: Scale, aspects: Mapping[str, str]
+    judgments: Iterable[Judgment],
+    scale: Scale,
+    aspects: Mapping[str, str],
+    *,
+    audit: bool = False,
 ) -> Agreement:
-    """Agreement over what stands. Adjudications are nobody's own grade and are left out.
+    """Agreement of current judgments. Adjudications are nobody's own grade and are left out.
 
     Coefficients over all take people only: a model that graded everything would say more than
-    they do. It stands in pairs with each of them.
+    they do. It is compared in pairs with each of them.
 
     Args:
         aspects: query_id -> aspect; "" for queries without one.
+        audit: grades that people gave to check a model count, too.
     """
     own = [j for j in judgments if j.origin != "adjudication"]
+    audits = 0 if audit else sum(j.origin == "audit" for j in own)
+    own = [j for j in own if audit or j.origin != "audit"]
     everybody: dict[Item, dict[str, int]] = {}
     models: set[str] = set()
     for judgment in own:
@@ -207,7 +217,7 @@ def find_agreement(
         by_aspect=by_aspect,
         confusion={pair: tuple(map(tuple, t.tolist())) for pair, t in confusion.items()},
         notes=(
-            *_left_out(own, scale, sum(len(said) == 1 for said in people.values())),
+            *_left_out(own, scale, sum(len(said) == 1 for said in people.values()), audits),
             *_undefined(overall, len(names) - len(models)),
             *_models(models),
         ),
@@ -247,7 +257,7 @@ def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
     return table
 
 
-def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
+def _left_out(own: Sequence[Judgment], scale: Scale, single: int, audits: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
     foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
     parts = []
@@ -257,6 +267,8 @@ def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
         parts.append(f"{verdicts['unsure']:,} unsure")
     if foreign:
         parts.append(f"{counted(foreign, 'grade')} outside the scale")
+    if audits:
+        parts.append(counted(audits, "audit grade"))
     notes = [f"Left out: {' and '.join(parts)}."] if parts else []
     if single:
         which = counted(single, "item has", "items have")
@@ -285,6 +297,46 @@ def _undefined(counts: Table, people: int) -> list[str]:
 def _models(models: Iterable[str]) -> list[str]:
     names = ", ".join(sorted(models))
     return [f"{names} (a model) is compared in pairs only."] if names else []
+
+
+def agreement_over_time(
+    judgments: Iterable[Judgment], scale: Scale, step: AgreementStep, most: int = 40
+) -> list[AgreementPoint]:
+    """Agreement of people over the items that two or more had graded, from the first on.
+
+    A grade that was changed counts as it is now, from when it was changed.
+    The last point is what :func:`find_agreement` says.
+
+    Args:
+        step: a point per day that brought such an item, or points at even numbers of items.
+        most: points; of more days, the last ones.
+    """
+    own = [j for j in judgments if j.origin in ("person", "import") and j.relevance in scale.values]
+    own.sort(key=lambda judgment: judgment.time)
+    seen = Counter[Item]()
+    shared = []  # where in ``own`` an item got its second grade
+    for at, judgment in enumerate(own):
+        seen[judgment.item] += 1
+        if seen[judgment.item] == 2:
+            shared.append(at)
+    points = []
+    for count in _cuts([own[at].time for at in shared], step, most):
+        until = own[: shared[count] if count < len(shared) else None]
+        grades: dict[Item, dict[str, int]] = {}
+        for judgment in until:
+            grades.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance or 0
+        measures = group_measures(item_counts(grades, scale))
+        points.append(AgreementPoint(count, until[-1].time, measures))
+    return points
+
+
+def _cuts(times: Sequence[datetime], step: AgreementStep, most: int) -> list[int]:
+    """How many items each point is made of, ascending; the last one of all."""
+    total = len(times)
+    if step == "items":
+        return sorted({-(-total * number // most) for number in range(1, most + 1)} - {0})
+    ends = [at for at in range(1, total) if times[at].date() != times[at - 1].date()]
+    return [*ends, *([total] if total else [])][-most:]
 
 
 def models_of(judgments: Iterable[Judgment]) -> list[str]:
@@ -336,10 +388,8 @@ def check_model(
     """
     judgments = list(judgments)
     own = graded_by_model(judgments, annotator)
-    people = {
-        d.item: d
-        for d in decide((j for j in judgments if j.origin != "model"), scale=scale).decisions
-    }
+    by_people = (j for j in judgments if j.origin != "model")
+    people = {d.item: d for d in decide(by_people, audit=True, scale=scale).decisions}
     both = [
         (people[item], judgment)
         for item, judgment in own.items()

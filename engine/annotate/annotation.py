@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
-from engine.annotate.agreement import find_agreement
-from engine.annotate.agreement_over_time import agreement_over_time
-from engine.annotate.exchange import Exchange
+from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.guideline_template import guideline_template
+from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
@@ -58,10 +57,7 @@ from storage.ledger import Ledger
 
 class Annotation(ProjectStore):
     """Projects, and what is done in them: pooling, judging, agreement, adjudication. Safe to
-    share between threads and processes.
-
-    Every judgment is an event in the ledger: nothing is overwritten, and the same event sent
-    twice is stored once.
+    share between threads and processes; the same event sent twice is stored once.
 
     Attributes:
         grading: language models as annotators among the others.
@@ -83,7 +79,7 @@ class Annotation(ProjectStore):
         super().__init__(ledger, library)
         self._searcher = searcher
         self.grading = ModelGrading(self, ledger, library, searcher, settings or Settings())
-        self.exchange = Exchange(self, ledger, library)
+        self.exchange = JudgmentFiles(self, ledger, library)
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- pools -------------------------------------------------------------------------------
@@ -96,17 +92,8 @@ class Annotation(ProjectStore):
         query_ids: Sequence[str] | None = None,
         on_query: Callable[[], None] = tell_nobody,
     ) -> int:
-        """Pool the project's queries (or some of them); what is there and judged stays.
-
-        Stored query by query: a kill costs the one at hand. Documents of runs that the
-        corpus does not hold are left out; systems have nothing for :meth:`unaskable`.
-
-        Args:
-            query_ids: None for all of them.
-
-        Returns:
-            how many (query, document, source) were new.
-        """
+        """Pool the project's queries, or some of them, query by query; returns how many (query,
+        document, source) were new. What was there stays; see :func:`retrieved`."""
         check_pool(request)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
@@ -119,8 +106,7 @@ class Annotation(ProjectStore):
 
     @leads_only
     def unaskable(self, project: Project) -> tuple[str, ...]:
-        """Ids of queries that are asked of nobody, and that no system can rank for: their seed or
-        aspect is not in the corpus any more."""
+        """Ids of queries whose seed or aspect is not in the corpus any more."""
         return unaskable(self._library.open(project.corpus), self.queries(project))
 
     @leads_only
@@ -153,20 +139,15 @@ class Annotation(ProjectStore):
     # -- judging -----------------------------------------------------------------------------
 
     def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
-        """Check and store what was said of an item; nothing is overwritten. The one way in which
-        people, on any page and from the command line, judge and adjudicate.
+        """Check and store a judgment or a decision, and return it as stored; nothing is
+        overwritten.
 
         Args:
-            judgment: without corpus and project, which are this project's. An ``instruction``
-                is that of its query where it has none itself.
-            query: what was asked, where the project may not have it yet: it is kept by the
-                judgment's query_id.
-
-        Returns:
-            the judgment as it is stored.
+            judgment: its corpus and project do not count.
+            query: what was asked, where the project may not have it yet: it is kept.
         """
         check_own(self.person, judgment.annotator)
-        if judgment.origin == "person":
+        if judgment.origin in ("person", "audit"):
             check_said(judgment.event)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
@@ -180,6 +161,8 @@ class Annotation(ProjectStore):
         judgment = checked(project, replace(judgment, instruction=instruction))
         check_not_seed(judgment, asked)
         self._check_asked(project, judgment)
+        if judgment.origin == "audit" and self._has_judged(project, judgment):
+            judgment = replace(judgment, origin="person")
         if judgment.origin == "adjudication":
             check_decided(self._ledger.judging, judgment)
         if query is not None:
@@ -199,6 +182,12 @@ class Annotation(ProjectStore):
                 "A lead can add it.",
             )
 
+    def _has_judged(self, project: Project, judgment: Judgment) -> bool:
+        """Whether an annotator judged an item as part of the project, not to check a model: an
+        audit grade would replace that."""
+        own = self._standing(project, judgment.query_id, judgment.annotator)
+        return any(j.doc_id == judgment.doc_id and j.origin in ("person", "import") for j in own)
+
     def undo(
         self,
         project: Project,
@@ -206,12 +195,8 @@ class Annotation(ProjectStore):
         only: Collection[Item] | None = None,
         event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment; None when there is none to take back.
-
-        Args:
-            only: the last one of these items; None for the last one of all.
-            event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
-        """
+        """Take back an annotator's last judgment, or the last one of some items; None when there
+        is none. ``event`` is the undo's own id: sent twice, it takes back one judgment."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         check_said(event)
@@ -226,14 +211,16 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
+        """One annotator's queue; of ``only`` some items, where a model's grades are checked: audit
+        grades count there."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        return self._queue(project, annotator, self.pooled(project).among(only))
+        pool = self.pooled(project).among(only)
+        return self._queue(project, annotator, pool, audit=only is not None)
 
-    def _queue(self, project: Project, annotator: str, pool: Pool) -> Queue:
+    def _queue(self, project: Project, annotator: str, pool: Pool, *, audit: bool) -> Queue:
         standing = self._ledger.judging.standing(*project.key)
-        return Queue.standing(project, annotator, pool, standing)
+        return Queue.standing(project, annotator, pool, standing, audit=audit)
 
     def share(
         self,
@@ -245,13 +232,12 @@ class Annotation(ProjectStore):
         only: Collection[Item] | None = None,
     ) -> Share:
         """What of their queue an annotator may judge now; it is leased to their visit, until it
-        asks again, leaves, or is silent for some minutes. What they judge without a lease is
-        stored all the same.
+        asks again, leaves, or is silent for some minutes.
 
         Args:
-            visit: names the place where they judge, a tab of a browser.
+            visit: names a tab of a browser.
             at: the item at hand.
-            shown: items that may be on their screen still.
+            shown: items that may be on the screen still.
             only: as :meth:`queue`.
         """
         who = check_annotator(annotator)
@@ -263,12 +249,12 @@ class Annotation(ProjectStore):
 
         # An import may have dropped some documents, another lens some aspects.
         pool = self.pooled(project).held_by(opened.row_of, lacking).among(only)
-        pool.order(project, who)  # the first time it takes long: nobody shall wait for it
+        pool.order(project, who)  # slow the first time: before the leases are held
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)
             shown = frozenset() if before is None else shown & {*before.items}
-            # After the leases: whoever gave one back had stored what they judged before.
-            queue = self._queue(project, who, pool)
+            # After the leases: who gave one back has stored their judgments by then.
+            queue = self._queue(project, who, pool, audit=only is not None)
             for other, own in leases.items():
                 if own.annotator == who:  # a tab of theirs, perhaps one that they closed
                     left = tuple(item for item in own.items if item not in queue.said)
@@ -279,7 +265,7 @@ class Annotation(ProjectStore):
         return share
 
     def leave(self, project: Project, annotator: str, visit: str) -> None:
-        """A visit judges no more: what was leased to it is for others."""
+        """A visit ends: its leased items are for others."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
@@ -302,16 +288,17 @@ class Annotation(ProjectStore):
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
-        """How agreement came about; see :mod:`engine.annotate.agreement_over_time`."""
+        """How agreement came about; see :func:`agreement_over_time`."""
         judgments = self.judgments(project)
         return agreement_over_time(judgments, project.scale, step)
 
     @leads_only
-    def agreement(self, project: Project) -> Agreement:
-        """How far its annotators agree, over all, by aspect and in pairs."""
+    def agreement(self, project: Project, *, audit: bool = False) -> Agreement:
+        """How far its annotators agree, over all, by aspect and in pairs; with ``audit`` by the
+        grades that they gave to check a model, too."""
         queries = self.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
-        return find_agreement(self.judgments(project), project.scale, aspects)
+        return find_agreement(self.judgments(project), project.scale, aspects, audit=audit)
 
     @leads_only
     def disagreements(self, project: Project) -> list[Disagreement]:
@@ -320,20 +307,22 @@ class Annotation(ProjectStore):
         return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
 
     def adjudicate(
-        self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
-        by: str, event: str = "", seen: str | None = None,
-    ) -> Judgment:  # fmt: skip
+        self,
+        project: Project,
+        query_id: str,
+        doc_id: str,
+        relevance: int | None,
+        reason: str,
+        by: str,
+        event: str = "",
+        seen: str | None = None,
+    ) -> Judgment:
         """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
         own grades stay.
 
         Args:
             seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
-                else stands. None decides whatever stands.
-
-        Raises:
-            BadInputError: the project has leads, and ``by`` is none of them; no reason, or a
-                number alone, for a grade; a decision taken back that there is not; somebody
-                else's decision that ``by`` did not see; and as :meth:`judge`.
+                else is kept. None decides whatever there is.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)

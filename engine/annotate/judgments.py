@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from engine.annotate.projects import check_annotator, printable
@@ -12,8 +13,6 @@ from engine.types.searches import Query
 from storage.judgment_events import Judging
 from storage.records import new_event
 
-LONGEST_SECONDS = 1e9
-"""What somebody can have taken for one item; far beyond any."""
 BY_MODEL, BUILT, IMPORTED = MADE = ("grading-", "build-", "import-")
 """What the ids of events begin with that nobody said here: that grading by a model makes; by which
 a build says which documents it made a query from (they are its known positives, also where a model
@@ -25,8 +24,7 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 def checked(project: Project, judgment: Judgment) -> Judgment:
     """The judgment as one of its project, with names, note and instruction cleaned up.
 
-    What was shown (``rank``, ``system``) is left out in a blind project, and so are a ``rank`` that
-    is none and ``seconds`` that cannot be measured (below 0, or no number).
+    What was shown (``rank``, ``system``) is left out in a blind project.
     """
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_event(judgment.event)
@@ -41,17 +39,11 @@ def checked(project: Project, judgment: Judgment) -> Judgment:
         note=checked_note(judgment.note),
         instruction=printable(judgment.instruction),
         marks=tuple(judgment.marks),
-        rank=None if blind or type(judgment.rank) is not int else judgment.rank,
+        rank=None if blind else judgment.rank,
         system="" if blind else judgment.system,
         blind=blind,
-        seconds=_measured(judgment.seconds),
         event=judgment.event or new_event(),
     )
-
-
-def _measured(seconds: float | None) -> float | None:
-    # A browser's clock may be set back between two keys; NaN is not within, either.
-    return seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else None
 
 
 def check_event(event: str) -> None:
@@ -109,7 +101,7 @@ def check_not_seed(judgment: Judgment, query: Query) -> None:
 def check_member(project: Project, annotator: str, origin: Origin = "person") -> None:
     """Raise BadInputError when a project with a list of people does not have this one."""
     people = {*project.annotators, *project.leads}
-    if origin == "person" and project.annotators and annotator not in people:
+    if origin in ("person", "audit") and project.annotators and annotator not in people:
         raise BadInputError(
             f"'{annotator}' is not among the annotators of project '{project.name}'.",
             f"They are {', '.join(sorted(people))}; a lead can add others.",
@@ -162,6 +154,11 @@ def check_seen(judging: Judging, project: Project, item: Item, by: str, seen: st
             "Look at that decision, among those that are decided, and then change it. Nothing was "
             "changed.",
         )
+
+
+def digest(*parts: str) -> str:
+    """Names an event by what it is."""
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:24]
 
 
 def store(judging: Judging, judgment: Judgment) -> None:

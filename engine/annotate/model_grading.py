@@ -15,8 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 
 from engine.annotate.agreement import check_model, draw_sample, models_of
-from engine.annotate.intake import digest
-from engine.annotate.judgments import BY_MODEL, checked
+from engine.annotate.judgments import BY_MODEL, checked, digest
 from engine.annotate.model_plan import (
     Asked,
     Graded,
@@ -338,12 +337,6 @@ class ModelGrading(ForPerson):
 
         Args:
             owner: who asks for it.
-
-        Raises:
-            NoEndpointError: no model is set up; says how to.
-            UnknownNameError, BadInputError: as :meth:`estimate`.
-            CorpusBusyError: the project is being graded already; says in which process.
-            StorageError: the home cannot be written to.
         """
         connection = connect(self._settings, endpoint, most_calls, self.person)
         running = self.jobs.running(project.key)
@@ -376,10 +369,6 @@ class ModelGrading(ForPerson):
     ) -> GradingReport:
         """Grade now. Ctrl-C ends it, what was answered is stored; a second one is a
         KeyboardInterrupt.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-            NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
         connection = connect(self._settings, endpoint, most_calls, self.person)
         announced = self._check(project, model_annotator(connection.endpoint.model), request)

@@ -88,13 +88,14 @@ def make_plan(
     """The plan for a request.
 
     Args:
-        annotator: the model's name; "" while nobody knows which one it is.
+        annotator: the model's name; "" while it is not known.
         known: documents of the corpus.
         unaskable: queries that the corpus cannot be asked any more.
     """
     _check(request, queries)
     before = graded_by_model(judgments, annotator)
-    by_people = {j.item for j in judgments if j.origin != "model" and j.relevance is not None}
+    others = ("model", "audit")
+    by_people = {j.item for j in judgments if j.origin not in others and j.relevance is not None}
     to_grade: dict[str, list[Item]] = {
         q: [] for q in queries if q in (request.query_ids or queries)
     }
@@ -143,7 +144,7 @@ def known_positives(
     model that grades here.
 
     Args:
-        annotator: the model that is to grade; "" while nobody knows which one it is.
+        annotator: the model that is to grade; "" while it is not known.
     """
     judgments = list(judgments)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
@@ -215,7 +216,7 @@ def graded_on(scale: Scale) -> type[Graded]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One query of a project, as it stands in every question about its candidates.
+    """One query of a project, as every question about its candidates has it.
 
     Attributes:
         query: its seed and wish, foreign texts fenced.
@@ -244,7 +245,7 @@ def guidelines_for(project: Project, aspect: str | None) -> str:
 
 
 def in_words(text: str) -> str:
-    """A query that is a text and names no aspect, as it stands in a question."""
+    """A query that is a text and names no aspect, in a question."""
     shown = fenced("query", cut_text(text.strip(), SEED_TOKENS).text)
     return (
         f"{shown}\nRelevant is a document that is what this text asks for or describes; where it "

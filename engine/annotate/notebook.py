@@ -81,12 +81,7 @@ class Notebook(ForPerson):
     # Trails
 
     def add_step(self, trail_id: str, query: Query) -> None:
-        """Note a search in a trail.
-
-        Raises, as all that writes to a trail:
-            NotAllowedError: it is another person's.
-            BadInputError: its id is longer than any of ours.
-        """
+        """Note a search in a trail."""
         self._check_own(trail_id)
         self._ledger.trails.add_step(trail_id, query.corpus, query_to_json(query))
 
@@ -101,13 +96,12 @@ class Notebook(ForPerson):
         Args:
             owner: whose, "" for those made without login; None for everybody's.
         """
+        rows = self._ledger.trails.all(self.person.name or owner)
+        seeds = (self._different_seeds(row.queries) for row in rows)
         return [
-            TrailInfo(
-                row.trail_id, row.name, self._different_seeds(row.queries),
-                len(row.queries), row.kept, row.time,
-            )
-            for row in self._ledger.trails.all(self.person.name or owner)
-        ]  # fmt: skip
+            TrailInfo(row.trail_id, row.name, own, len(row.queries), row.kept, row.time)
+            for row, own in zip(rows, seeds, strict=True)
+        ]
 
     def trail_name(self, trail_id: str) -> str:
         """What the trail is called; "" when it has no name."""
@@ -207,9 +201,6 @@ class Notebook(ForPerson):
 
         Args:
             doc_ids: which, in which order; None for all.
-
-        Raises:
-            UnknownNameError: no such corpus, form or document.
         """
         from engine.search.trails import export_documents
 

@@ -158,7 +158,7 @@ def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str
     """query_id -> documents with a grade that counts: a model's only where the project says so."""
     documents: dict[str, set[str]] = {}
     for judgment in judgments:
-        counts = judgment.origin != "model" or project.model_grades
+        counts = project.model_grades if judgment.origin == "model" else judgment.origin != "audit"
         if judgment.relevance in project.scale.values and counts:
             documents.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     return documents

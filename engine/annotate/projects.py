@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
+
+from pydantic import TypeAdapter
 
 from engine.annotate.queueing import Pool
 from engine.corpora.library import Library
@@ -24,7 +25,6 @@ from engine.search.queries import check_query, query_from_json, query_id, query_
 from engine.types.annotating import (
     ADJUDICATED,
     MODEL_PREFIX,
-    GradeMeaning,
     Item,
     JudgingOrder,
     Judgment,
@@ -41,6 +41,8 @@ from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 
+PROJECTS = TypeAdapter(Project)
+"""Projects as JSON has them."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
@@ -250,7 +252,7 @@ class ProjectStore(ForPerson):
     def projects(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
         rows = self._ledger.projects.all()
-        return [_from_row(row) for row in rows if corpus in (None, row.corpus)]
+        return [_project(row.settings) for row in rows if corpus in (None, row.corpus)]
 
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by name; a corpus always has its own, called ""."""
@@ -278,34 +280,34 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """As :meth:`save`, for a project of a file, whoever made it and whatever aspects its
+        """As :meth:`save`, for a project of a file, by any author and with any aspects that its
         guidelines are for."""
         checked = check_project(project)
         rows = self._ledger.projects.all()
         row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
-        stands = Project(*checked.key) if row is None else _from_row(row)
-        if stands.leads and author not in stands.leads:
+        current = Project(*checked.key) if row is None else _project(row.settings)
+        if current.leads and author not in current.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
-                f"Its leads are {', '.join(sorted(stands.leads))}.",
+                f"Its leads are {', '.join(sorted(current.leads))}.",
             )
-        self._check_grades(stands, checked.scale)
-        settings = json.dumps(asdict(checked), ensure_ascii=False)
+        self._check_grades(current, checked.scale)
+        settings = PROJECTS.dump_json(checked).decode()
         new = ProjectRow(*checked.key, settings, author, datetime.now(UTC))
         after = "" if row is None else row.settings
-        if before not in (None, stands) or not self._ledger.projects.put(new, after=after):
+        if before not in (None, current) or not self._ledger.projects.put(new, after=after):
             raise BadInputError(
                 f"Project '{project.name}' was changed by somebody else in the meantime.",
                 "Look at it again, and then change it.",
             )
         return checked
 
-    def _check_grades(self, stands: Project, scale: Scale) -> None:
-        """A grade that stands keeps its meaning: another scale must have it, too."""
-        gone = set(stands.scale.values) - set(scale.values)
+    def _check_grades(self, current: Project, scale: Scale) -> None:
+        """Refuse a scale that lacks a current grade."""
+        gone = set(current.scale.values) - set(scale.values)
         if not gone:
             return
-        lacking = Counter(j.relevance for j in self.judgments(stands) if j.relevance in gone)
+        lacking = Counter(j.relevance for j in self.judgments(current) if j.relevance in gone)
         if lacking:
             which = counted(lacking.total(), "grade stands", "grades stand")
             grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
@@ -410,12 +412,11 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
-        """Ask queries no more: they leave queues, pools and adjudicated grades, until they are
+        """Retire queries: they leave queues, pools and adjudicated grades, until they are
         added again. What was judged stays. Returns how many were asked before."""
-        return self._ledger.projects.set_asked(
-            *project.key, query_ids, asked=False, author=check_annotator(author),
-            time=datetime.now(UTC),
-        )  # fmt: skip
+        who, now = check_annotator(author), datetime.now(UTC)
+        put = self._ledger.projects.set_asked
+        return put(*project.key, query_ids, asked=False, author=who, time=now)
 
     def retired(self, project: Project) -> frozenset[str]:
         """The retired queries of a project, by id."""
@@ -447,7 +448,7 @@ class ProjectStore(ForPerson):
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
     ) -> list[Judgment]:
-        """What stands, adjudications included, in order of arrival."""
+        """The current judgments, adjudications included, in order of arrival."""
         check_sees(self.person, annotator)
         return self._standing(project, query_id, annotator)
 
@@ -463,15 +464,4 @@ class ProjectStore(ForPerson):
 
 
 _query = lru_cache(maxsize=4096)(query_from_json)
-
-
-def _from_row(row: ProjectRow) -> Project:
-    return project_from_settings(json.loads(row.settings))
-
-
-def project_from_settings(data: Mapping[str, Any]) -> Project:
-    """A project from its fields as JSON has them; KeyError or TypeError when they are others."""
-    scale = data["scale"]
-    grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
-    people = {key: tuple(data[key]) for key in ("annotators", "leads")}
-    return Project(**{**data, **people, "scale": Scale(scale["name"], grades)})
+_project = lru_cache(maxsize=256)(PROJECTS.validate_json)

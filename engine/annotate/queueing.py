@@ -110,13 +110,8 @@ class Order:
 
 
 class Pool:
-    """Items to be judged, each once, and the orders of those who judge them. Safe to share
-    between threads.
-
-    Attributes:
-        items: in order of arrival.
-        numbers: of each, from 0.
-    """
+    """Items to be judged, in order of arrival with their numbers from 0, and the orders of those
+    who judge them. Safe to share between threads."""
 
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
@@ -166,12 +161,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Queue:
-    """One annotator's queue in one project.
-
-    Attributes:
-        pool: what is to be judged.
-        told: what the annotator and others said of it.
-    """
+    """One annotator's queue in one project."""
 
     project: Project
     annotator: str
@@ -192,10 +182,22 @@ class Queue:
         return cls.standing(project, annotator, pool, standing)
 
     @classmethod
-    def standing(cls, project: Project, annotator: str, pool: Pool, standing: Standing) -> Queue:
-        """The queue of an annotator by what stands in the project."""
+    def standing(
+        cls,
+        project: Project,
+        annotator: str,
+        pool: Pool,
+        standing: Standing,
+        *,
+        audit: bool = False,
+    ) -> Queue:
+        """The queue of an annotator by the current judgments of the project.
+
+        Args:
+            audit: what the annotator said to check a model counts; otherwise these items are due.
+        """
         told = standing.of(annotator, pool.numbers, project.per_item)
-        return cls(project, annotator, pool, told)
+        return cls(project, annotator, pool, told if audit else _without_audits(told, pool))
 
     @property
     def said(self) -> dict[Item, Judgment]:
@@ -234,7 +236,7 @@ class Queue:
         return next(self.due(0 if after is None else self.position(after)), None)
 
     def position(self, item: Item) -> int:
-        """Where an item stands in the annotator's order, from 1; 0 when it is not there."""
+        """The place of an item in the annotator's order, from 1; 0 when it is not there."""
         number = self.pool.numbers.get(item)
         return 0 if number is None else self._order.places[number] + 1
 
@@ -256,6 +258,18 @@ class Queue:
             unsure=verdicts.get("unsure", 0),
             per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
         )
+
+
+def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
+    """The same, as if the annotator had checked no model's grades."""
+    audits = [j for j in told.own.values() if j.origin == "audit"]
+    if not audits:
+        return told
+    own = {item: j for item, j in told.own.items() if j.origin != "audit"}
+    verdicts = Counter(told.verdicts)
+    verdicts.subtract(j.verdict for j in audits if j.item in pool)
+    left = told.left + sum(j.item in told.lacking for j in audits)
+    return replace(told, own=own, verdicts=verdicts, left=left)
 
 
 @dataclass(frozen=True)

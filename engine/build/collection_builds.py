@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.exporting import check_held
+from engine.annotate.judgment_io import check_held
 from engine.annotate.projects import check_annotator
 from engine.build.build_estimates import estimate_step
 from engine.build.build_records import check_spec, spec_from_json, spec_to_json
@@ -20,7 +20,7 @@ from engine.build.opened_build import OpenBuild
 from engine.build.steps import check_step, run_step
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.corpora.opened import Recent
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
@@ -215,7 +215,7 @@ class CollectionBuilds(ForPerson):
 
     def files(self, corpus: str, name: str) -> dict[str, bytes]:
         """The files of :meth:`export` by their paths in its folder; raises as it does and as
-        :func:`engine.annotate.exporting.check_held`."""
+        :func:`engine.annotate.judgment_io.check_held`."""
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "collection"
             paths = export(self.open(corpus, name), out)

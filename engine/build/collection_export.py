@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels
-from engine.annotate.exporting import decided_files
+from engine.annotate.judgment_io import decided_files
 from engine.build.build_records import Expanded
 from engine.build.opened_build import OpenBuild
 from engine.config import __version__

@@ -35,7 +35,8 @@ from engine.build.cluster_edits import (
 )
 from engine.build.vocabulary import Vocabulary
 from engine.corpora.library import Library
-from engine.corpora.opened import OpenCorpus, Recent
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Project
 from engine.types.builds import (

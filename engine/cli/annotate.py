@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 project_option = click.option(
     "--project", default="", metavar="P", help="Default: the corpus's own, judged while exploring."
 )
+include_audit_option = click.option(
+    "--include-audit", is_flag=True, help="Count grades that people gave to check a model, too."
+)
 DEFAULTS = PoolRequest()
 REPORTED = (
-    "corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time", "note",
-    "marks", "origin", "rank", "system", "instruction", "blind", "seconds", "event",
-)  # fmt: skip
+    *("corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time"),
+    *("note", "marks", "origin", "rank", "system", "instruction", "blind", "seconds", "event"),
+)
 """What ``judge --json`` says of a judgment."""
 
 

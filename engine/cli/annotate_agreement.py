@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from engine.cli.annotate import project_option
+from engine.cli.annotate import include_audit_option, project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json, say_notes
 from engine.types.annotating import Agreement, AgreementMeasure, Disagreement, Judgment
@@ -22,8 +22,11 @@ HUMAN_MEASURES = (NDCG, "p-MRR")
 @click.option(
     "--disagreements", is_flag=True, help="List what is to be adjudicated, widest spread first."
 )
+@include_audit_option
 @json_option
-def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> None:
+def agreement(
+    name: str, project: str, disagreements: bool, include_audit: bool, as_json: bool
+) -> None:
     """Say how far the annotators of a project on corpus NAME agree.
 
     Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
@@ -38,7 +41,8 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
     if disagreements:
         _show_disagreements(annotation.disagreements(asked), as_json)
         return
-    result, rows = annotation.agreement(asked), explorer.human_rows(asked)
+    result = annotation.agreement(asked, audit=include_audit)
+    rows = explorer.human_rows(asked)
     if as_json:
         human = {who: dict(scores.metrics) for who, scores in rows.items()}
         print_json({**_agreement_report(result), "human": human})

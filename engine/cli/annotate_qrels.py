@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.cli.annotate import project_option
+from engine.cli.annotate import include_audit_option, project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json, say_notes
 from engine.errors import BadInputError
 from engine.types.annotating import JUDGMENT_FORMATS
 
 if TYPE_CHECKING:
-    from engine.annotate.exporting import Exported
+    from engine.annotate.judgment_io import Exported
 
 
 @click.group()
@@ -46,6 +46,7 @@ def qrels() -> None:
     help="Where grades differ and nobody decided: their median, the lower of two. Otherwise "
     "such items are left out.",
 )
+@include_audit_option
 @click.option(
     "--spreadsheet",
     is_flag=True,
@@ -67,6 +68,7 @@ def export(
     per_annotator: bool,
     annotator: str,
     median: bool,
+    include_audit: bool,
     spreadsheet: bool,
     out: Path | None,
     as_json: bool,
@@ -74,7 +76,7 @@ def export(
     """Write the judgments of a project on corpus NAME.
 
     Query ids name seed and aspect. CSV and JSONL with --per-annotator have every field and can
-    be imported elsewhere as they are.
+    be imported elsewhere as they are. Grades that people gave to check a model are left out.
     """
     if as_json and out is None:
         raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
@@ -83,9 +85,14 @@ def export(
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
     exported = annotation.exchange.export(
-        asked, kind, per_annotator=per_annotator, annotator=annotator, median=median,
+        asked,
+        kind,
+        per_annotator=per_annotator,
+        annotator=annotator,
+        median=median,
         spreadsheet=spreadsheet,
-    )  # fmt: skip
+        audit=include_audit,
+    )
     if out is None:
         _print(exported)
         written: tuple[Path, ...] = ()
@@ -161,8 +168,8 @@ def import_(
     """Take judgments from PATH into a project on corpus NAME.
 
     A corpus that came from CSFCube needs no PATH: every annotator's own grades come in, and
-    the adjudicated ones as decisions. Importing twice changes nothing; when any line is
-    broken, nothing is imported.
+    the adjudicated ones as decisions. The last judgment of an annotator and item counts.
+    Importing twice changes nothing; when any line is broken, nothing is imported.
     """
     imported = open_explorer().annotation.exchange.import_(
         name,

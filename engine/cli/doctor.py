@@ -11,19 +11,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.config import Settings
-from engine.errors import SeedLensError
-
-if TYPE_CHECKING:
-    from storage.records import CorpusRow
+from engine.errors import SeedLensError, StorageError
 
 PACKAGES = (
     *("streamlit", "lancedb", "duckdb", "sentence-transformers", "pylate", "torch"),
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
+
+_REMEDY = "Delete it on Library and import its source again, or restore a backup from before."
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -92,43 +89,30 @@ def _home(settings: Settings) -> Check:
 
 
 def _corpora(settings: Settings) -> list[Check]:
-    """Read the tables of all corpora in the home, about a second for a gigabyte; a check of each
-    corpus in which something is amiss, or one of all."""
+    """Can the documents of all corpora in the home be read, and are they all there?"""
     from engine.corpora.folders import store_of
-    from engine.corpora.sharing import damaged, digests_of
     from engine.explorer import Explorer
-    from storage.digests import find_changed
-    from storage.fragments import missing
-
-    found, unknown = [], 0
-    try:
-        explorer = Explorer(settings)
-        home = explorer.home
-        for row in explorer.ledger.listed_corpora():
-            folder, known = store_of(home, row), digests_of(home, row)
-            changed, unlisted = find_changed(folder, known)
-            unknown += unlisted
-            if lost := missing(folder, known) or _fewer(row, folder):
-                found.append(Check("corpora", False, str(damaged(home, row, lost=lost))))
-            elif changed:
-                found.append(Check("corpora", False, str(damaged(home, row, changed))))
-    except (SeedLensError, OSError) as error:
-        return [Check("corpora", False, str(error))]
-    said = "no file has changed after it was written"
-    if unknown:
-        said += f", but {unknown:,} have no checksum yet; the next import into a corpus makes them"
-    return found or [Check("corpora", True, said)]
-
-
-def _fewer(row: CorpusRow, folder: Path) -> list[str]:
-    """The table of a corpus that has fewer documents than were imported."""
     from storage.vectors import DocumentTable
 
-    if row.state != "ready" or row.generation:
-        return []
-    there = DocumentTable.open(folder).count() if DocumentTable.is_stored(folder) else 0
-    whole = f"{DocumentTable.name}.lance with all {row.documents:,} documents"
-    return [whole] if there < row.documents else []
+    checks = []
+    try:
+        explorer = Explorer(settings)
+        for row in explorer.ledger.listed_corpora():
+            folder = store_of(explorer.home, row)
+            if row.state != "ready" or (row.generation and not DocumentTable.is_stored(folder)):
+                continue
+            try:
+                batches = DocumentTable.open(folder).columns(["doc_id"])
+                there = sum(batch.num_rows for batch in batches)
+            except StorageError as error:
+                checks.append(Check("corpora", False, f"{error.message} {_REMEDY}"))
+                continue
+            if there < row.documents:
+                lacks = f"'{row.name}' has {there:,} of {row.documents:,} documents"
+                checks.append(Check("corpora", False, f"The corpus {lacks}. {_REMEDY}"))
+    except (SeedLensError, OSError) as error:
+        return [Check("corpora", False, str(error))]
+    return checks or [Check("corpora", True, "all documents can be read")]
 
 
 def _store(settings: Settings) -> Check:

@@ -59,11 +59,7 @@ def text_of(path: Path) -> str:
 
 
 def content_of(file: Path, most: int = COLLECTION_BYTES) -> bytes:
-    """The bytes of a file of a collection, unpacked; no more are read than are allowed.
-
-    Raises:
-        BadInputError: there are more, or it cannot be read.
-    """
+    """The bytes of a file of a collection, unpacked; no more are read than are allowed."""
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
             content = opened.read(most + 1)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
+from engine.corpora.background_sample import sample_rows
 from engine.corpora.contracts import Seed
 from engine.corpora.schema import aspect_column
-from engine.corpora.surroundings import sample_rows
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.lenses.variants import built_in_variants, check_variants
@@ -89,11 +89,6 @@ class Comparer:
 
         Args:
             orders: a model's, for the variants that it reranked; the others rank as ever.
-
-        Raises:
-            BadInputError: no variant, two of one name, a wording that is too long, an order of
-                other documents ...
-            UnknownNameError: an aspect or a system that does not exist.
         """
         started = time.perf_counter()
         check_variants(variants)

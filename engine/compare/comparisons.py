@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from engine.collections.readers import cached_collection, signature_of
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
-from engine.compare.known_grades import (
-    OwnGrades,
-    collection_of,
-    judgments_of,
-    signature_of_judgments,
-)
 from engine.compare.model_comparisons import ModelComparisons
 from engine.compare.sensitivity_table import sensitivity, topics_to_vary
 from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
@@ -30,6 +28,7 @@ from engine.types.callbacks import Ask
 from engine.types.collections import Collection
 from engine.types.comparisons import (
     Comparison,
+    ComparisonRequest,
     Frontier,
     ModelOrders,
     MoverEvidence,
@@ -37,12 +36,15 @@ from engine.types.comparisons import (
     SensitivityJob,
     Variant,
 )
+from engine.types.corpora import CorpusInfo
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
-from engine.types.searches import Filter, Query
+from engine.types.searches import Query
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Corpus, its version, systems and sets of variants."""
+OwnGrades = Callable[[Query, str | None], Mapping[str, int]]
+"""The grades, by doc_id, that an annotator gave for a query."""
 
 
 class Comparisons(ForPerson):
@@ -71,37 +73,21 @@ class Comparisons(ForPerson):
         """The built-in wordings of an aspect: base, generic, definition, paraphrases, subset."""
         return built_in_variants(self._library.lens(corpus), aspect, system, steer)
 
-    def compare(
-        self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        variants: Sequence[Variant], orders: ModelOrders | None = None,
-        annotator: str | None = None, filters: Sequence[Filter] = (),
-    ) -> Comparison:  # fmt: skip
-        """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
+    def compare(self, request: ComparisonRequest, orders: ModelOrders | None = None) -> Comparison:
+        """Rank every variant for one seed, with what differs and verdicts.
 
         Args:
             orders: a model's, from :attr:`by_model`; they take the place of the rankings.
-            annotator: whose grades count as one's own.
-            filters: what documents must meet to be ranked.
         """
-        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
-        return comparer.compare(variants, orders)
+        return self._comparer(request).compare(request.variants, orders)
 
-    def evidence(
-        self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        variants: Sequence[Variant], doc_id: str, annotator: str | None = None,
-        filters: Sequence[Filter] = (),
-    ) -> MoverEvidence:  # fmt: skip
-        """Why one document stands where it does under each variant."""
-        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
-        return comparer.evidence(variants, doc_id)
+    def evidence(self, request: ComparisonRequest, doc_id: str) -> MoverEvidence:
+        """Why one document is where it is under each variant."""
+        return self._comparer(request).evidence(request.variants, doc_id)
 
-    def frontier(
-        self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant,
-        annotator: str | None = None, filters: Sequence[Filter] = (),
-    ) -> Frontier:  # fmt: skip
+    def frontier(self, request: ComparisonRequest, variant: Variant) -> Frontier:
         """Relevance and instruction following of one wording from steer 0 to 1."""
-        comparer = self._comparer(corpus, seed, text, aspect, annotator, filters)
-        return comparer.frontier(variant)
+        return self._comparer(request).frontier(variant)
 
     def runs(self, comparison: Comparison) -> str:
         """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
@@ -127,28 +113,21 @@ class Comparisons(ForPerson):
         judgments = signature_of_judgments(self._library.corpus(corpus))
         return f"{ranked_from(self._library.open(corpus), systems)} {judgments}"
 
-    def _comparer(
-        self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        annotator: str | None = None, filters: Sequence[Filter] = (),
-    ) -> Comparer:  # fmt: skip
-        annotator = annotator or self._own("") or None
+    def _comparer(self, request: ComparisonRequest) -> Comparer:
+        annotator = request.annotator or self._own("") or None
         check_sees(self.person, annotator or "")
-        searcher = self._searcher(corpus)
+        corpus, seed, searcher = request.corpus, request.seed, self._searcher(request.corpus)
         judgments = {}
         if seed is not None:
             info = self._library.corpus(corpus)
             judgments = judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
-        query = Query(corpus, seed=seed, text=text, filters=tuple(filters))
-        return Comparer(searcher, query, aspect, judgments)
+        query = Query(corpus, seed=seed, text=request.text, filters=request.filters)
+        return Comparer(searcher, query, request.aspect, judgments)
 
     # -- a whole collection ------------------------------------------------------------------
 
     def collection(self, corpus: str) -> Collection:
-        """The test collection that a corpus came from.
-
-        Raises:
-            BadInputError: there is none.
-        """
+        """The test collection that a corpus came from."""
         collection = collection_of(self._library.corpus(corpus))
         if collection is None:
             raise BadInputError(
@@ -164,14 +143,8 @@ class Comparisons(ForPerson):
         variants: Sequence[str] = SETS,
         owner: str = "",
     ) -> str:
-        """Compute the table of a whole collection in the background.
-
-        Args:
-            owner: who asks for it.
-
-        Returns:
-            the job's id; that of the running computation where the same is being computed.
-        """
+        """Compute the table of a whole collection in the background; returns the job's id, of an
+        equal one under way too."""
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
@@ -206,3 +179,58 @@ class Comparisons(ForPerson):
 
     def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Key:
         return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)
+
+
+def collection_of(info: CorpusInfo) -> Collection | None:
+    """The test collection that a corpus was imported from, or None.
+
+    It is read where it was imported from, and again when one of its files has changed.
+    """
+    path = _source(info)
+    if path is None:
+        return None
+    try:
+        return cached_collection(path).collection
+    except (BadInputError, OSError, ValueError):
+        return None  # documents without judgments: most corpora
+
+
+def signature_of_judgments(info: CorpusInfo) -> str:
+    """Changes when :func:`collection_of` may find something else; nothing is read for it."""
+    path = _source(info)
+    try:
+        files = () if path is None else signature_of(path)
+    except OSError:  # a file that goes away just now
+        files = ()
+    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+
+
+def _source(info: CorpusInfo) -> Path | None:
+    """Where a corpus was imported from; None for one that was derived from another."""
+    path = Path(info.source)
+    return path if path.is_absolute() else None
+
+
+def judgments_of(
+    corpus: OpenCorpus,
+    info: CorpusInfo,
+    own_grades: OwnGrades,
+    seed: str,
+    annotator: str | None = None,
+) -> dict[str, dict[str, int]]:
+    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out. Own grades
+    of a document go before the collection's."""
+    collection = collection_of(info)
+    judgments: dict[str, dict[str, int]] = {}
+    if collection is not None:
+        listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
+        for aspect, query_id in listed.items():
+            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
+            judgments[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
+    for aspect in corpus.aspects:
+        own = own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
+        if own:
+            judgments[aspect] = {**judgments.get(aspect, {}), **own}
+    for grades in judgments.values():
+        grades.pop(seed, None)
+    return {aspect: grades for aspect, grades in judgments.items() if grades}

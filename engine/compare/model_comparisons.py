@@ -68,19 +68,15 @@ class ModelComparisons(ForPerson):
             cancelled, and so are the orders so far.
 
     Args:
-        comparer: for a corpus, a seed or a text, an aspect, and ``filters``.
+        comparer: for a request.
     """
 
-    def __init__(self, comparer: Callable[..., Comparer]) -> None:
+    def __init__(self, comparer: Callable[[VariantsRequest], Comparer]) -> None:
         self._comparer = comparer
         self.jobs = JobRunner()
 
     def estimate(self, request: VariantsRequest, model: Model) -> CostEstimate:
-        """What reranking all variants would cost at most; nothing is asked.
-
-        Raises:
-            UnknownNameError, BadInputError: as a comparison, or no such mode or depth.
-        """
+        """What reranking all variants would cost at most; nothing is asked."""
         return _estimate(request, self._tasks(request), model)
 
     def start(self, request: VariantsRequest, model: Model, owner: str = "") -> str:
@@ -104,8 +100,7 @@ class ModelComparisons(ForPerson):
         return recalled(self.jobs, self.start(request, free))
 
     def _tasks(self, request: VariantsRequest) -> list[Task]:
-        of = request.corpus, request.seed, request.text, request.aspect
-        return tasks_of(self._comparer(*of, filters=request.filters), request)
+        return tasks_of(self._comparer(request), request)
 
 
 class _Run:

@@ -46,10 +46,6 @@ def sensitivity(
 
     A wording is read from its words alone: nothing else tells the system which aspect is
     meant. Topics with a judged pool rank that pool only.
-
-    Raises:
-        UnknownNameError: no such system or variant.
-        BadInputError: no topic has a seed and an aspect, or a seed is not in the corpus.
     """
     for name in systems:
         find_system(name)

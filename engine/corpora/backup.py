@@ -10,26 +10,22 @@ import json
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from engine.config import __version__
 from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.corpora.sharing import bring, damaged, digests_of
+from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
-from engine.lenses.definitions import lens_from_json
-from engine.types.encoders import EncoderSpec
-from engine.types.limits import MANIFEST_BYTES
-from storage.access import parts_beside_tables
-from storage.home import COPY, CorpusNameError, Home
+from storage.files import digest_of, file_errors
+from storage.home import COPY, Home
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
@@ -40,21 +36,16 @@ from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1
-"""Counts the ways in which a backup is laid out."""
+"""Version of the layout of a backup."""
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
-"""For whoever has a ledger open, or begins one, to be done."""
 _PIECE = 2**20
-_DAMAGED = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError)
-_UNREADABLE = (
-    CorpusNameError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError,
-)  # fmt: skip
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
 
 
 class _ChangedError(Exception):
-    """A file vanished while the corpora were read: somebody changed one."""
+    """A corpus changed while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +55,9 @@ class BackupReport:
     Attributes:
         made_at: ISO 8601, UTC.
         version: of the SeedLens that made it.
-        only: what was asked for; "" for all.
+        only: "" for all.
         corpora: whose documents are in it.
-        without: corpora that are known to the ledger only: their sources have to be imported
-            again. (name, source) each.
+        without: (name, source) of the others, whose sources have to be imported again.
         files, bytes: how many, and their size together.
     """
 
@@ -90,58 +80,42 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     Args:
         only: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
             vectors, which importing the same sources makes again.
-
-    Raises:
-        BadInputError: there is such a file already.
-        StorageError: something cannot be read or written, a corpus is damaged, or corpora kept
-            changing.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
-    half = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
+    partial = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
     try:
-        for _ in range(ATTEMPTS):
-            try:
-                with os.fdopen(
-                    os.open(half, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600), "wb"
-                ) as out:
-                    manifest = _write(home, ledger, out, only)
-            except _ChangedError:
-                continue
-            half.replace(file)
-            return _report(file, manifest)
-    except OSError as error:
-        raise StorageError(
-            f"The backup {file} cannot be written: {error.strerror or error}.",
-            "Check the disk and the permissions, or give another folder.",
-        ) from error
+        with file_errors(file, "Check the disk and the permissions, or give another folder."):
+            for _ in range(ATTEMPTS):
+                flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR
+                try:
+                    with os.fdopen(os.open(partial, flags, 0o600), "wb") as out:
+                        manifest = _write(home, ledger, out, only)
+                except _ChangedError:
+                    continue
+                partial.replace(file)
+                return _report(file, manifest)
     finally:
-        half.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     raise StorageError(
         "The corpora kept changing while they were read.", "Try again when imports are done."
     )
 
 
 def verify(file: Path) -> BackupReport:
-    """Read all of a backup and compare it with its manifest; nothing is written.
-
-    Raises:
-        BadInputError: it is no backup, or damaged; says where.
-    """
+    """Read all of a backup and compare it with its manifest; nothing is written."""
     with _opened(file) as (archive, manifest):
         for member in manifest["files"]:
-            _copy(archive, member, None)
+            digest = hashlib.sha256()
+            with archive.open(member["path"]) as content:
+                while piece := content.read(_PIECE):
+                    digest.update(piece)
+            _check(member, digest.hexdigest())
     return _report(file, manifest)
 
 
 def restore(file: Path, home: Home) -> BackupReport:
-    """Put a backup into a home that has neither a ledger nor corpora; all of it or nothing.
-
-    Raises:
-        BadInputError: it is no backup, or damaged, or the home is in use; nothing was changed.
-        StorageFullError: there is no room for it.
-        StorageError: the home cannot be written to.
-    """
+    """Put a backup into a home that has neither a ledger nor corpora; all of it or nothing."""
     _check_empty(home)
     home.create()
     with _opened(file) as (archive, manifest):
@@ -155,17 +129,12 @@ def restore(file: Path, home: Home) -> BackupReport:
         staging.mkdir(mode=0o700)
         try:
             for member in manifest["files"]:
-                target = staging / member["path"]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("xb") as out:
-                    _copy(archive, member, out)
+                with file_errors(home.root):
+                    target = archive.extract(member["path"], staging)
+                _check(member, digest_of(Path(target)))
             _complete(Home(staging), report)
-            _move_in(staging, home)
-        except OSError as error:
-            raise StorageError(
-                f"The backup cannot be written to {home.root}: {error.strerror or error}.",
-                "Check the disk and the permissions of the home.",
-            ) from error
+            with file_errors(home.root):
+                _move_in(staging, home)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return report
@@ -175,34 +144,24 @@ def restore(file: Path, home: Home) -> BackupReport:
 
 
 def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dict[str, Any]:
-    files: list[dict[str, Any]] = []
     with (
         zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
         tempfile.TemporaryDirectory(prefix="seedlens-backup-") as folder,
     ):
         if only != "ledger":
-            bring(home, ledger, ledger.listed_corpora(), "tables" if only else "all")
+            bring(home, ledger, ledger.listed_corpora(), documents=only is None)
         copy = Path(folder) / _LEDGER
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
-        with_documents: list[CorpusRow] = []
-        if only is None:
-            with_documents = [row for row in rows if DocumentTable.is_stored(store_of(home, row))]
-        stores = [(row, store_of(home, row)) for row in rows if only != "ledger"]
-        digests = {
-            f"corpora/{store.name}/{path}": (digest, row)
-            for row, store in stores
-            for path, digest in digests_of(home, row).items()
-        }
-        for row in with_documents:
-            _check_whole(home, ledger, row)
-        for path, source in _members(home, copy, with_documents, rows, only):
-            files.append(_add(archive, path, source))
-            sha256, of = digests.get(path, ("", None))
-            if of is not None and sha256 != files[-1]["sha256"]:
-                raise _damaged_or_changed(home, ledger, of, changed=[source.name])
-        _check_same(ledger, with_documents)
-        names = {row.name for row in with_documents}
+        whole = [row for row in rows if not only and DocumentTable.is_stored(store_of(home, row))]
+        files = [
+            _add(archive, path, source) for path, source in _members(home, copy, whole, rows, only)
+        ]
+        # The documents are those of the rows, not of others imported under the same name since.
+        created = {row.name: row.created_at for row in ledger.corpora()}
+        if any(created.get(row.name, row.created_at) != row.created_at for row in whole):
+            raise _ChangedError
+        names = {row.name for row in whole}
         manifest = {
             "format": FORMAT,
             "seedlens": __version__,
@@ -219,11 +178,15 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
 def _members(
     home: Home,
     ledger: Path,
-    with_documents: Sequence[CorpusRow],
+    whole: Sequence[CorpusRow],
     rows: Sequence[CorpusRow],
     only: Only | None,
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it."""
+    """(path in the backup, file) of all that belongs into it.
+
+    Args:
+        whole: corpora that are backed up with their documents.
+    """
     yield _LEDGER, ledger
     if only == "ledger":
         return
@@ -235,64 +198,28 @@ def _members(
     for row in rows:
         store = store_of(home, row)
         files = _files(store)
-        if row in with_documents and not any(file.parent.name == "_versions" for file in files):
+        if row in whole and not any(file.parent.name == "_versions" for file in files):
             raise _ChangedError  # deleted since the ledger was copied
         for file in files:
             inside = file.relative_to(store)
-            if inside.name == COPY:
-                continue  # nothing that is restored is a copy of anything
-            # The note of a corpus goes with its documents: without them it says nothing true.
+            # Without documents the manifest of a corpus would not be true.
             kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS, SELECTIONS)
-            if row in with_documents or kept:
+            if inside.name != COPY and (row in whole or kept):
                 yield f"corpora/{store.name}/{inside.as_posix()}", file
 
 
-def _check_whole(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Raise StorageError where files of a corpus are lost."""
-    from storage.fragments import missing  # late: it loads another copy of Lance
-
-    if lost := missing(store_of(home, row), digests_of(home, row)):
-        raise _damaged_or_changed(home, ledger, row, lost=lost)
-
-
-def _damaged_or_changed(
-    home: Home,
-    ledger: Ledger,
-    row: CorpusRow,
-    changed: Sequence[str] = (),
-    lost: Sequence[str] = (),
-) -> Exception:
-    """As :func:`damaged`, unless somebody deleted or wrote the corpus since its row was copied: the
-    files of another one may have the names of those of before."""
-    if ledger.corpus(row.name) != row:
-        return _ChangedError()
-    return damaged(home, row, changed, lost)
-
-
-def _check_same(ledger: Ledger, rows: Sequence[CorpusRow]) -> None:
-    """The rows that were copied are those of the documents that were read after them, and not of
-    other ones that were imported under the same name meanwhile."""
-    for row in rows:
-        now = ledger.corpus(row.name)
-        if now is not None and now.created_at != row.created_at:
-            raise _ChangedError
-
-
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, those first that others are named by.
+    """All files below a folder, manifests of tables last.
 
-    A table's files never change. Which of them are in force says a manifest under ``_versions``,
-    which is written after them and deleted with them: whoever lists the manifests first and copies
-    them last has all that they name, or finds one missing.
+    A table's files never change, and its manifests are written after the files that they name and
+    deleted with them: with manifests listed first and copied last, all files of one are there.
     """
     try:
         manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
         others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
-    except FileNotFoundError as error:  # a folder in it went while we looked
+    except FileNotFoundError as error:
         raise _ChangedError from error
-    known = set(manifests)
-    rest = [p for p in others if p not in known and p.parent.name != "_versions"]
-    rest = [p for p in rest if not p.name.startswith(".")]  # those are being written
+    rest = [p for p in others if p.parent.name != "_versions" and not p.name.startswith(".")]
     return [*sorted(rest), *sorted(manifests)]
 
 
@@ -315,15 +242,19 @@ def _add(archive: zipfile.ZipFile, path: str, source: Path) -> dict[str, Any]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
-    """A backup and its manifest, which has been checked: every path leads into the home."""
-    if file.exists() and not file.is_file():  # a pipe or a device may never end
-        raise BadInputError(f"{file} is not a file.", "Give the file that a backup was written to.")
+    """A backup and its manifest."""
+    if not file.is_file():  # a pipe may never end
+        raise BadInputError(f"There is no file {file}.", "Give the file of a backup.")
     try:
         with zipfile.ZipFile(file) as archive:
-            yield archive, _manifest(archive)
-    except FileNotFoundError as error:
-        raise BadInputError(f"There is no file {file}.") from error
-    except _DAMAGED as error:
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            if manifest["format"] != FORMAT:
+                raise BadInputError(
+                    f"The backup was made by another SeedLens ({manifest['seedlens']}).",
+                    "Upgrade SeedLens.",
+                )
+            yield archive, manifest
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         raise BadInputError(
             f"{file} is not a backup of SeedLens, or it is damaged: {error}.", "Use another one."
         ) from error
@@ -331,59 +262,8 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
         raise StorageError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    try:
-        for packed in archive.infolist():
-            # A few bytes may unpack to any size in one step, whatever size they are said to have.
-            if packed.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"{packed.filename!r} is compressed, which no backup is")
-        info = archive.getinfo(MANIFEST)
-        if info.file_size > MANIFEST_BYTES:
-            raise ValueError("its manifest is too long")
-        manifest: dict[str, Any] = json.loads(archive.read(info))
-        if manifest["format"] != FORMAT:
-            raise BadInputError(
-                f"The backup was made by another SeedLens ({manifest['seedlens']}).",
-                "Upgrade SeedLens.",
-            )
-        members = manifest["files"]
-        names = [member["path"] for member in members]
-        if sorted([*names, MANIFEST]) != sorted(archive.namelist()) or len(set(names)) < len(names):
-            raise ValueError("its files are not those of its manifest")
-        if _LEDGER not in names:
-            raise ValueError("it has no ledger")
-        for member in members:
-            _check_member(archive.getinfo(member["path"]), member)
-        _report(Path(), manifest)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise zipfile.BadZipFile(str(error)) from error
-    return manifest
-
-
-def _check_member(info: zipfile.ZipInfo, member: dict[str, Any]) -> None:
-    """Raise ValueError for what could not have been in a home, or would lead out of it."""
-    path = PurePosixPath(info.filename)
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    inside = path.parts[0] in ("corpora", "uploads") and len(path.parts) > 2
-    odd = path.is_absolute() or ".." in path.parts or any(c in info.filename for c in "\\:\0")
-    if odd or path.as_posix() != info.filename or kind not in (0, stat.S_IFREG):
-        raise ValueError(f"{info.filename!r} leads out of the home")
-    if path.name == COPY or (not inside and info.filename not in (_LEDGER, _LOGINS)):
-        raise ValueError(f"{info.filename!r} belongs to no home")
-    if info.file_size != member["bytes"]:
-        raise ValueError(f"{info.filename!r} has another size")
-
-
-def _copy(archive: zipfile.ZipFile, member: dict[str, Any], out: IO[bytes] | None) -> None:
-    """Read a member, to a file or to nowhere; BadZipFile when it is not as the manifest says."""
-    digest, size = hashlib.sha256(), 0
-    with archive.open(member["path"]) as content:
-        while size <= member["bytes"] and (piece := content.read(_PIECE)):
-            digest.update(piece)
-            size += len(piece)
-            if out is not None:
-                out.write(piece)
-    if (digest.hexdigest(), size) != (member["sha256"], member["bytes"]):
+def _check(member: dict[str, Any], sha256: str) -> None:
+    if sha256 != member["sha256"]:
         raise zipfile.BadZipFile(f"{member['path']} has changed")
 
 
@@ -399,42 +279,14 @@ def _check_empty(home: Home) -> None:
 
 def _complete(staged: Home, report: BackupReport) -> None:
     """Bring the ledger up to date; corpora whose documents are missing wait to be imported."""
-    if strange := parts_beside_tables(staged.ledger):
-        raise BadInputError(
-            f"The backup's ledger has {strange[0]!r}, which is no table of SeedLens.",
-            "Use another.",
-        )
-    _check_tables(staged)
     ledger = Ledger(staged.ledger)
     missing = {name for name, _ in report.without}
     for stored in ledger.corpora():
         row = replace(stored, generation="")
-        ledger.put_generation(row, stored.generation)
-        try:
-            store_of(staged, row), lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
-        except _UNREADABLE as error:
-            raise BadInputError(
-                f"The backup's ledger has a corpus that cannot be read ({error}).", "Use another."
-            ) from error
         if row.name in missing and row.state != "deleted":
-            ledger.put_corpus(replace(row, state="indexing", documents=0))
+            row = replace(row, state="indexing", documents=0)
+        ledger.put_generation(row, stored.generation)
     Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
-
-
-def _check_tables(staged: Home) -> None:
-    """Raise BadInputError where the documents of a corpus would be read from elsewhere."""
-    from storage.fragments import lies_elsewhere  # late: it loads another copy of Lance
-
-    try:
-        elsewhere = lies_elsewhere(staged.corpora)
-    except (ValueError, OSError) as error:
-        raise BadInputError(
-            "The backup is damaged: the tables of a corpus cannot be read.", "Use another one."
-        ) from error
-    if elsewhere:
-        raise BadInputError(
-            "The backup has a corpus whose documents are not in it, but elsewhere.", "Use another."
-        )
 
 
 def _move_in(staging: Path, home: Home) -> None:
@@ -458,11 +310,11 @@ def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:
     files = manifest["files"]
     return BackupReport(
         file=str(file),
-        made_at=str(manifest["made_at"]),
-        version=str(manifest["seedlens"]),
-        only=str(manifest["only"]),
-        corpora=tuple(map(str, manifest["corpora"])),
-        without=tuple((str(name), str(source)) for name, source in manifest["without"]),
+        made_at=manifest["made_at"],
+        version=manifest["seedlens"],
+        only=manifest["only"],
+        corpora=tuple(manifest["corpora"]),
+        without=tuple((name, source) for name, source in manifest["without"]),
         files=len(files),
-        bytes=sum(int(member["bytes"]) for member in files),
+        bytes=sum(member["bytes"] for member in files),
     )

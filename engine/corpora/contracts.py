@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from engine.types.documents import Document, Span
 from engine.types.facts import Fact
 from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
+
+if TYPE_CHECKING:
+    from engine.corpora.opened import OpenCorpus
 
 DEPTH = 1000
 """Documents that a ranking of a large corpus holds."""
@@ -265,68 +268,8 @@ class TokenRows(NamedTuple):
     roles: FloatArray
 
 
-class Corpus(Protocol):
-    """The opened corpus as systems see it. Documents are named by :data:`Rows`."""
-
-    @property
-    def aspects(self) -> Sequence[str]:
-        """Keys of the lens's aspects, in order."""
-        ...
-
-    @property
-    def resident(self) -> bool:
-        """Whether the vectors of documents and aspects fit in memory, to score all exactly."""
-        ...
-
-    def ranked(self, rows: Rows, scores: NDArray[np.floating], depth: int) -> RankedDocuments:
-        """These documents by their scores (n,), ties by doc_id; at most ``depth``."""
-        ...
-
-    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
-        """Documents by the weighted sum of cosines, at most ``request.depth``."""
-        ...
-
-    def by_words(self, text: str, request: Request) -> RankedDocuments:
-        """Documents by BM25; documents without a word of ``text`` are absent."""
-        ...
-
-    def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
-        """Documents by how well their facts answer those asked for, 0 to 1.
-
-        Documents that answer none are absent; see :class:`engine.facts.fact_index.FactIndex`.
-        """
-        ...
-
-    def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
-        """The ``each`` nearest documents by every part alone, each document once."""
-        ...
-
-    def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
-        """The documents' vectors (n, d) in each of these columns."""
-        ...
-
-    def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
-        """Cosines (n, len(parts)) of the documents' columns with vectors."""
-        ...
-
-    def word_scores(self, text: str, rows: Rows) -> FloatArray:
-        """BM25 (n,) of these documents; 0 for one without a word of ``text``."""
-        ...
-
-    def tokens(self, rows: Rows) -> Iterator[TokenRows]:
-        """The documents' token vectors, one after another: a few of long ones are read at once."""
-        ...
-
-    def sentences(self, rows: Rows) -> list[FloatArray]:
-        """The documents' sentence vectors (s, d)."""
-        ...
-
-    def remembered(self, key: str) -> dict[int, float]:
-        """Values by row that were computed under ``key`` before, to be added to.
-
-        The latest keys are kept while the corpus is open.
-        """
-        ...
+Corpus: TypeAlias = "OpenCorpus"
+"""The opened corpus, whose module loads LanceDB. Its documents are named by :data:`Rows`."""
 
 
 class System(Protocol):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.corpora.fact_columns import StatedValues, read_stated
 from engine.corpora.field_codes import FieldCodes, Mask, read_fields
+from engine.corpora.recent import Recent
 from engine.corpora.schema import condition, rows_of
-from engine.corpora.stated_values import StatedValues, read_stated
 from engine.corpora.stored_texts import MANY, StoredTexts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.atlas import atlas
@@ -72,8 +71,7 @@ class FacetIndex:
         self._name, self._table, self._lens = name, table, lens
         self._years = years
         self._size = len(years)
-        self._counted: OrderedDict[tuple[Filter, ...], Facets] = OrderedDict()
-        self._lock = Lock()
+        self._counted: Recent[tuple[Filter, ...], Facets] = Recent(MOST_REMEMBERED)
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         self._selected = lru_cache(maxsize=MOST_REMEMBERED)(
             partial(_read_selected, table, name, bring_selection)
@@ -110,8 +108,8 @@ class FacetIndex:
             return has
         roles = np.concatenate(of_documents).reshape(-1, count)
         rows = np.repeat(np.arange(self._size), [len(r) // count for r in of_documents])
-        said = roles.max(axis=1) > 0
-        has[rows[said], roles[said].argmax(axis=1)] = True
+        clear = roles.max(axis=1) > 0
+        has[rows[clear], roles[clear].argmax(axis=1)] = True
         return has
 
     @cached_property
@@ -121,12 +119,7 @@ class FacetIndex:
     # -- which documents ---------------------------------------------------------------------
 
     def mask(self, filters: Sequence[Filter]) -> Mask:
-        """Which documents (n,) meet every filter.
-
-        Raises:
-            UnknownNameError: a field or an aspect that the corpus does not have.
-            BadInputError: a value that is none of its field.
-        """
+        """Which documents (n,) meet every filter."""
         return self._met(self._by_facet(filters).values())
 
     def _met(self, masks: Iterable[Mask]) -> Mask:
@@ -205,15 +198,7 @@ class FacetIndex:
     def facets(self, filters: Sequence[Filter] = ()) -> Facets:
         """How many documents have what; raises as :meth:`mask`. The latest results are kept."""
         key = tuple(filters)
-        with self._lock:
-            known = self._counted.pop(key, None)
-        if known is None:
-            known = self._count(key)
-        with self._lock:
-            self._counted[key] = known  # the latest used goes last
-            while len(self._counted) > MOST_REMEMBERED:
-                self._counted.popitem(last=False)
-        return known
+        return self._counted.one(key, partial(self._count, key))
 
     def _count(self, filters: tuple[Filter, ...]) -> Facets:
         started = time.perf_counter()

@@ -13,25 +13,17 @@ from typing import Protocol
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.distributed import (
-    CheckedSource,
-    DistributedRun,
-    builders_of,
-    source_changed,
-    takes_whole_gpu,
-)
+from engine.corpora.distributed import DistributedRun, takes_whole_gpu
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
-from engine.corpora.indexing import IndexRun, table_schema
-from engine.corpora.made_ids import check_made_ids
-from engine.corpora.notes import is_noted, register
+from engine.corpora.indexing import IndexRun, cut, table_schema, text_length
+from engine.corpora.manifest import has_manifest, register
 from engine.corpora.schema import vector_columns
-from engine.corpora.service_notes import note_source, sources_of
 from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
 from engine.ingest.values import READS_ENGLISH
-from engine.jobs.cluster import workers_at
+from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
@@ -43,12 +35,20 @@ from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.vectors import Builders, DocumentTable
+from storage.vectors import DocumentTable
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100
 """Documents from which the preparation of a faster encoder costs less than it saves."""
+MADE_IDS = (
+    (
+        "Rows of {} have no id, and the numbers that they would get",
+        "Give the rows ids. Of another file, another name does",
+    ),
+    ("Papers of {} are called by the names of their files, which", "Give the files other names"),
+)
+"""Ids that are in no file (of rows, of PDFs), and the remedy."""
 
 
 class LoadEncoder(Protocol):
@@ -76,12 +76,6 @@ class Importer:
         """Import, or go on with an import that was stopped; running it twice changes nothing.
 
         The whole source is read and checked before the first document is written.
-
-        Raises:
-            BadInputError: the source or a row of it cannot be used; nothing was changed, unless the
-                source was meanwhile.
-            CorpusBusyError: another process is indexing this corpus.
-            StorageFullError: no room; what is committed stays, and the same command goes on.
         """
         started = time.perf_counter()
         check_corpus_name(request.name)
@@ -98,10 +92,10 @@ class Importer:
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
         with ExitStack() as held:
-            spread = self._spread(request, source, held, on_progress)
-            report = spread.report if spread else report or check(source, most)
+            workers = self._workers(request, held)
+            report = report or check(source, most)
             held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
-            check_made_ids(self.home, self.ledger, request, source, self.settings)
+            self._check_made_ids(request.name, source)
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
             table = DocumentTable.open_or_create(
@@ -111,19 +105,19 @@ class Importer:
                 table.mark(DURING, table.version)
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
-            shard, heard = self.settings.shard_documents, (on_progress, cancelled)
-            if spread:
+            shard, heard = self.settings.shard_documents, (on_progress, cancelled, grace)
+            given = (table, encoder, lens, shard, *heard)
+            run = IndexRun(*given)
+            if workers:
                 bulk = report.documents >= MANY
-                distributed = DistributedRun(table, encoder.spec, lens, spread, bulk, shard, *heard)
-                done = distributed.run(request.name)
-            else:
-                documents = unique_documents(source, max_chars=most)
-                run = IndexRun(table, encoder, lens, shard, *heard, grace)
-                done = run.run(documents, report.documents, request.name)
-                if not done.cancelled and done.read < report.documents:
-                    raise source_changed(source.name)  # as when somebody is writing it anew
-            builders = builders_of(table, spread.workers) if spread else None
-            self._finish(table, row, done, lens, grace, builders)
+                run = DistributedRun(*given, workers=workers, bulk=bulk)
+            documents = unique_documents(source, max_chars=most)
+            done = run.run(documents, report.documents, request.name)
+            if not done.cancelled and done.read < report.documents:
+                raise BadInputError(
+                    f"{source.name} changed while it was imported.", "Run the same command again."
+                )
+            self._finish(table, row, done, lens, grace)
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
@@ -131,22 +125,18 @@ class Importer:
         warnings = (one for one in report.warnings if embedded or READS_ENGLISH not in one)
         return replace(done, seconds=seconds, warnings=tuple(warnings), encoding=encoding)
 
-    def _spread(
-        self, request: ImportRequest, source: Source, held: ExitStack, tell: Tell
-    ) -> CheckedSource | None:
-        """The source as the workers of a cluster checked it; None where this process works alone.
+    def _workers(self, request: ImportRequest, held: ExitStack) -> Workers | None:
+        """The workers of the cluster that is set; None where this process works alone.
 
         Args:
             held: keeps the workers for as long as they are needed.
         """
-        address, settings = self.settings.ray, self.settings
-        if not address:
+        if not self.settings.ray:
             return None
         model = self._encoder_source(request, self.ledger.listed_corpus(request.name))
-        cluster = workers_at(address, settings.threads, whole_gpu=takes_whole_gpu(model))
-        workers = held.enter_context(cluster)
-        return CheckedSource(
-            source, settings.max_document_chars, settings.shard_documents, workers, tell
+        whole = takes_whole_gpu(model)
+        return held.enter_context(
+            workers_at(self.settings.ray, self.settings.threads, whole_gpu=whole)
         )
 
     def _register(
@@ -205,13 +195,34 @@ class Importer:
                     f"'{name}' and '{row.name}' are the same name to this disk.",
                     "Use another one.",
                 )
-        if self.ledger.corpus(name) is None and is_noted(self.home, name):
-            remedy = "To have it listed again: seedlens doctor --rebuild. Or use another name."
-            if self.home.mirror is not None:
-                remedy += " What was deleted on another server goes by itself within two days."
+        if self.ledger.corpus(name) is None and has_manifest(self.home, name):
             raise BadInputError(
-                f"The home has a corpus '{name}' already, which its ledger does not know.", remedy
+                f"The home has a corpus '{name}' already, which its ledger does not know.",
+                "To have it listed again: seedlens doctor --rebuild. Or use another name.",
             )
+
+    def _check_made_ids(self, name: str, source: Source) -> None:
+        """Raise BadInputError where ids made of row numbers or file names are those of other
+        documents: their texts and titles differ. A document may be corrected in its place."""
+        known = self.ledger.listed_corpus(name)
+        store = None if known is None else store_of(self.home, known)
+        if not source.makes_ids or store is None or not DocumentTable.is_stored(store):
+            return
+        table, settings = DocumentTable.open(store), self.settings
+        documents = unique_documents(source, max_chars=settings.max_document_chars)
+        made = (one for one in documents if source.makes(one.doc_id))
+        for group in cut(made, settings.shard_documents, text_length):
+            rows = table.rows([one.doc_id for one in group], ["title", "text"]).to_pylist()
+            stored = {row["doc_id"]: (row["title"], row["text"]) for row in rows}
+            for one in group:
+                title, text = stored.get(one.doc_id, (one.title, one.text))
+                if one.text != text and (one.title != title or not title):
+                    ids, remedy = MADE_IDS[source.format == "pdf"]
+                    raise BadInputError(
+                        f"{ids.format(source.name)}, such as '{one.doc_id}', are those of other "
+                        f"documents in '{name}', which would be replaced.",
+                        f"{remedy}, or import it into another corpus.",
+                    )
 
     def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
         if known is None:
@@ -271,13 +282,12 @@ class Importer:
         done: ImportReport,
         lens: Lens,
         grace: timedelta,
-        builders: Builders | None,
     ) -> None:
         """Build the indexes if anything is new, and note the outcome."""
         if not done.cancelled and (
             done.added or done.updated or row.state != "ready" or not table.is_finished()
         ):
-            build_indexes(table, row, lens, self.settings, grace, builders)
+            build_indexes(table, row, lens, self.settings, grace)
         if not done.cancelled and (before := table.marks().get(DURING)) is not None:
             if done.added or done.updated:
                 table.mark(BEFORE, before)
@@ -302,14 +312,11 @@ def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
             f"There is no import into '{row.name}' to undo.",
             "The first one is undone by deleting the corpus.",
         )
-    store = store_of(home, row)
-    table = DocumentTable.open(store)
+    table = DocumentTable.open(store_of(home, row))
     marks = table.marks()
     table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
     for name in marks:
         table.mark(name, None)
-    for source in sources_of(store):
-        note_source(store, replace(source, version=""))  # changes alone would not bring it again
     documents = table.count()
     now = datetime.now(UTC)
     register(home, ledger, replace(row, documents=documents, expected=documents, updated_at=now))
@@ -322,20 +329,14 @@ def _words(lens: Lens) -> str:
 
 
 def build_indexes(
-    table: DocumentTable,
-    row: CorpusRow,
-    lens: Lens,
-    settings: Settings,
-    grace: timedelta,
-    builders: Builders | None = None,
+    table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
 ) -> None:
-    """Compact a table and index what its size asks for; ``grace`` is for present readers,
-    ``builders`` for a table of many rows."""
+    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
     dimension = EncoderSpec.from_json(row.encoder).dimension
     columns = vector_columns([a.key for a in lens.aspects])
     documents = table.count()
     resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
-    table.finish([] if resident or documents <= LARGE else columns, grace, builders)
+    table.finish([] if resident or documents <= LARGE else columns, grace)
 
 
 def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport | None:

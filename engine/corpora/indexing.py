@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_document
-from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, find_anew
+from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.facts import VERSION
 from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
@@ -211,14 +211,13 @@ def encode_batch(
     encoder: Encoder,
     lens: Lens,
     like: pa.Schema | None = None,
-    read: Sequence[SourceDocument] | None = None,
+    hashes: Mapping[str, str] | None = None,
 ) -> pa.RecordBatch:
     """Index a batch of documents: pure, so that any runner may map it over batches.
 
     Args:
         like: of the table that it is for, see :func:`table_schema`.
-        read: the documents as a source has them, by which the next import knows them; None for
-            ``documents``.
+        hashes: by id, of documents as a source has them, by which the next import knows them.
 
     Returns:
         one row per document, columns as in :func:`table_schema`.
@@ -233,7 +232,7 @@ def encode_batch(
     ]
     columns = {
         **_text_columns(documents),
-        "content_hash": [content_hash(one) for one in read or documents],
+        "content_hash": [(hashes or {}).get(d.doc_id) or content_hash(d) for d in documents],
         **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
         **_vector_columns(encodings, spans, roles, lens),
     }
@@ -301,13 +300,51 @@ def _ragged(groups: Sequence[NDArray[Any]]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Documents of a source that follow each other, as far as they are to be stored.
+
+    Attributes:
+        read: documents of the source up to its end.
+        new, changed: not stored yet, or with other content.
+        stale: ids of unchanged documents whose facts another version found.
+        hashes: by id, of changed documents as the source has them.
+    """
+
+    read: int
+    new: list[SourceDocument]
+    changed: list[SourceDocument]
+    stale: list[str]
+    hashes: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A shard that was encoded.
+
+    Attributes:
+        added, updated: how many documents were new or changed.
+        first: id of the first new document; "" for none.
+        fragments: of new documents, for :meth:`storage.vectors.StoredTable.append`.
+        changed: rows that replace stored ones.
+    """
+
+    read: int
+    added: int
+    updated: int
+    stale: list[str]
+    first: str = ""
+    fragments: tuple[str, ...] = ()
+    changed: tuple[pa.RecordBatch, ...] = ()
+
+
 @dataclass
 class IndexRun:
     """One resumable run over a source: skips what is stored, commits shard by shard.
 
     Attributes:
-        cancelled: asked after every shard; True stops the run, to be resumed later.
-        on_progress: told after every shard.
+        cancelled: called after every shard; True stops the run, to be resumed later.
+        on_progress: called after every shard.
         grace: how long files of former versions stay for present readers.
     """
 
@@ -319,53 +356,70 @@ class IndexRun:
     cancelled: Ask = never
     grace: timedelta = timedelta(0)
     _started: float = field(default_factory=time.perf_counter)
+    _stopped: bool = False
+    _kept: Counter[str] = field(default_factory=Counter)
 
     def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
-        """Index ``documents``, which were checked before and come each once.
+        """Index ``documents``, which were checked before and come each once."""
+        read = added = updated = 0
+        for shard in self._store(self._shards(documents)):
+            refresh_facts(self.table, shard.stale)
+            read, added, updated = shard.read, added + shard.added, updated + shard.updated
+            self._tell("indexing", read, total, added + updated)
+        if not self._stopped:
+            self._tell("finishing", read, total, added + updated)
+        return ImportReport(
+            corpus=name,
+            read=read,
+            added=added,
+            updated=updated,
+            unchanged=read - added - updated,
+            documents=self.table.count(),
+            seconds=time.perf_counter() - self._started,
+            cancelled=self._stopped,
+            kept=dict(self._kept),
+        )
 
-        Shards are cut from the source as it is, stored documents included, so that a run
-        that was killed encodes the rest in the same batches, to the same vectors.
-        """
-        stored, stale = self._stored()
-        read = added = updated = encoded = scattered = 0
-        kept: Counter[str] = Counter()
-        stopped = False
+    def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
+        """Shards are cut from the source as it is, stored documents included, so that a run that
+        was killed encodes the rest in the same batches, to the same vectors."""
+        stored, stale = self._read_stored()
+        read = 0
         for shard in cut(documents, self.shard_documents, text_length):
-            if stopped := self.cancelled():
-                break
-            new = [d for d in shard if d.doc_id not in stored]
-            changed = [
-                d for d in shard if d.doc_id in stored and stored[d.doc_id] != content_hash(d)
-            ]
-            if new:
-                self.table.write(self._encoded(new), replace=False)
-            found = merge_stored(self.table, changed, self.lens) if changed else []
-            merged = [one for one in found if one.changed]
-            if merged:
-                rows = self._encoded([m.document for m in merged], [m.read for m in merged])
-                self.table.write(rows, replace=True)
-            kept.update(name for one in found for name in one.kept)
-            again = [d.doc_id for d in shard if d.doc_id in stale and d not in changed]
-            find_anew(self.table, again)
+            if self._is_to_stop():
+                return
+            known = [one for one in shard if one.doc_id in stored]
+            changed = [one for one in known if stored[one.doc_id] != content_hash(one)]
+            again = [one.doc_id for one in known if one.doc_id in stale and one not in changed]
             read += len(shard)
-            added, updated = added + len(new), updated + len(merged)
-            encoded += len(new) + len(merged)
-            scattered += len(new) + len(merged)
+            merged = merge_stored(self.table, changed, self.lens) if changed else []
+            self._kept.update(name for one in merged for name in one.kept)
+            new = [one for one in shard if one.doc_id not in stored]
+            updated = [one.document for one in merged if one.changed]
+            hashes = {one.read.doc_id: content_hash(one.read) for one in merged}
+            yield Shard(read, new, updated, again, hashes)
+
+    def _is_to_stop(self) -> bool:
+        self._stopped = self._stopped or self.cancelled()
+        return self._stopped
+
+    def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
+        """Encode and write shards, one after another."""
+        scattered = 0
+        for shard in shards:
+            for group, is_changed in ((shard.new, False), (shard.changed, True)):
+                if group:
+                    like = self.table.schema
+                    rows = encode_batch(group, self.encoder, self.lens, like, shard.hashes)
+                    self.table.write(rows, replace=is_changed)
+            scattered += len(shard.new) + len(shard.changed)
             if scattered >= FRAGMENT_ROWS:
                 self.table.compact(self.grace)
                 scattered = 0
-            self._tell("indexing", read, total, encoded)
-        if not stopped:
-            self._tell("finishing", read, total, encoded)
-        return report_of(self.table, name, (read, added, updated), self._started, stopped, kept)
+            yield Written(shard.read, len(shard.new), len(shard.changed), shard.stale)
 
-    def _encoded(
-        self, documents: Sequence[SourceDocument], read: Sequence[SourceDocument] | None = None
-    ) -> pa.RecordBatch:
-        return encode_batch(documents, self.encoder, self.lens, self.table.schema, read)
-
-    def _stored(self) -> tuple[dict[str, str], set[str]]:
-        """doc_id -> hash of what is stored, and whose facts another version found, if any."""
+    def _read_stored(self) -> tuple[dict[str, str], set[str]]:
+        """doc_id -> hash of what is stored, and ids whose facts another version found."""
         found: dict[str, str] = {}
         stale: set[str] = set()
         for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
@@ -379,34 +433,6 @@ class IndexRun:
         seconds = time.perf_counter() - self._started
         rate = encoded / seconds if seconds > 0 else 0.0
         self.on_progress(Progress(phase, done, total, seconds, rate))
-
-
-def report_of(
-    table: DocumentTable,
-    name: str,
-    counts: tuple[int, int, int],
-    started: float,
-    cancelled: bool,
-    kept: Mapping[str, int],
-) -> ImportReport:
-    """What a run did that stored documents in a table.
-
-    Args:
-        counts: documents that were read, added and updated.
-        started: as ``time.perf_counter`` tells it.
-    """
-    read, added, updated = counts
-    return ImportReport(
-        corpus=name,
-        read=read,
-        added=added,
-        updated=updated,
-        unchanged=read - added - updated,
-        documents=table.count(),
-        seconds=time.perf_counter() - started,
-        cancelled=cancelled,
-        kept=dict(kept),
-    )
 
 
 def text_length(document: SourceDocument) -> int:

@@ -1,29 +1,34 @@
-"""The corpora of a home: listing, opening, deleting; :mod:`.library_imports` fills them."""
+"""The corpora of a home: importing, listing, opening, deleting."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.config import Settings
+from engine.config import DEMO, DEMO_CORPUS, Settings
+from engine.corpora import manifest
+from engine.corpora.change_lens import ChangedLens, LensChange
+from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.folders import Trash, store_of, sweep_all
-from engine.corpora.importing import can_undo, undo_import
+from engine.corpora.importing import Importer, can_undo, undo_import
 from engine.corpora.indexing import has_classifier
-from engine.corpora.library_imports import Imports
-from engine.corpora.notes import note_all, noted_sources, rebuild
+from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.relens import LensChange, Relens
-from engine.corpora.relens import preview as preview_documents
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
-from engine.corpora.service_imports import sweep_retrieved
-from engine.corpora.service_notes import sources_of
+from engine.corpora.service_imports import (
+    ServiceImport,
+    forget_versions,
+    sources_of,
+    sweep_retrieved,
+)
 from engine.corpora.sharing import generation_of, publish_all, sweep_store, to_search, writing
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
-from engine.corpora.uploads import sweep_uploads
+from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -31,18 +36,44 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.lenses.definitions import SHIPPED, lens_from_fields, lens_from_json, own_lens
-from engine.permissions import leads_only, operator_only
-from engine.types.callbacks import Tell, tell_nobody
-from engine.types.corpora import CorpusContents, CorpusInfo, ImportJob
+from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
+from engine.ingest.previews import Reading
+from engine.jobs.processes import ImportJobs
+from engine.lenses.definitions import (
+    RESEARCH,
+    SHIPPED,
+    choose_lens,
+    lens_from_fields,
+    lens_from_json,
+    own_lens,
+)
+from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
+from engine.sources.datasets import dataset_names, describe_dataset, name_of
+from engine.sources.services import SERVICES, look_up, read_query
+from engine.sources.zotero import is_local
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.collections import Collection
+from engine.types.corpora import (
+    CorpusContents,
+    CorpusInfo,
+    ImportJob,
+    ImportReport,
+    ImportRequest,
+    Mapped,
+    Preview,
+    Rows,
+)
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.sources import ServiceQueries
+from engine.types.limits import DATASET_DOCUMENTS
+from engine.types.people import ForPerson, Person
+from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
+from engine.types.sources import DatasetInfo, Found, NamedDataset, ServiceQueries, ServiceQuery
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.removal import Removal
+from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
@@ -50,11 +81,15 @@ MOST_OPEN = 4
 """Corpora kept open at once; the one used longest ago gives way."""
 
 
-class Library(Imports):
+class Library(ForPerson):
     """All corpora of one home. Safe to share between threads.
 
     Attributes:
         lenses: what comes with SeedLens.
+        jobs: imports that run in processes of their own.
+        formats, fields: what can be read, and what columns can be mapped to.
+        services: that documents can be retrieved from.
+        encodings, delimiters: what people choose from, with their labels.
 
     Args:
         systems: names of the systems that every corpus can be searched with.
@@ -62,6 +97,11 @@ class Library(Imports):
     """
 
     lenses = SHIPPED
+    formats = FORMATS
+    fields = FIELDS
+    services = SERVICES
+    encodings = ENCODINGS
+    delimiters = DELIMITERS
     check_name = staticmethod(check_corpus_name)
     suggest_name = staticmethod(suggest_corpus_name)
     sentences_of = staticmethod(sentences_of)
@@ -75,7 +115,8 @@ class Library(Imports):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        super().__init__(home, ledger, settings)
+        self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
+        self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
@@ -110,27 +151,14 @@ class Library(Imports):
         """What is in a corpus, at a glance."""
         return contents_of(self.open(name))
 
-    @leads_only
-    def sources_to_update(self, name: str) -> ServiceQueries:
-        """What the services that a corpus has documents from were asked.
-
-        Raises:
-            UnknownNameError: there is no such corpus.
-            BadInputError: it came from no service.
-        """
-        sources = self.corpus(name).sources
-        if not sources:
-            raise BadInputError(
-                f"The corpus '{name}' came from no service.",
-                "Import its file again, under the same name, to bring what is new in it.",
-            )
-        return ServiceQueries(tuple(source.update for source in sources))
-
-    @leads_only
-    def update(self, name: str, owner: str = "") -> ImportJob:
-        """Bring what is new from the services that a corpus has documents from, in a process of
-        its own; raises as :meth:`sources_to_update` and :meth:`start_from_services`."""
-        return self.start_from_services(name, self.sources_to_update(name), owner=owner)
+    def source_name(self, source: str) -> str:
+        """The source of a corpus or an import for people: an uploaded file by its name, a data set
+        as ``ir:beir/scifact``, all else as it is stored."""
+        path = Path(source)
+        if self._home.uploads.resolve() not in path.parents:
+            return source
+        dataset = name_of(path)
+        return str(NamedDataset(dataset)) if dataset else f"{path.name} (uploaded)"
 
     # -- opening -----------------------------------------------------------------------
 
@@ -199,6 +227,297 @@ class Library(Imports):
             )
         return encoder
 
+    def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
+        # Imported here: torch and its friends take seconds, and most commands need none.
+        from engine.encode.loaders import load_encoder
+
+        threads = self._settings.threads
+        return load_encoder(source, threads=threads, bulk=bulk, download=download)
+
+    # -- importing: files --------------------------------------------------------------
+
+    @operator_only
+    def lens_for(self, name: str, choice: str | None = None) -> Lens:
+        """The lens to import ``name`` with.
+
+        Args:
+            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
+                the one for research abstracts when there is no such corpus yet.
+        """
+        return self._own_lens_of(name) if choice is None else choose_lens(choice)
+
+    def _own_lens_of(self, name: str) -> Lens:
+        row = self._ledger.listed_corpus(name)
+        return RESEARCH if row is None else lens_from_json(row.lens)
+
+    @leads_only
+    def importable(self, path: Path) -> Path:
+        """A path, without the links in it, if this person may import from it: the demo and
+        uploads are for all leads."""
+        return self._importable(self.person, path)
+
+    @leads_only
+    def preview(
+        self,
+        path: Path,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        repairs: Repairs = NO_REPAIRS,
+    ) -> Preview:
+        """The first rows of a source, and how they would be read; see
+        :mod:`engine.ingest.previews`."""
+        return previews.preview(self._reading(path, source_format, mapping, repairs))
+
+    @leads_only
+    def examine(
+        self,
+        path: Path,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        repairs: Repairs = NO_REPAIRS,
+    ) -> CheckReport:
+        """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
+        return previews.examine(self._reading(path, source_format, mapping, repairs))
+
+    @leads_only
+    def save_upload(self, name: str, content: bytes) -> Path:
+        """Keep a file that came in through the browser; returns where it lies."""
+        return save_upload(self._home, name, content)
+
+    @leads_only
+    def save_papers(self, files: Sequence[tuple[str, bytes]]) -> Path:
+        """Keep several PDFs that came in through the browser, by name and content, as one zip."""
+        return save_papers(self._home, files)
+
+    @leads_only
+    def start_import(
+        self,
+        path: Path,
+        name: str,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        lens: Lens | None = None,
+        owner: str = "",
+        repairs: Repairs = NO_REPAIRS,
+    ) -> ImportJob:
+        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
+
+        Args:
+            lens: None for the corpus's own; see :meth:`lens_for`.
+            owner: who asks for it.
+            repairs: what to do about rows that cannot be used as they are.
+        """
+        path = self.importable(path)
+        chosen = lens or self._own_lens_of(name)
+        request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
+        return self.jobs.start(request, owner)
+
+    @leads_only
+    def start_demo(self) -> ImportJob:
+        """Index the demo corpus in a process of its own."""
+        return self.start_import(DEMO, DEMO_CORPUS)
+
+    def demo_job(self) -> ImportJob | None:
+        """The latest import of the demo corpus, or None."""
+        return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
+
+    # -- importing: services and data sets -----------------------------------------------
+
+    @leads_only
+    def service_query(self, service: str, text: str, limit: int | None = None) -> ServiceQuery:
+        """The query for a service, as it is typed; see
+        :func:`engine.sources.services.read_query`."""
+        return read_query(service, text, limit)
+
+    @leads_only
+    def look_up(self, query: ServiceQuery) -> Found:
+        """How much a service has for a query, and the first titles."""
+        self._check_query(self.person, query)
+        return look_up(query, self._settings, self._home)
+
+    @leads_only
+    def start_from_services(
+        self, name: str, queries: ServiceQueries, lens: Lens | None = None, owner: str = ""
+    ) -> ImportJob:
+        """Import from services in a process of its own; as :meth:`start_import`."""
+        request = ImportRequest(queries, name, lens=lens or self._own_lens_of(name))
+        return self.jobs.start(request, owner)
+
+    @leads_only
+    def sources_to_update(self, name: str) -> ServiceQueries:
+        """The queries of the services that a corpus has documents from."""
+        sources = self.corpus(name).sources
+        if not sources:
+            raise BadInputError(
+                f"The corpus '{name}' came from no service.",
+                "Import its file again, under the same name, to bring what is new in it.",
+            )
+        return ServiceQueries(tuple(source.update for source in sources))
+
+    @leads_only
+    def update(self, name: str, owner: str = "") -> ImportJob:
+        """Import what is new at the services that a corpus has documents from, in a process of its
+        own."""
+        return self.start_from_services(name, self.sources_to_update(name), owner=owner)
+
+    @leads_only
+    def datasets(self) -> tuple[str, ...]:
+        """The names of all data sets of ``ir_datasets``; BadInputError without that package."""
+        return dataset_names(self._home)
+
+    @leads_only
+    def describe_dataset(self, name: str) -> DatasetInfo:
+        """What a data set brings; nothing is downloaded."""
+        return describe_dataset(self._home, name)
+
+    @leads_only
+    def start_dataset(
+        self, name: str, dataset: str, lens: Lens | None = None, owner: str = ""
+    ) -> ImportJob:
+        """Download and import a data set in a process of its own; as :meth:`start_import`."""
+        source = NamedDataset(dataset)
+        request = ImportRequest(source, name, lens=lens or self._own_lens_of(name))
+        return self.jobs.start(request, owner)
+
+    # -- importing: in this process --------------------------------------------------------
+
+    @operator_only
+    def import_documents(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+    ) -> ImportReport:
+        """Import, or go on with an import that was stopped, then make the corpus's map.
+
+        See :meth:`engine.corpora.importing.Importer.run`,
+        :class:`engine.corpora.service_imports.ServiceImport` and
+        :class:`engine.corpora.map_making.MapMaker`.
+        """
+        report = self._imported(request, on_progress, cancelled)
+        row = self._ledger.listed_corpus(request.name)
+        if report.cancelled or row is None or not self._settings.maps:
+            return report
+        problem = map_imported(self._home, self._ledger, row, on_progress, cancelled)
+        return replace(report, warnings=(*report.warnings, problem)) if problem else report
+
+    def _imported(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
+        run = Importer(self._home, self._ledger, self._settings, self._load).run
+        services = ServiceImport(self._home, self._ledger, self._settings, run)
+        if isinstance(request.source, ServiceQueries):
+            return services.import_all(request, request.source.queries, on_progress, cancelled)
+        if isinstance(request.source, NamedDataset):
+            return services.import_dataset(request, request.source.name, on_progress, cancelled)
+        if request.repairs.fill_abstracts:
+            return services.import_filled(request, on_progress, cancelled)
+        return run(request, on_progress, cancelled)
+
+    @operator_only
+    def import_here(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+        owner: str = "a program",
+    ) -> ImportReport:
+        """:meth:`import_documents`, which the Library page lists and can cancel while it runs.
+
+        Args:
+            owner: the name that the page shows.
+        """
+        with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
+            return self.import_documents(request, tell, ask)
+
+    @operator_only
+    def add(
+        self,
+        name: str,
+        rows: Rows,
+        *,
+        mapping: Mapped | None = None,
+        lens: Lens | None = None,
+        encoder: str | None = None,
+        repairs: Repairs = NO_REPAIRS,
+        on_progress: Tell = tell_nobody,
+    ) -> ImportReport:
+        """Add documents from memory to a corpus, which is made when there is none of that name.
+
+        As importing a file of the same rows does: all are checked before anything is written,
+        a document that is there unchanged is left alone, one whose content changed takes the
+        place of its former version.
+
+        Args:
+            rows: a pandas DataFrame, an Arrow table, or an iterable of dicts, with columns as in
+                a file: ``doc_id`` and ``text`` (or ``sentences``), and any others. It is read
+                twice, so an iterator is held as a list.
+            mapping: document field -> column, on top of what is guessed.
+            lens: None for the corpus's own, or the one for research abstracts.
+            encoder: model name or folder; None for the corpus's own, or the embedded one.
+            repairs: what to do about rows that cannot be used as they are. Numbers count from 1
+                (``row-1``) in every call, so rows added later need ids of their own.
+        """
+        request = ImportRequest(
+            rows, name, mapping=mapping, encoder=encoder, lens=lens, repairs=repairs
+        )
+        return self.import_here(request, on_progress)
+
+    @operator_only
+    def import_collection(
+        self,
+        collection: Collection,
+        on_progress: Tell = tell_nobody,
+    ) -> str:
+        """Index a test collection's own documents once, under its name; returns that name.
+
+        A corpus of that name that is there already is taken as it is, never added to.
+        """
+        if collection.documents is None:
+            raise BadInputError(
+                f"The collection '{collection.name}' has no documents of its own.",
+                "Name the corpus that holds them with --corpus.",
+            )
+        row = self._ledger.corpus(collection.name)
+        if row is None or row.state != "ready":
+            request = ImportRequest(collection.documents, collection.name, collection.source_format)
+            self.import_here(request, on_progress)
+        return collection.name
+
+    # -- who may import what ---------------------------------------------------------------
+
+    def _check_import(self, person: Person, request: ImportRequest) -> None:
+        check_lead(person)
+        _check_repairs(person, request.repairs)
+        if isinstance(request.source, ServiceQueries):
+            for query in request.source.queries:
+                self._check_query(person, query)
+        elif isinstance(request.source, NamedDataset):
+            self._check_dataset(person, request.source.name)
+        elif isinstance(request.source, Path):
+            self._importable(person, request.source)
+        else:
+            check_operator(person)  # rows in memory are a program's
+
+    def _check_query(self, person: Person, query: ServiceQuery) -> None:
+        if is_local(query):
+            check_operator(person)  # it is the library of the operator
+
+    def _check_dataset(self, person: Person, name: str) -> None:
+        """Data sets beyond ``DATASET_DOCUMENTS`` could fill the server's disk."""
+        documents = describe_dataset(self._home, name).documents
+        if documents is None or documents > DATASET_DOCUMENTS:
+            check_operator(person)
+
+    def _importable(self, person: Person, path: Path) -> Path:
+        roots = (self._home.uploads, DEMO, *self._settings.import_roots)
+        return check_source(person, path, roots)
+
+    def _reading(
+        self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
+    ) -> Reading:
+        most = self._settings.max_document_chars
+        _check_repairs(self.person, repairs)
+        return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
+
     # -- changing the lens -------------------------------------------------------------
 
     @leads_only
@@ -206,13 +525,7 @@ class Library(Imports):
         """Sort a corpus's sentences by another lens; nothing is encoded again.
 
         Whatever goes wrong leaves the corpus as it was; searches under way go on. False when it
-        has that lens already. See :class:`engine.corpora.relens.LensChange`.
-
-        Raises:
-            BadInputError: it is still being imported.
-            CorpusBusyError: another process is writing to it.
-            StorageFullError: there is no room for both.
-            ModelMissingError: its model is gone, and the lens has no classifier of its own.
+        has that lens already. See :class:`engine.corpora.change_lens.LensChange`.
         """
         self._row(name)
         busy, remedy = _busy(name)
@@ -232,19 +545,14 @@ class Library(Imports):
     @leads_only
     def preview_lens(self, name: str, lens: Lens, count: int = 10) -> tuple[Document, ...]:
         """Documents of a corpus, evenly spread over it, with the roles that their sentences would
-        have under another lens; nothing is stored.
-
-        Raises:
-            UnknownNameError, CorpusMissingError: there is no such corpus, or not any more.
-            ModelMissingError: its model is gone, and the lens has no classifier of its own.
-        """
+        have under another lens; nothing is stored."""
         opened = self.open(name)
         every = max(1, len(opened.doc_ids) // count)
         encoder = None if has_classifier(lens) else self.encoder(opened)
-        change = Relens(opened.lens, lens, opened.spec, encoder, count)
+        change = ChangedLens(opened.lens, lens, opened.spec, encoder, count)
         return preview_documents(opened.table, opened.doc_ids[::every][:count], change)
 
-    # -- undoing an import -------------------------------------------------------------
+    # -- deleting ----------------------------------------------------------------------
 
     @leads_only
     def can_undo_import(self, name: str) -> bool:
@@ -253,27 +561,20 @@ class Library(Imports):
 
     @leads_only
     def undo_import(self, name: str) -> int:
-        """Take the last import into a corpus back; returns how many documents it holds now.
-
-        Raises:
-            BadInputError: there is none, or it was the first one.
-            CorpusBusyError: it is being imported into.
-        """
+        """Take the last import into a corpus back; returns how many documents it holds now."""
         self._row(name)
         self.jobs.check_idle(name)
-        with writing(self._home, self._ledger, name, *_busy(name)):
-            return undo_import(self._home, self._ledger, self._row(name))
-
-    # -- deleting ----------------------------------------------------------------------
+        busy, remedy = _busy(name)
+        with writing(self._home, self._ledger, name, busy, remedy):
+            documents = undo_import(self._home, self._ledger, self._row(name))
+            forget_versions(store_of(self._home, self._row(name)))
+        return documents
 
     @leads_only
     def delete(self, name: str) -> None:
         """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
 
         Judgments stay in the ledger.
-
-        Raises:
-            CorpusBusyError: it is being imported into, by whomever.
         """
         self._row(name)
         self.jobs.check_idle(name)
@@ -298,12 +599,9 @@ class Library(Imports):
 
     @operator_only
     def empty_trash(self) -> None:
-        """Forget deleted corpora, what became of changed ones, old uploads, and what services
-        sent for imports that were left, for good.
-
-        Each stays for some time; see :mod:`storage.removal`.
-        """
-        Removal(self._home).finish()
+        """Delete for good, each after some time: deleted corpora, former folders of changed ones,
+        old uploads, and answers of services to imports that were left."""
+        delete_leftovers(self._home.root)
         self._trash.empty()
         sweep_all(self._home, self._ledger)
         sweep_store(self._home, self._ledger)
@@ -312,21 +610,21 @@ class Library(Imports):
 
     @operator_only
     def note_corpora(self) -> None:
-        """Note beside corpora what they are, and bring those into the store that are here alone;
-        see :func:`engine.corpora.notes.note_all` and :func:`engine.corpora.sharing.publish_all`."""
-        note_all(self._home, self._ledger)
+        """Write missing manifests, and publish corpora that are here alone; see
+        :func:`engine.corpora.sharing.publish_all`."""
+        manifest.write_missing(self._home, self._ledger)
         publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.notes.rebuild`."""
-        return rebuild(self._home, self._ledger)
+        """See :func:`engine.corpora.manifest.rebuild`."""
+        return manifest.rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
-        """What corpora were made of, and what imports that can be resumed read."""
+        """Sources of corpora, and of imports that can be resumed."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
         jobs = (str(job.request.source) for job in self.jobs.list())
-        return {*rows, *jobs, *noted_sources(self._home)}
+        return {*rows, *jobs, *manifest.sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 
@@ -388,3 +686,8 @@ def _busy(name: str) -> tuple[str, str]:
         f"The corpus '{name}' is being indexed by another process.",
         "Wait until it is done, or cancel it.",
     )
+
+
+def _check_repairs(person: Person, repairs: Repairs) -> None:
+    if repairs.abstracts:
+        check_operator(person)  # a path of this machine, which the import itself sets

@@ -45,7 +45,7 @@ class MapMaker:
 
     Attributes:
         dimension: of its vectors.
-        rebuild: lay everything out anew; False: documents that have a position keep it, unless
+        rebuild: lay everything out again; False: documents that have a position keep it, unless
             most have none, and layouts that are not there are made.
         adding: entered while the map is written.
     """
@@ -60,12 +60,7 @@ class MapMaker:
     adding: AbstractContextManager[None] = field(default_factory=nullcontext)
 
     def make(self) -> MapReport:
-        """Make the map and keep it, unless the kept one is of these documents already.
-
-        Raises:
-            StorageError: it cannot be written.
-            CorpusMissingError: another corpus took the place of this one meanwhile.
-        """
+        """Make the map and keep it, unless the kept one is of these documents already."""
         started = time.perf_counter()
         doc_ids, hashes = self._documents()
         names = (WHOLE_DOCUMENT, *(aspect.key for aspect in self.lens.aspects))
@@ -98,7 +93,7 @@ class MapMaker:
         try:
             old = read_map(self.table.path)
         except StorageError:
-            return None  # a damaged one is made anew
+            return None  # a damaged one is made again
         if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
             return None
         return old if {*old.layouts} <= {*names} else None
@@ -234,7 +229,7 @@ def carry_whole(before: Path, after: Path) -> None:
         if old is not None and WHOLE_DOCUMENT in old.layouts:
             whole = {WHOLE_DOCUMENT: old.layouts[WHOLE_DOCUMENT]}
             write_map(after, replace(old, layouts=whole))
-    except StorageError:  # the corpus is worth more than its map, which can be made anew
+    except StorageError:  # the corpus is worth more than its map, which can be made again
         log.warning("The map of %s could not be carried over.", before, exc_info=True)
 
 

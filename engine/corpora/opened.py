@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
+from engine.corpora.background_sample import PassageSample
 from engine.corpora.contracts import (
     DEPTH,
     LARGE,
@@ -29,6 +28,7 @@ from engine.corpora.contracts import (
 from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
+from engine.corpora.recent import Recent
 from engine.corpora.schema import (
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
@@ -39,7 +39,6 @@ from engine.corpora.schema import (
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
 from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
-from engine.corpora.surroundings import PassageSample
 from engine.corpora.term_index import TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
@@ -54,8 +53,6 @@ from engine.types.lenses import Lens
 from engine.types.searches import Filter
 from storage.vectors import DocumentTable
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 """Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
 DOCUMENT_CHARS, SEED_CHARS = 32_000_000, 1_000_000
@@ -95,51 +92,8 @@ AMONG_BELOW, MORE = 20_000, 3
 is named takes three times as long as one that is found."""
 
 
-class Recent(Generic[Key, Value]):
-    """What was used last, by key. Safe to share between threads.
-
-    Args:
-        most: values that are kept; those used longest ago give way.
-        size: of a value.
-        room: for the sizes of all that are kept; the one used last is kept in any case.
-    """
-
-    def __init__(
-        self, most: int, size: Callable[[Value], int] = lambda _: 0, room: int = 0
-    ) -> None:
-        self._most, self._size, self._room = most, size, room
-        self._kept: OrderedDict[Key, Value] = OrderedDict()
-        self._lock = Lock()
-
-    def get(
-        self, keys: Sequence[Key], read: Callable[[Sequence[Key]], dict[Key, Value]]
-    ) -> list[Value]:
-        """The values of those of ``keys`` that there are, in their order, each once."""
-        wanted = list(dict.fromkeys(keys))
-        with self._lock:
-            found = {i: self._kept[i] for i in wanted if i in self._kept}
-        missing = [i for i in wanted if i not in found]
-        found.update(read(missing) if missing else {})
-        with self._lock:
-            for key in wanted:
-                if key in found:
-                    self._kept[key] = found[key]
-                    self._kept.move_to_end(key)
-            taken = sum(map(self._size, self._kept.values()))
-            while len(self._kept) > self._most or (taken > self._room and len(self._kept) > 1):
-                _, old = self._kept.popitem(last=False)
-                taken -= self._size(old)
-        return [found[i] for i in wanted if i in found]
-
-    def one(self, key: Key, make: Callable[[], Value]) -> Value:
-        """The value of a key, made where it is not kept."""
-        return self.get([key], lambda _: {key: make()})[0]
-
-
 class OpenCorpus:
     """One version of one corpus. Vectors are read on first use and kept while they fit.
-
-    Implements :class:`engine.corpora.contracts.Corpus`.
 
     Attributes:
         identity: which documents, vectors and roles exactly, like ``demo.2@3-5f0c2a91be04``:
@@ -195,7 +149,6 @@ class OpenCorpus:
         self._titles = lru_cache(maxsize=1)(partial(StoredTexts.read, table, "title"))
         self._words = CorpusWords(table, self.row_of, self.doc_ids, self._titles)
         self._nearest = lru_cache(maxsize=MOST_PRODUCTS)(partial(_read_nearest, table))
-        self._lock = Lock()
         self.facet_index = FacetIndex(name, table, lens, self.years, bring_selection)
         self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
         needed = len(self) * spec.dimension * 4 * (1 + len(lens.aspects))
@@ -377,9 +330,10 @@ class OpenCorpus:
         """What the documents have in each stored field that filters can name, ``year`` first."""
         return self.facet_index.fields
 
-    # -- scoring: see :class:`engine.corpora.contracts.Corpus` -----------------------------
+    # -- scoring -----------------------------------------------------------------------
 
     def ranked(self, rows: Rows, scores: NDArray[np.floating], depth: int) -> RankedDocuments:
+        """These documents by their scores (n,), ties by doc_id; at most ``depth``."""
         if len(rows) > depth:
             floor = np.partition(scores, len(rows) - depth)[len(rows) - depth]
             best = scores >= floor
@@ -388,6 +342,7 @@ class OpenCorpus:
         return RankedDocuments(self.doc_ids, rows[order], scores[order])
 
     def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
+        """Documents by the weighted sum of cosines, at most ``request.most``."""
         scope = request.scope
         if self.resident:
             every = sum(p.weight * self._every_cosine(p) for p in parts)
@@ -402,6 +357,7 @@ class OpenCorpus:
         return self.ranked(rows, scores, request.most)
 
     def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
+        """The ``each`` nearest documents by every part alone, each document once."""
         if self.resident:
             alone = [self.by_vectors([part], replace(request, depth=each)).rows for part in parts]
         else:
@@ -436,6 +392,7 @@ class OpenCorpus:
         return self._nearest(part.column, vector, wanted, among)
 
     def by_words(self, text: str, request: Request) -> RankedDocuments:
+        """Documents by BM25; documents without a word of ``text`` are absent."""
         scope = request.scope
         if not text.strip():
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
@@ -443,7 +400,7 @@ class OpenCorpus:
         among = np.flatnonzero(scope.allowed) if few else None
         # Those in scope may stand far down the corpus: ask for all, then keep them.
         limit = len(self) if scope.is_part and among is None else request.depth + 1
-        rows, scores = self.table.full_text(self._told(text), limit, scope.conditions, among)
+        rows, scores = self.table.full_text(self._rarest(text), limit, scope.conditions, among)
         known = self._kept(("words", text.encode()))
         known[rows] = scores
         if len(rows) < limit:  # no other document in scope has a word of it
@@ -452,6 +409,8 @@ class OpenCorpus:
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
+        """Documents by how well their facts answer those asked for, 0 to 1; those that answer none
+        are absent. See :class:`engine.facts.fact_index.FactIndex`."""
         with self._fact_lock:
             if self._fact_index is None:
                 self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
@@ -460,7 +419,8 @@ class OpenCorpus:
         return self.ranked(rows, scores[rows], request.depth)
 
     def word_scores(self, text: str, rows: Rows) -> FloatArray:
-        known, text = self._kept(("words", text.encode())), self._told(text)
+        """BM25 (n,) of these documents; 0 for one without a word of ``text``."""
+        known, text = self._kept(("words", text.encode())), self._rarest(text)
         new = rows[np.isnan(known[rows])]
         if len(new):
             read = np.zeros(len(self), dtype=np.float32)
@@ -472,16 +432,18 @@ class OpenCorpus:
             known[new] = read[new]
         return known[rows]
 
-    def _told(self, text: str) -> str:
+    def _rarest(self, text: str) -> str:
         """What the full text is asked for: of a large corpus, the rarest words."""
         return text if len(self) <= LARGE else self._words.rarest(text)
 
     def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
+        """The documents' vectors (n, d) in each of these columns."""
         if self.resident:
             return {column: self._matrix(column)[rows] for column in columns}
         return self._vectors_of(rows, columns)
 
     def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
+        """Cosines (n, len(parts)) of the documents' columns with vectors."""
         known = [self._every_cosine(VectorPart(*part, 1.0)) for part in parts]
         new = rows[np.isnan([cosines[rows] for cosines in known]).any(axis=0)]
         if len(new):
@@ -491,12 +453,15 @@ class OpenCorpus:
         return np.stack([cosines[rows] for cosines in known], axis=1)
 
     def tokens(self, rows: Rows) -> Iterator[TokenRows]:
+        """The documents' token vectors, one after another: a few of long ones are read at once."""
         return self._passages.each(rows)
 
     def sentences(self, rows: Rows) -> list[FloatArray]:
+        """The documents' sentence vectors (s, d)."""
         return self._passages.sentences(rows)
 
     def remembered(self, key: str) -> dict[int, float]:
+        """Values by row that were computed under ``key`` before, to be added to."""
         return self._memory.one(key, dict)
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:

@@ -27,7 +27,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from storage.files import folder_bytes, write_whole
+from storage.files import file_errors, folder_bytes, write_whole
 from storage.removal import delete
 from storage.scenarios import ScenarioTable
 from storage.vectors import PRIMARY_KEY
@@ -44,9 +44,6 @@ class ScenarioSettings:
     Attributes:
         component: what of a scenario is embedded.
         weight: of the document against its best scenario, 0 to 1.
-
-    Raises:
-        BadInputError: no such component, or a weight beyond its bounds.
     """
 
     component: Component = "M+E"
@@ -88,13 +85,8 @@ def settings_stamp(path: Path) -> Hashable:
 
 def write_settings(path: Path, settings: ScenarioSettings) -> None:
     """Replace the settings at once: a reader finds the old ones or the new ones."""
-    try:
+    with file_errors(path / SETTINGS):
         write_whole(path / SETTINGS, json.dumps(asdict(settings)))
-    except OSError as error:
-        raise StorageError(
-            f"{path / SETTINGS} cannot be written: {error.strerror or error}.",
-            "Check the disk and the permissions of the home.",
-        ) from error
 
 
 def has_scenarios(path: Path) -> bool:

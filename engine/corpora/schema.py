@@ -42,11 +42,7 @@ def facet(name: str, value: object) -> str:
 
 
 def condition(filter_: Filter) -> Condition:
-    """The condition that rows must meet.
-
-    Raises:
-        BadInputError: a year that is none, or a field that cannot be compared.
-    """
+    """The condition that rows must meet."""
     if filter_.field == YEAR:
         for value in filter_.values:
             if not re.fullmatch(r"\d{1,4}", value):

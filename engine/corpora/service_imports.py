@@ -4,14 +4,16 @@ any file is."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from engine.config import Settings
 from engine.corpora.folders import store_of
-from engine.corpora.service_notes import note_source, sources_of
 from engine.corpora.sharing import adding
 from engine.ingest import open_source
 from engine.ingest.source import found_abstracts
@@ -25,16 +27,19 @@ from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.repairs import Repairs
 from engine.types.sources import CorpusSource, ServiceQuery
+from storage.files import write_whole
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
-from storage.removal import Removal, changed_at, delete
+from storage.removal import changed_at, delete, delete_unused
 
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved, whatever else a service sends."""
 KEPT = timedelta(days=30)
 """How long what was retrieved stays that nobody imported."""
 Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
+_FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
+"""Beside the documents of a corpus: they go into the trash, a backup and another lens together."""
 
 
 @dataclass(frozen=True)
@@ -188,14 +193,41 @@ class ServiceImport:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             # What a limit cut off has not come, and changes alone would not bring it.
             version = state.version if state.done and not state.shrank else query.since
-            note_source(store, CorpusSource(whole, name, documents, now, version))
+            source = CorpusSource(whole, name, documents, now, version)
+            others = {one.query.digest: one for one in sources_of(store)}
+            _write_sources(store, {**others, whole.digest: source}.values())
 
 
 def sweep_retrieved(home: Home) -> None:
     """Remove what was retrieved long ago and never imported."""
     for folder in home.retrieved.glob("*/"):
         since, lock = partial(changed_at, folder), alone(folder.with_suffix(".lock"), "", "")
-        Removal(home).remove(folder, since, KEPT, lock)
+        delete_unused(folder, since, KEPT, lock)
+
+
+def sources_of(store: Path) -> tuple[CorpusSource, ...]:
+    """The services whose documents lie in a folder, in the order in which they were first asked;
+    () where the file of them cannot be read."""
+    try:
+        return _SOURCES.validate_json((store / _FILE).read_bytes())
+    except (OSError, ValueError):
+        return ()
+
+
+def carry_sources(before: Path, after: Path) -> None:
+    """Copy the services of one folder to the folder that takes its place."""
+    if sources := sources_of(before):
+        _write_sources(after, sources)
+
+
+def forget_versions(store: Path) -> None:
+    """Have the next update ask for all documents: changes alone would not bring undone ones."""
+    if sources := sources_of(store):
+        _write_sources(store, (replace(one, version="") for one in sources))
+
+
+def _write_sources(store: Path, sources: Iterable[CorpusSource]) -> None:
+    write_whole(store / _FILE, _SOURCES.dump_json(tuple(sources), indent=1))
 
 
 def _request(request: ImportRequest, query: ServiceQuery, retrieval: Retrieval) -> ImportRequest:

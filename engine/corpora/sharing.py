@@ -1,6 +1,6 @@
-"""Corpora that several homes share: read as they are now, and written so that all have it.
+"""Corpora that several servers share: copied before they are read, published after a change.
 
-Where there is no object store a corpus is in its home, and all of this is next to nothing.
+Without an object store a corpus lies in its home, and all of this is next to nothing.
 """
 
 from __future__ import annotations
@@ -16,33 +16,27 @@ from engine.config import Settings
 from engine.corpora.folders import store_of
 from engine.errors import (
     BadInputError,
+    CorpusBusyError,
     CorpusMissingError,
     SeedLensError,
     StorageError,
     StorageFullError,
 )
-from storage.digests import find_changed, read_digests, write_digests
-from storage.errors import CorpusBusyError
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable, Remote
 
 if TYPE_CHECKING:
-    from storage.mirror import Copy, Generation, Part
+    from storage.mirror import Copy, Generation
 
 WAIT_SECONDS = 10.0
-"""For whoever writes a corpus, when what is to be added to it took long to make."""
+"""To write a corpus, for results that took long to make."""
 log = logging.getLogger("seedlens")
 
 
 def home_of(settings: Settings) -> Home:
-    """The home that is set, with the store that its corpora lie in.
-
-    Raises:
-        BadInputError: there is a store without a ledger that others can share.
-        StorageError: the store's address is none, or its package is missing.
-    """
+    """The home that is set, with the store that its corpora lie in."""
     if not settings.store:
         return Home(settings.home)
     if not settings.ledger_url.get_secret_value():
@@ -59,40 +53,39 @@ def home_of(settings: Settings) -> Home:
     return Home(settings.home, Mirror(ObjectStore(settings.store), settings.home, most))
 
 
+# -- reading ------------------------------------------------------------------------------
+
+
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """See to it that a corpus can be opened here as it is now.
+    """Copy a corpus into the home as it is now.
 
     Returns:
         its row, which may be a newer one; and where its documents are, None when they are here.
-
-    Raises:
-        CorpusMissingError: it has no documents yet, or was deleted just now.
-        StorageError: the store cannot be read, or is not set.
     """
-    found = _copied(home, ledger, row, "all")
+    found = _copied(home, ledger, row, documents=True)
     if found is None or home.mirror is None:
         return row, None
     return found[0], home.mirror.remote(found[1])
 
 
 def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | None:
-    """What there is of a corpus in the store, its small files brought here; None where no store has
-    it. Raises as :func:`to_search`."""
-    found = _copied(home, ledger, row, "notes")
+    """What there is of a corpus in the store, all but its documents copied here; None where no
+    store has it."""
+    found = _copied(home, ledger, row, documents=False)
     return found[1].generation if found else None
 
 
-def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], part: Part = "all") -> None:
-    """Copy so much of corpora into the home, with all their selections, and have it there at once;
-    StorageFullError where it has no room."""
-    found = [copied for row in rows if (copied := _copied(home, ledger, row, part))]
-    for row, _ in found:
+def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
+    """Copy corpora into the home with their selections; StorageFullError where they have no room
+    together."""
+    copied = [found[0] for row in rows if (found := _copied(home, ledger, row, documents))]
+    if (mirror := home.mirror) is None:
+        return
+    for row in copied:
         folder = store_of(home, row)
-        if home.mirror is None:
-            continue
-        home.mirror.find_selections(row.name, folder)
-        copy = home.mirror.copy_in(folder)  # it may have given way to those after it
-        if copy is None or not copy.has(part):
+        mirror.find_selections(row.name, folder)
+        copy = mirror.copy_in(folder)  # it may have given way to those after it
+        if copy is None or (documents and not copy.documents):
             raise StorageFullError(
                 f"The corpus '{row.name}' has no room in {home.root}.",
                 "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
@@ -100,249 +93,21 @@ def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], part: Part = "a
 
 
 def _copied(
-    home: Home, ledger: Ledger, row: CorpusRow, part: Part
+    home: Home, ledger: Ledger, row: CorpusRow, documents: bool
 ) -> tuple[CorpusRow, Copy] | None:
     mirror = home.mirror
     if mirror is None or not row.generation:
         _check_own(home, row)
         return None
-    copy = mirror.current(store_of(home, row), row.generation, part)
+    copy = mirror.current(store_of(home, row), row.generation, documents)
     if copy is not None:
         return row, copy
     with mirror.lock(row.name):
-        now = ledger.listed_corpus(row.name)  # it may be another one since the lock was asked for
+        now = ledger.listed_corpus(row.name)  # it may have changed until we had the lock
         if now is None or not now.generation:
             raise CorpusMissingError(f"The corpus '{row.name}' was deleted just now.")
         folder = store_of(home, now)
-        return now, mirror.refresh(now.name, folder, now.generation, part, writing=False)
-
-
-def digests_of(home: Home, row: CorpusRow) -> dict[str, str]:
-    """SHA-256 of the files of a corpus's tables as they were written, by path in its folder."""
-    folder = store_of(home, row)
-    copy = None if home.mirror is None else home.mirror.copy_in(folder)
-    if copy is None:
-        return read_digests(folder)
-    return {file.path: file.sha256 for file in copy.files if file.table}
-
-
-def damaged(
-    home: Home, row: CorpusRow, changed: Sequence[str] = (), lost: Sequence[str] = ()
-) -> StorageError:
-    """The error of a corpus of which the disk has changed or lost files."""
-    files = lost or changed
-    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-    what = "is not there" if lost else "changed after it was written"
-    remedy = (
-        "Delete it on Library and import its source again, or restore a backup from before. Until "
-        "then, seedlens backup --only irreplaceable keeps the rest."
-    )
-    if home.mirror is not None and row.generation:
-        remedy = f"Remove {store_of(home, row)}: it is copied again from {home.mirror.store.name}."
-    return StorageError(f"The corpus '{row.name}' is damaged: {files[0]}{more} {what}.", remedy)
-
-
-@contextmanager
-def writing(
-    home: Home,
-    ledger: Ledger,
-    name: str,
-    busy: str,
-    remedy: str,
-    *,
-    wait: float = 0.0,
-    documents: bool = True,
-) -> Iterator[None]:
-    """Write a corpus, alone on whatever machines share it; at the end all have what was written.
-
-    Args:
-        busy, remedy, wait: as :func:`storage.locks.alone`.
-        documents: False where only what lies beside them is written.
-
-    Raises:
-        CorpusBusyError: somebody else writes it.
-        StorageFullError: it has no room here.
-        StorageError: the store cannot be read or written, or files of it that would be written anew
-            are damaged.
-    """
-    with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
-        _begin(home, ledger, name, "all" if documents else "tables")
-        if documents:
-            _check_sound(home, ledger, name)
-        try:
-            yield
-        except StorageError:
-            raise
-        except Exception:
-            with suppress(SeedLensError):  # what was written before is for all; the error counts
-                _end(home, ledger, name)
-            raise
-        _end(home, ledger, name)
-
-
-def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry, as it is in its folder now; in one step for all homes.
-
-    The caller is :func:`writing` it.
-
-    Raises:
-        StorageError: the store cannot be written to, the disk has changed or lost files of the
-            copy, or somebody else wrote the corpus meanwhile.
-    """
-    mirror = home.mirror
-    if mirror is None:
-        ledger.put_corpus(row)
-        return
-    from storage.mirror import ChangedFilesError, Copy
-
-    folder = store_of(home, row)
-    _check_copy(home, row)
-    try:
-        generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
-    except ChangedFilesError as error:
-        raise damaged(home, row, error.paths) from error
-    except StorageError as error:
-        raise type(error)(
-            f"{error.message} What was written to the corpus '{row.name}' is here, in {folder}, "
-            "and no other server sees it yet.",
-            f"{error.remedy} The same command again goes on where it stopped. So do the next "
-            "import into it here, seedlens doctor, and the app when it starts.".strip(),
-        ) from error
-    with mirror.lock(row.name):
-        held = mirror.copy_in(folder)
-        before = held.generation.id if held else row.generation
-        if not ledger.put_generation(replace(row, generation=generation.id), before):
-            raise StorageError(
-                f"The corpus '{row.name}' was written by another program meanwhile.",
-                "What it wrote stands. Run the same command again.",
-            )
-        mirror.note(folder, Copy(generation, held.part if held else "all"))
-        mirror.make_room(folder)
-
-
-@contextmanager
-def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
-    """Write a file beside the documents of a corpus, whole, and let all homes have it; as
-    :func:`writing`, but where the corpus is in this home alone, only others who do so wait, not
-    those who import."""
-    busy = f"The corpus '{name}' is being written to by another process."
-    remedy = "Do the same again when that is done."
-    if home.mirror is None:
-        lock = home.corpus_lock(name).with_suffix(".beside.lock")
-        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
-            yield
-        return
-    with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
-        yield
-
-
-def publish_all(home: Home, ledger: Ledger) -> None:
-    """Bring corpora into the store that were imported here before there was one, and what was
-    written to a corpus here and did not get there.
-
-    Raises:
-        StorageError: the store cannot be written to.
-    """
-    if home.mirror is None:
-        return
-    for row in ledger.listed_corpora():
-        folder = store_of(home, row)
-        copy = home.mirror.copy_in(folder)
-        own = row.state == "ready" and not row.generation and DocumentTable.is_stored(folder)
-        if copy.writing if copy else own:
-            with suppress(CorpusBusyError), writing(home, ledger, row.name, "", ""):
-                log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
-
-
-def sweep_store(home: Home, ledger: Ledger) -> None:
-    """Remove from the store what nothing needs, and corpora that were deleted long ago."""
-    mirror = home.mirror
-    if mirror is None:
-        return
-    from storage.mirror import STAYS
-
-    for name in mirror.names():
-        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
-            row = ledger.corpus(name)
-            if row is not None and row.state == "deleted" and row.generation:
-                age = mirror.deleted_for(name)
-                if age is None:
-                    mirror.mark_deleted(name)
-                if age is None or age <= STAYS:
-                    continue
-                ledger.remove_corpus(row)
-                row = ledger.corpus(name)
-            mirror.sweep(name, None if row is None else row.generation)
-
-
-def _begin(home: Home, ledger: Ledger, name: str, part: Part) -> None:
-    row = ledger.listed_corpus(name)
-    if home.mirror is None:
-        if row is not None:
-            _check_own(home, row)
-    elif row is None or not row.generation:
-        # What lies under the name is of a corpus that was deleted, or of an import to go on with.
-        home.mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
-    else:
-        with home.mirror.lock(name):
-            folder = store_of(home, row)
-            copy = home.mirror.copy_in(folder)
-            if copy is not None and copy.generation.id == row.generation:  # else it is made anew
-                _check_copy(home, row)
-            home.mirror.refresh(name, folder, row.generation, part, writing=True)
-
-
-def _check_copy(home: Home, row: CorpusRow) -> None:
-    """Raise StorageError where what the disk did to a copy would take the place of what the store
-    has."""
-    folder = store_of(home, row)
-    copy = None if home.mirror is None else home.mirror.copy_in(folder)
-    if copy is None:
-        return
-    if copy.has("all") and not DocumentTable.is_stored(folder):
-        raise damaged(home, row, lost=[f"{DocumentTable.name}.lance"])
-    files = [file for file in copy.files if file.table and not file.is_version]
-    sizes = {file.path: _size(folder / file.path) for file in files}
-    changed = [file.path for file in files if sizes[file.path] not in (None, file.bytes)]
-    if changed:
-        raise damaged(home, row, changed)
-    if None in sizes.values():  # most have only given way to others
-        from storage.fragments import missing  # late: it loads another copy of Lance
-
-        if lost := missing(folder, digests_of(home, row)):
-            raise damaged(home, row, lost=lost)
-
-
-def _size(file: Path) -> int | None:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return None
-
-
-def _check_sound(home: Home, ledger: Ledger, name: str) -> None:
-    """Raise StorageError where compacting would make sound files of damaged ones."""
-    row = ledger.listed_corpus(name)
-    known = {} if row is None else digests_of(home, row)
-    if row is None or not known:
-        return
-    from storage.fragments import small  # late: it loads another copy of Lance
-
-    folder = store_of(home, row)
-    changed, _ = find_changed(folder, known, small(folder))
-    if changed:
-        raise damaged(home, row, changed)
-
-
-def _end(home: Home, ledger: Ledger, name: str) -> None:
-    row = ledger.listed_corpus(name)
-    if row is None:
-        return
-    if home.mirror is None:
-        with suppress(OSError):  # what was written is there; what is not listed is not checked
-            write_digests(store_of(home, row))
-    elif row.generation or row.state == "ready":
-        publish(home, ledger, row)
+        return now, mirror.refresh(now.name, folder, now.generation, documents, writing=False)
 
 
 def _check_own(home: Home, row: CorpusRow) -> None:
@@ -356,3 +121,127 @@ def _check_own(home: Home, row: CorpusRow) -> None:
             f"The corpus '{row.name}' has no documents yet.",
             "Try again when its import has stored some; import it again if none runs.",
         )
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+@contextmanager
+def writing(
+    home: Home,
+    ledger: Ledger,
+    name: str,
+    busy: str,
+    remedy: str,
+    *,
+    wait: float = 0.0,
+    documents: bool = True,
+) -> Iterator[None]:
+    """Write a corpus, alone on all servers that share it, which then have what was written.
+
+    Args:
+        busy, remedy, wait: as :func:`storage.locks.alone`.
+        documents: False where only what lies beside them is written.
+    """
+    with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
+        _begin(home, ledger, name, documents)
+        try:
+            yield
+        except StorageError:
+            raise
+        except Exception:
+            with suppress(SeedLensError):  # the first error counts
+                _end(home, ledger, name)
+            raise
+        _end(home, ledger, name)
+
+
+def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
+    row, mirror = ledger.listed_corpus(name), home.mirror
+    if mirror is None:
+        if row is not None:
+            _check_own(home, row)
+    elif row is None or not row.generation:
+        # The folder has a corpus that was deleted, or an import to go on with.
+        mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
+    else:
+        with mirror.lock(name):
+            mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)
+
+
+def _end(home: Home, ledger: Ledger, name: str) -> None:
+    row = ledger.listed_corpus(name)
+    if home.mirror is not None and row is not None and (row.generation or row.state == "ready"):
+        publish(home, ledger, row)
+
+
+def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
+    """Put a corpus into the registry as it is in its folder now, in one step for all servers.
+
+    The caller is :func:`writing` it.
+    """
+    mirror = home.mirror
+    if mirror is None:
+        ledger.put_corpus(row)
+        return
+    from storage.mirror import Copy
+
+    folder = store_of(home, row)
+    try:
+        generation = mirror.publish(row.name, folder, Path(home.located(row.source)))
+    except StorageError as error:
+        raise type(error)(
+            f"{error.message} What was written to the corpus '{row.name}' is here, in {folder}, "
+            "and no other server sees it yet.",
+            f"{error.remedy} The same command again goes on where it stopped. So do the next "
+            "import into it here, seedlens doctor, and the app when it starts.".strip(),
+        ) from error
+    with mirror.lock(row.name):
+        held = mirror.copy_in(folder)
+        before = held.generation.id if held else row.generation
+        if not ledger.put_generation(replace(row, generation=generation.id), before):
+            raise StorageError(
+                f"The corpus '{row.name}' was written by another program meanwhile.",
+                "Run the same command again.",
+            )
+        copy = Copy(generation, held.documents if held else True)
+        mirror.note(folder, copy)
+        mirror.make_room(folder, copy.files)
+
+
+@contextmanager
+def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
+    """Write files beside the documents of a corpus. As :func:`writing`; without an object store it
+    does not wait for imports."""
+    busy = f"The corpus '{name}' is being written to by another process."
+    remedy = "Do the same again when that is done."
+    if home.mirror is None:
+        lock = home.corpus_lock(name).with_suffix(".beside.lock")
+        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
+            yield
+        return
+    with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
+        yield
+
+
+def publish_all(home: Home, ledger: Ledger) -> None:
+    """Publish corpora that were imported before there was a store, and changes of this home that
+    did not get there."""
+    if home.mirror is None:
+        return
+    for row in ledger.listed_corpora():
+        folder = store_of(home, row)
+        copy = home.mirror.copy_in(folder)
+        own = row.state == "ready" and not row.generation and DocumentTable.is_stored(folder)
+        if copy.writing if copy else own:
+            with suppress(CorpusBusyError), writing(home, ledger, row.name, "", ""):
+                log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
+
+
+def sweep_store(home: Home, ledger: Ledger) -> None:
+    """Remove from the store what no generation of its corpora needs."""
+    for name in home.mirror.names() if home.mirror else ():
+        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
+            row = ledger.corpus(name)
+            if row is not None and home.mirror:  # else the ledger may be a new one
+                home.mirror.sweep(name, row.generation)

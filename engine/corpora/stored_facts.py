@@ -101,8 +101,8 @@ def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
     if row.get("facts_version") == VERSION:
         return stored
     found = find_facts(row["text"], document_date(json.loads(row["metadata"])))
-    said = [fact for fact in stored if fact.generated]
-    return in_reading_order([*found, *said]) if said else found
+    generated = [fact for fact in stored if fact.generated]
+    return in_reading_order([*found, *generated]) if generated else found
 
 
 def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -125,8 +125,8 @@ def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> No
     table.update(pa.Table.from_arrays(columns, names=["doc_id", *FACT_COLUMNS]))
 
 
-def find_anew(table: DocumentTable, doc_ids: Sequence[str]) -> None:
-    """Store the facts of documents as this version finds them; what a model said stays."""
+def refresh_facts(table: DocumentTable, doc_ids: Sequence[str]) -> None:
+    """Store the facts of documents as this version finds them; those of a model stay."""
     rows = table.rows(doc_ids, [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
     store_facts(table, {row["doc_id"]: facts_of(row) for row in rows})
 
@@ -146,7 +146,7 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
             yield row["doc_id"], facts_of(row)
     if resolved:
         seconds = time.perf_counter() - started
-        log.info("Resolved facts of %d documents anew in %.1f s.", resolved, seconds)
+        log.info("Resolved facts of %d documents again in %.1f s.", resolved, seconds)
 
 
 def fact_arrays(table: DocumentTable) -> Iterator[pa.ListArray]:

@@ -8,17 +8,16 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from engine.errors import BadInputError, StorageError
+from engine.errors import BadInputError
 from engine.types.limits import MEGABYTE, UPLOAD_BYTES
-from storage.files import write_whole
+from storage.files import file_errors, write_whole
 from storage.home import Home
 from storage.locks import alone
-from storage.removal import Removal, changed_at
+from storage.removal import changed_at, delete_unused
 
 NAME_LENGTH, NAME_BYTES = 120, 200
 """Characters and bytes of an uploaded file's name that are kept; file systems allow 255 bytes."""
@@ -31,10 +30,6 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
     """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``.
 
     The same content under the same name is stored once.
-
-    Raises:
-        BadInputError: it is larger than ``UPLOAD_BYTES``.
-        StorageError: it could not be written.
     """
     if len(content) > UPLOAD_BYTES:
         raise BadInputError(
@@ -43,27 +38,22 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
         )
     path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
     busy = "Uploads are being removed by another process."
-    with alone(_lock(home), busy, "Try again.", WAIT_SECONDS):
-        with suppress(OSError):  # not there, or somebody else's: it is written anew
-            # A home may come from somebody's backup, in which anything lies under this name.
-            if path.stat().st_size == len(content) and path.read_bytes() == content:
-                os.utime(path)  # of use again
-                return path
-        try:
+    with (
+        alone(_lock(home), busy, "Try again.", WAIT_SECONDS),
+        file_errors(path, f"Free some space in {home.uploads}."),
+    ):
+        if path.exists():
+            os.utime(path)  # of use again
+        else:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content, private=True)
-        except OSError as error:
-            raise StorageError(
-                f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
-                f"Free some space in {home.uploads}, or give the path of the file instead.",
-            ) from error
     return path
 
 
 def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
     """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies.
 
-    The same files in the same order make the same zip. Raises as :func:`save_upload`.
+    The same files in the same order make the same zip.
     """
     packed = io.BytesIO()
     names: set[str] = set()
@@ -88,7 +78,7 @@ def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:
     """
     for folder in home.uploads.glob("*/"):
         since = partial(_unused_since, folder, sources)
-        Removal(home).remove(folder, since, timedelta(days=KEPT_DAYS), alone(_lock(home), "", ""))
+        delete_unused(folder, since, timedelta(days=KEPT_DAYS), alone(_lock(home), "", ""))
 
 
 def _unused_since(folder: Path, sources: Callable[[], Collection[str]]) -> datetime | None:

@@ -49,9 +49,6 @@ def load_encoder(
         threads: CPU threads; 0 for all cores.
         bulk: for indexing: worth some seconds of preparation to be faster per document.
         download: a person named it just now; else see :func:`check_here`.
-
-    Raises:
-        ModelMissingError: it is not installed, not found, or not what it should be.
     """
     if not download:
         check_here(source)
@@ -81,11 +78,7 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
 
 
 def load_embedded() -> LoadedModel:
-    """The embedded model in parts that nobody else has, so that they may be changed.
-
-    Raises:
-        ModelMissingError: it is not installed, or not what was published.
-    """
+    """The embedded model in parts that nobody else has, so that they may be changed."""
     _quieten()
     return load_model(locate(EMBEDDED)[0], _EMBEDDED)
 
@@ -136,9 +129,6 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
 def check_here(source: str) -> None:
     """Refuse a model of the hub that was never downloaded to this machine: which one a corpus
     names says its home, which may be somebody's backup.
-
-    Raises:
-        ModelMissingError: its files would have to be downloaded.
     """
     name = resolve(source).location
     if name == EMBEDDED or Path(name).expanduser().is_dir():

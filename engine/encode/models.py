@@ -59,12 +59,7 @@ class LoadedModel:
 
 
 def load_model(location: str, preset: Preset | None) -> LoadedModel:
-    """The model in the folder, or of the hub name, ``location``.
-
-    Raises:
-        OSError, ValueError, KeyError, ImportError, RuntimeError: it is not there, or not
-            what it should be.
-    """
+    """The model in the folder, or of the hub name, ``location``."""
     if preset is None or preset.kind == "pylate":
         check_modules(location)
     if preset is None:
@@ -109,10 +104,6 @@ def apply_modules(modules: tuple[torch.nn.Module, ...], key: str, rows: FloatArr
 def check_modules(location: str) -> None:
     """Refuse a model that names other code than its libraries' own: they would run it, also from
     the folder itself. Which model a corpus needs says its home, which may be somebody's backup.
-
-    Raises:
-        OSError: it is not there.
-        ValueError: it names such code.
     """
     for module in _json(location, "modules.json") or []:
         kind = str(module["type"])
@@ -164,11 +155,7 @@ def _own(location: str) -> LoadedModel:
 
 
 def parts_of(model: Any) -> LoadedModel:
-    """The parts of a ``SentenceTransformer``, which go on being its own.
-
-    Raises:
-        ValueError: it does not begin with a transformer, or pools in a way of its own.
-    """
+    """The parts of a ``SentenceTransformer``, which go on being its own."""
     from sentence_transformers.models import Normalize, Transformer
     from sentence_transformers.models import Pooling as PoolingModule
 

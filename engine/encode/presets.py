@@ -251,9 +251,6 @@ class Resolved(NamedTuple):
 def resolve(source: str) -> Resolved:
     """Read an encoder's name: a preset's key, ``key=folder``, a folder, or a hub name.
 
-    Raises:
-        ModelMissingError: ``key=folder`` with a key that is no preset, or without a folder.
-
     >>> resolve("scincl").location
     'malteos/scincl'
     >>> resolve("all-MiniLM-L6-v2").preset is None

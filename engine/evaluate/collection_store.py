@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -45,6 +45,24 @@ LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a collection is: its key, the corpus that it is for, and how to read it.
+
+    Attributes:
+        source: what its judgments came from, in words.
+        source_format: "" for what the files say.
+        uploaded: the judgments came in through the browser.
+    """
+
+    key: str
+    corpus: CorpusInfo
+    source: str
+    read: Callable[[], HeldCollection]
+    source_format: str = ""
+    uploaded: bool = False
+
+
 @all_for_leads
 class CollectionStore(ForPerson):
     """Collections of one home. What was read is kept until its files change.
@@ -70,25 +88,17 @@ class CollectionStore(ForPerson):
         is not.
         """
         names = self._library.names()
-        corpora = (self._of_corpus(self._library.corpus(name)) for name in names)
-        infos = [info for info in corpora if info is not None]
-        infos += map(self._of_project, self._projects.keys())
-        infos += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
-        files = {key: files_of(key) for key in self._experiments.collections()}
-        infos += [
-            self._of_files(key, *place)
-            for key, place in files.items()
-            if place is not None and place[0] in names and place[1].exists()
-        ]
-        return tuple(infos)
+        infos = [info for info in map(self._of_corpus, names) if info is not None]
+        places = list(map(self._of_project, self._projects.keys()))
+        places += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
+        files = filter(None, map(files_of, self._experiments.collections()))
+        places += [self._of_files(c, path) for c, path in files if c in names and path.exists()]
+        return (*infos, *map(_described, places))
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
-        """The key of the files at a path, evaluated on a corpus: the corpus if it came from them.
-
-        Raises:
-            UnknownNameError: no such corpus.
-        """
+        """The key of the files at a path, evaluated on a corpus: the corpus if it came from
+        them."""
         path, source = path.resolve(), Path(self._library.corpus(corpus).source)
         if source.is_absolute() and source.resolve() == path:
             return corpus
@@ -98,21 +108,15 @@ class CollectionStore(ForPerson):
 
     def info(self, key: str) -> CollectionInfo:
         """One collection, or UnknownNameError."""
-        row = self._qrels(key)
-        if row is not None:
-            return self._of_qrels(row)
-        files = self._files(key)
-        if files is not None:
-            return self._of_files(key, *files)
-        project = ProjectKey.read(key)
-        if project is not None:
-            return self._of_project(project)
+        place = self._place(key)
+        if place is not None:
+            return _described(place)
         if all(corpus.name != key for corpus in self._library.corpora()):
             raise UnknownNameError(
                 f"There is no test collection '{key}'.",
                 "Choose another one, or import the test collection's folder under this name.",
             )
-        info = self._of_corpus(self._library.corpus(key))
+        info = self._of_corpus(key)
         if info is None:
             raise UnknownNameError(
                 f"The corpus '{key}' did not come from a test collection, or that is gone.",
@@ -148,29 +152,56 @@ class CollectionStore(ForPerson):
         return titles
 
     def _held(self, key: str) -> HeldCollection:
-        row = self._qrels(key)
-        if row is not None:
-            return self._uploaded(row, self._library.open(row.corpus).identity)
-        files = self._files(key)
-        if files is not None:
-            return cached_collection(files[1])
-        project = ProjectKey.read(key)
-        if project is not None:
-            return self._projects.held(project)
+        place = self._place(key)
+        if place is not None:
+            return place.read()
         return cached_collection(Path(self._library.corpus(key).source))
 
-    def _files(self, key: str) -> tuple[str, Path] | None:
-        """The corpus and path that a key names, if files of this key were evaluated here.
-
-        A key may come from a link, and nobody may open whatever path they write there.
-        """
+    def _place(self, key: str) -> _Place | None:
+        """What a key names; None for a corpus, or nothing."""
+        row = self._qrels(key)
+        if row is not None:
+            return self._of_qrels(row)
         files = files_of(key)
-        if files is None or key in self._named or key in self._experiments.collections():
-            return files
-        raise UnknownNameError(
-            f"Nothing was evaluated here by the files at {files[1]}.",
-            "Run seedlens evaluate with this path first.",
-        )
+        if files is not None:
+            # A key may come from a link, and nobody may open whatever path they write there.
+            if key not in self._named and key not in self._experiments.collections():
+                raise UnknownNameError(
+                    f"Nothing was evaluated here by the files at {files[1]}.",
+                    "Run seedlens evaluate with this path first.",
+                )
+            return self._of_files(*files)
+        project = ProjectKey.read(key)
+        return None if project is None else self._of_project(project)
+
+    def _of_corpus(self, name: str) -> CollectionInfo | None:
+        """The collection that a corpus came from; None where it is gone, or there was none."""
+        corpus = self._library.corpus(name)
+        path = Path(corpus.source)
+        if corpus.state != "ready" or not path.is_absolute() or not path.exists():
+            return None
+        absent = (NoCollectionError, UnknownNameError)
+        try:
+            place = _Place(name, corpus, str(path), lambda: cached_collection(path))
+            return _described(place, absent)
+        except absent:
+            return None  # documents without judgments: most corpora
+
+    def _of_files(self, corpus: str, path: Path) -> _Place:
+        known, key = self._library.corpus(corpus), f"{corpus}{FILES}{path}"
+        return _Place(key, known, str(path), lambda: cached_collection(path))
+
+    def _of_qrels(self, row: QrelsRow) -> _Place:
+        def read() -> HeldCollection:
+            return self._uploaded(row, self._library.open(row.corpus).identity)
+
+        corpus = self._library.corpus(row.corpus)
+        return _Place(f"{UPLOADED}{row.id}", corpus, row.name, read, uploaded=True)
+
+    def _of_project(self, key: ProjectKey) -> _Place:
+        source, corpus = key.project or "judged while exploring", self._library.corpus(key.corpus)
+        place = _Place(str(key), corpus, source, lambda: self._projects.held(key))
+        return replace(place, source_format=PROJECT_FORMAT)
 
     def _read_uploaded(self, row: QrelsRow, version: str) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
@@ -187,33 +218,6 @@ class CollectionStore(ForPerson):
         )
         return held(collection)
 
-    def _of_corpus(self, corpus: CorpusInfo) -> CollectionInfo | None:
-        path = Path(corpus.source)
-        if corpus.state != "ready" or not path.is_absolute() or not path.exists():
-            return None
-        absent = (NoCollectionError, UnknownNameError)
-        try:
-            return _described(
-                corpus.name, corpus, str(path), lambda: cached_collection(path), absent
-            )
-        except absent:
-            return None  # documents without judgments: most corpora
-
-    def _of_files(self, key: str, corpus: str, path: Path) -> CollectionInfo:
-        known = self._library.corpus(corpus)
-        return _described(key, known, str(path), lambda: cached_collection(path))
-
-    def _of_qrels(self, row: QrelsRow) -> CollectionInfo:
-        key, corpus = f"{UPLOADED}{row.id}", self._library.corpus(row.corpus)
-        info = _described(key, corpus, row.name, lambda: self._held(key))
-        return replace(info, uploaded=True, synthetic=False)
-
-    def _of_project(self, key: ProjectKey) -> CollectionInfo:
-        source = key.project or "judged while exploring"
-        corpus = self._library.corpus(key.corpus)
-        info = _described(str(key), corpus, source, lambda: self._projects.held(key))
-        return replace(info, source_format=PROJECT_FORMAT)
-
     # -- judgments that people upload -----------------------------------------------------------
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
@@ -221,15 +225,12 @@ class CollectionStore(ForPerson):
 
         Query ids like ``<seed>_<aspect>`` are read as seed and aspect. The same content is
         stored once.
-
-        Raises:
-            BadInputError: a line cannot be read, or no query id names a seed of the corpus.
         """
         text = decoded(content, name)
         opened = self._library.open(corpus)
         for known in self._experiments.qrels():
             if (known.corpus, known.qrels) == (corpus, text):
-                return self._of_qrels(known)
+                return _described(self._of_qrels(known))
         _topics_of(read_qrels(text, name).qrels, opened, name)
         row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
         return self.info(f"{UPLOADED}{self._experiments.add_qrels(row)}")
@@ -257,9 +258,6 @@ class CollectionStore(ForPerson):
 
         Args:
             name: of the file.
-
-        Raises:
-            BadInputError: a line cannot be read, or it ranks no query of the collection.
         """
         digest = hashlib.sha256(content).hexdigest()
         for row in self._experiments.uploaded_runs(key):
@@ -347,9 +345,6 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
     """An uploaded run, cut to the topics, with what it lacks said in its notes.
 
     The seed is taken out of its own rankings, as it is out of ours.
-
-    Raises:
-        BadInputError: it ranks none of the topics.
     """
     rankings, seeds_out = [], 0
     for topic in topics:
@@ -401,34 +396,28 @@ def _topics_of(
     return tuple(topics), (warning,)
 
 
-def _described(
-    key: str,
-    corpus: CorpusInfo,
-    source: str,
-    read: Callable[[], HeldCollection],
-    absent: tuple[type[SeedLensError], ...] = (),
-) -> CollectionInfo:
-    """What ``read`` gives, or why it cannot be read.
+def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> CollectionInfo:
+    """What a collection has, or why it cannot be read.
 
     Args:
         absent: errors that are raised: there is no collection to be described.
     """
+    key, corpus, source = place.key, place.corpus, place.source
+    kind = place.source_format or corpus.source_format
+    known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
     try:
-        collection = read().collection
+        collection = place.read().collection
     except absent:
         raise
-    except (SeedLensError, OSError, ValueError) as error:
-        problem = str(error)
-        if not isinstance(error, SeedLensError):
-            log.warning("The collection %s could not be read: %s", source, error)
-            problem = f"{source} could not be read: {error}"
-        return CollectionInfo(key, key, corpus.name, source, corpus.source_format, problem=problem)
-    return CollectionInfo(
-        key=key,
+    except SeedLensError as error:
+        return replace(known, problem=str(error))
+    except (OSError, ValueError) as error:
+        log.warning("The collection %s could not be read: %s", source, error)
+        return replace(known, problem=f"{source} could not be read: {error}")
+    return replace(
+        known,
         name=collection.name,
-        corpus=corpus.name,
-        source=source,
-        source_format=collection.source_format,
+        source_format=place.source_format or collection.source_format,
         queries=len(collection.topics),
         seeds=len({seed_of(topic) for topic in collection.topics}),
         aspects=tuple(dict.fromkeys(t.aspect for t in collection.topics if t.aspect is not None)),
@@ -436,7 +425,7 @@ def _described(
         complete=collection.complete,
         pooled=all(t.pool is not None for t in collection.topics),
         annotators=tuple(collection.annotators),
-        synthetic=is_synthetic(corpus),
+        synthetic=is_synthetic(corpus) and not place.uploaded,
         warnings=collection.warnings,
     )
 

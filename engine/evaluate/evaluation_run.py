@@ -64,11 +64,6 @@ def evaluate(
         steer: for systems that take it; None for the default of :class:`engine.types.Query`.
         sample: ask only this many seeds; see :func:`sampled`.
         human: also measure the annotators' own grades.
-
-    Raises:
-        UnknownNameError: no such system.
-        BadInputError: a seed or an aspect is not in the corpus, or nobody's own grades are
-            there for ``human``.
     """
     steer = Query("").steer if steer is None else steer
     request = EvaluationRequest("", tuple(systems), steer, sample, human)
@@ -118,11 +113,6 @@ class EvaluationRun:
         """Rank what is not there yet, and measure.
 
         With a model, questions to it that failed before are asked again.
-
-        Raises:
-            BadInputError: the collection does not fit the corpus, or a run needs a model and
-                none is connected.
-            EndpointError: it refused or failed, and there is nothing to measure.
         """
         request, collection = self._request, self._collection
         if request.human:
@@ -193,9 +183,6 @@ class EvaluationRun:
 
         Args:
             left: runs that are to be made.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
         """
         known = []
         for name in filter(asks_model, run_names(self._request)):

@@ -108,11 +108,7 @@ class EvaluationStore:
         return None if row is None else run_from_json(row.run, name, row.seconds)
 
     def __setitem__(self, name: str, run: SystemRun) -> None:
-        """Add the rankings of a run.
-
-        Raises:
-            BadInputError: they rest on scenarios that were changed while it was made.
-        """
+        """Add the rankings of a run."""
         if name in PREPARED:
             check_scenarios(self._searcher, [name], self._scenarios)
         self._experiments.add_run(

@@ -73,12 +73,7 @@ class Evaluations(ForPerson):
     # -- what is known -----------------------------------------------------------------
 
     def checked(self, request: EvaluationRequest) -> EvaluationRequest:
-        """The request in its one form: systems in one order, no sample that is no sample.
-
-        Raises:
-            UnknownNameError: no such collection or system.
-            BadInputError: it cannot be evaluated; says why.
-        """
+        """The request in its one form: systems in one order, no sample that is no sample."""
         for name in request.systems:
             if name not in MODEL_SYSTEMS:
                 find_system(name)
@@ -127,11 +122,7 @@ class Evaluations(ForPerson):
         return tuple(map(record_of, self._experiments.evaluations(key)))
 
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
-        """run -> its rankings, of all runs that are there with these settings, uploaded ones too.
-
-        Raises:
-            UnknownNameError, BadInputError: as :meth:`checked`.
-        """
+        """run -> its rankings, of all runs with these settings, uploaded ones too."""
         request = self.checked(request)
         _, store = self._open(request)
         uploaded = self._collections.uploaded_runs(request.collection, request.sample)
@@ -139,11 +130,7 @@ class Evaluations(ForPerson):
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
     def run_file(self, request: EvaluationRequest, system: str) -> str:
-        """The rankings of one system, or of an uploaded run, as a TREC run.
-
-        Raises:
-            BadInputError: it was not ranked with these settings.
-        """
+        """The rankings of one system, or of an uploaded run, as a TREC run."""
         rankings = self.rankings(request).get(system)
         if rankings is None:
             raise BadInputError(f"'{system}' was not ranked with these settings.", "Run it first.")
@@ -166,12 +153,7 @@ class Evaluations(ForPerson):
         """Rank what was not ranked before with these settings, measure, and keep both.
 
         With a connection, questions to the model that failed before are asked again. The systems
-        of the evaluation stand in the order of the request.
-
-        Raises:
-            UnknownNameError: no such collection or system.
-            BadInputError: it cannot be evaluated; says why.
-            EndpointError: the model refused or failed, and there is nothing to measure.
+        of the evaluation are in the order of the request.
         """
         if connection is not None:
             request = replace(request, model=model_name(connection))
@@ -190,10 +172,6 @@ class Evaluations(ForPerson):
         """:meth:`evaluate` in the background; returns the job's id, of an equal one under way too.
 
         Rankings are kept system by system as they are done.
-
-        Raises:
-            CorpusBusyError: another evaluation is running.
-            UnknownNameError, BadInputError: as :meth:`checked`.
         """
         if connection is not None:
             request = replace(request, model=model_name(connection))
@@ -203,9 +181,13 @@ class Evaluations(ForPerson):
             return self.evaluate(request, tell, cancelled, connection)
 
         return self.jobs.start(
-            _JOB, work, EvaluationProgress(), request=request, owner=owner,
+            _JOB,
+            work,
+            EvaluationProgress(),
+            request=request,
+            owner=owner,
             busy="Another evaluation is running.",
-        )  # fmt: skip
+        )
 
     def job(self) -> Job[EvaluationProgress, EvaluationReport] | None:
         """The evaluation that runs, or the last one that ran in this process."""
@@ -227,9 +209,6 @@ class Evaluations(ForPerson):
         """What the model will be asked at most, or None where there is nothing to ask.
 
         Nothing is asked. Tokens only with an endpoint.
-
-        Raises:
-            UnknownNameError, BadInputError: as :meth:`checked`.
         """
         names = self.missing(request, with_failed=True)
         topics = self._collections.topics(request.collection, request.sample)

@@ -69,11 +69,7 @@ class Gaps(ForPerson):
         self.jobs = JobRunner()
 
     def checked(self, request: GapRequest) -> GapRequest:
-        """The request in its one form.
-
-        Raises:
-            UnknownNameError, BadInputError: no such collection, system or verifier; sizes.
-        """
+        """The request in its one form."""
         check_gap(request)
         info = self._collections.info(request.collection)
         if info.problem:
@@ -105,12 +101,7 @@ class Gaps(ForPerson):
         tell: Tell = tell_nobody,
         cancelled: Ask = never,
     ) -> GapReport:
-        """Rank with the retrievers, ask the verifier, measure; kept when all was answered.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-            UnknownNameError, BadInputError: as :meth:`checked`.
-        """
+        """Rank with the retrievers, ask the verifier, measure; kept when all was answered."""
         request = self.checked(request)
         searcher = self._searcher_of(request)
         # What it is kept by is of before, too: people may judge while a model is asked.
@@ -150,10 +141,6 @@ class Gaps(ForPerson):
         """:meth:`measure` in the background; returns the job's id.
 
         The same gap is not measured twice at once: the id is that of the job under way.
-
-        Raises:
-            UnknownNameError, BadInputError: as :meth:`checked`.
-            CorpusBusyError: another gap of this collection is being measured.
         """
         request = self.checked(request)
         asked = (request, model_name(connection))
@@ -162,9 +149,13 @@ class Gaps(ForPerson):
             return self.measure(request, connection, tell, cancelled)
 
         return self.jobs.start(
-            request.collection, work, EvaluationProgress(), request=asked, owner=owner,
+            request.collection,
+            work,
+            EvaluationProgress(),
+            request=asked,
+            owner=owner,
             busy="Another gap of this collection is being measured.",
-        )  # fmt: skip
+        )
 
     def job(self, collection: str) -> Job[EvaluationProgress, GapReport] | None:
         """The gap of a collection that is being measured, or the last one in this process.
@@ -176,11 +167,7 @@ class Gaps(ForPerson):
     # -- the ledger --------------------------------------------------------------------
 
     def find(self, request: GapRequest, model: str) -> Gap | None:
-        """A gap that was measured before with the corpus as it is now; None when there is none.
-
-        Raises:
-            UnknownNameError, BadInputError: as :meth:`checked`.
-        """
+        """A gap that was measured before with the corpus as it is now; None when there is none."""
         request = self.checked(request)
         searcher = self._searcher_of(request)
         row = self._experiments.evaluation(

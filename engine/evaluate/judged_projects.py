@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from engine.annotate.adjudication import DecidedQrels, decide, own_grades
+from engine.annotate.pool import graded
 from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.readers import held
 from engine.corpora.library import Library
@@ -66,12 +67,8 @@ class JudgedProjects:
         ]
 
     def _is_judged(self, project: Project) -> bool:
-        retired = self._projects.retired(project)
-        return any(
-            judgment.relevance is not None
-            and (judgment.origin != "model" or project.model_grades)
-            and judgment.query_id not in retired
-            for judgment in self._projects.judgments(project)
+        return not graded(project, self._projects.judgments(project)).keys() <= (
+            self._projects.retired(project)
         )
 
     def held(self, key: ProjectKey) -> HeldCollection:

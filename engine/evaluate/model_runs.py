@@ -105,11 +105,7 @@ class ModelRuns:
         self._watch.later = sum(estimate.calls for estimate in ahead)
 
     def rank(self, system: str) -> SystemRun:
-        """The rankings of a system that needs a model.
-
-        Raises:
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-        """
+        """The rankings of a system that needs a model."""
         rank_one = find_model_system(system)
         slots, count = self._model.connection.concurrency, len(self._topics)
 

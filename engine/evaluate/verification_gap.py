@@ -109,9 +109,6 @@ def prepare(
 
     Args:
         request: checked, its sizes ascending.
-
-    Raises:
-        BadInputError: the collection does not fit the corpus.
     """
     topics = usable_topics(sampled(collection.topics, request.sample), searcher)
     check_documents(collection, searcher)
@@ -130,9 +127,6 @@ def verify_and_measure(
 
     Args:
         on_done: called for every pool that is done.
-
-    Raises:
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
     """
     load, slots = texts_of(baseline.searcher), model.connection.concurrency
     criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}

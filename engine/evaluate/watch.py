@@ -31,7 +31,7 @@ class Watch:
     def begin(
         self, step: str, total: int, unit: str = "queries", report: ModelReport | None = None
     ) -> None:
-        """Begin another count, and the clock anew."""
+        """Begin another count, and start the clock again."""
         self._began = time.monotonic()
         self._now = EvaluationProgress(
             0, total, step=step, unit=unit, report=report, later=self.later

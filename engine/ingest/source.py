@@ -44,20 +44,6 @@ _REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RowReader:
-    """Makes documents of rows, wherever they came from: it holds no file."""
-
-    builder: Builder
-    max_chars: int
-
-    def read(
-        self, rows: Iterable[Row], first: int, notes: Notes, refuse: Refuse
-    ) -> Iterator[SourceDocument]:
-        """As :meth:`Source.read`, of some rows, of which ``first`` is the number of the first."""
-        return documents(rows, self.builder, notes, refuse, self.max_chars, first)
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """Documents of one source. Iterating starts from the beginning every time.
 
@@ -100,14 +86,6 @@ class Source:
         """
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
-
-    def rows(self) -> Iterator[Row]:
-        """The rows as the format has them: nothing is picked, cleaned or checked yet."""
-        return self._rows()
-
-    def reader(self, max_chars: int) -> RowReader:
-        """What makes documents of some of the rows, in whatever process."""
-        return RowReader(self._builder, max_chars)
 
     @property
     def makes_ids(self) -> bool:

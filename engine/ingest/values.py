@@ -127,19 +127,6 @@ class Notes:
         """Note that nothing was chosen for a row that was found."""
         self._faults[kind][2] += 1
 
-    def join(self, other: Notes) -> None:
-        """Add what was noted of rows behind those noted here."""
-        self.counts.update(other.counts)
-        for kind, places in other._places.items():
-            own = self._places.setdefault(kind, [])
-            own += places[: _NAMED - len(own)]
-        for fault, counts in other._faults.items():
-            before = self._faults.get(fault, [0, 0, 0])
-            self._faults[fault] = [a + b for a, b in zip(before, counts, strict=True)]
-            lines = self._lines.setdefault(fault, [])
-            lines += other._lines[fault][: MOST_PLACES - len(lines)]
-        self._files += other._files[: MOST_PLACES - len(self._files)]
-
     def faults(self) -> tuple[Fault, ...]:
         """What was found, in the order of the first rows."""
         return tuple(

@@ -53,11 +53,7 @@ _RESERVED = frozenset({"any", "document"})
 
 
 def read_lens(path: Path | str) -> Lens:
-    """The lens in a JSON or TOML file (told apart by the ending).
-
-    Raises:
-        BadInputError: names the file, the aspect and field that cannot be used, and the remedy.
-    """
+    """The lens in a JSON or TOML file (told apart by the ending)."""
     path = Path(path)
     try:
         if path.stat().st_size > LENS_FILE_BYTES:
@@ -83,10 +79,6 @@ def lens_from_fields(data: Any, where: str) -> Lens:
     Args:
         data: as JSON or TOML give it: ``{"name": ..., "aspects": [...]}``.
         where: what error messages begin with.
-
-    Raises:
-        BadInputError: no aspect or more than :data:`MOST_ASPECTS`, a name twice, no definition,
-            fewer than two examples, a text that is too long, an unknown field.
     """
     fields = _Fields(data, where, {"key", "name", "things", "generic", "allows_none", "aspects"})
     name = fields.text("name")
@@ -274,12 +266,7 @@ def find_lens(key: str) -> Lens:
 
 
 def choose_lens(choice: str) -> Lens:
-    """A shipped lens by its key, else the lens in the file of that path.
-
-    Raises:
-        UnknownNameError: neither a lens nor a file is called so.
-        BadInputError: the file holds no lens.
-    """
+    """A shipped lens by its key, else the lens in the file of that path."""
     path = Path(choice).expanduser()
     is_file = path.suffix.lower() in (".json", ".toml") or len(path.parts) > 1
     return own_lens(read_lens(path)) if is_file else find_lens(choice)

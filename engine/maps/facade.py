@@ -88,10 +88,6 @@ class Maps(ForPerson):
         """The map that is kept of a corpus; None where none was made: :meth:`start` makes it.
 
         The same object while nothing changes.
-
-        Raises:
-            UnknownNameError: there is no such corpus.
-            StorageError: the map is damaged; it says how to make it anew.
         """
         opened = self._library.open(corpus)
         path = opened.table.path
@@ -139,10 +135,6 @@ class Maps(ForPerson):
                   aspect as whole documents. NaN for all where nothing in the seed serves it;
                 - "grade": the highest in ``project`` that stands for a document under any query;
                   for annotators, of their own.
-
-        Raises:
-            UnknownNameError: no such corpus, field, seed or layout.
-            BadInputError: what is asked by was not given, or the corpus has no map for clusters.
         """
         opened = self._library.open(corpus)
         if by == "cluster":
@@ -165,10 +157,6 @@ class Maps(ForPerson):
 
         Args:
             project: needed but for "results".  query: needed for "results".
-
-        Raises:
-            BadInputError: what is needed was not given.
-            UnknownNameError: no such corpus, or seed of the query.
         """
         opened = self._library.open(corpus)
         doc_ids = self._overlaid(opened, kind, project, query)
@@ -192,10 +180,6 @@ class Maps(ForPerson):
         Args:
             ended: asked between steps: True means that it is not wanted any more.
             rebuild: lay all documents out anew.
-
-        Raises:
-            UnknownNameError, CorpusMissingError: there is no such corpus, or it is empty.
-            StorageError: the map cannot be written.
         """
         opened = self._library.open(corpus)
         return MapMaker(
@@ -241,13 +225,6 @@ class Maps(ForPerson):
 
         They stand for everybody in the place of the clusters' own words, until :meth:`own_names`,
         or until the layout is made anew.
-
-        Raises:
-            NoEndpointError: none is set up; says how to.
-            EndpointError: it gave no names.
-            UnknownNameError: no such corpus or layout.
-            BadInputError: there is no map.
-            StorageError: the map cannot be read or written.
         """
         connection = connect(self._settings, endpoint, most_calls, self.person)
         prompt, own = self._naming(corpus, layout), self._kept(corpus, layout)[1].names

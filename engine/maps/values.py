@@ -16,9 +16,6 @@ from engine.types.maps import MapValues
 def values_of(opened: OpenCorpus, field: str) -> MapValues:
     """Years as numbers, any other field as categories, most frequent first; of several values of a
     document, its first counts.
-
-    Raises:
-        UnknownNameError: the corpus has no such field.
     """
     if field == YEAR:
         years = opened.years.astype(np.float32)

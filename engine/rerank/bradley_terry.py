@@ -29,10 +29,6 @@ ITERATIONS = 30
 LONGEST_STEP = 1.5
 """Newton's steps are cut to it: uncut they diverge where few answers agree perfectly."""
 ENOUGH = 1e-6
-PRECISION = 1e-12
-"""Of a step: squared length of what is left, as a share of the slope's."""
-LARGE = 300
-"""Rows from which on a matrix is worth several threads."""
 
 
 class Answer(NamedTuple):
@@ -98,8 +94,12 @@ class BradleyTerry:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._prior = _Prior.of(n)
-        self._last = self._prior.mean
+        # Of the strengths and of ``first``, which is the last.
+        z = np.append(ndtri(1 - (np.arange(n) + 0.5) / n), 0.0)
+        spread = np.diag(np.append(np.full(n, SPREAD), FIRST_SPREAD))
+        self._mean: Floats = TRUST * z
+        self._precision = _inverse(spread + TRUST_SPREAD * np.outer(z, z))
+        self._last = self._mean
 
     def fit(self, answers: Sequence[Answer]) -> Strengths:
         """The most probable strengths under all ``answers``; the prior's without any."""
@@ -107,49 +107,16 @@ class BradleyTerry:
         x = self._last
         for _ in range(ITERATIONS):
             rest, curve = data.residuals(x)
-            slope = data.gathered(rest) - self._prior.times(x - self._prior.mean)
-            step = _solved(data, curve, self._prior, slope)
+            slope = data.gathered(rest) - self._precision @ (x - self._mean)
+            step = np.linalg.solve(self._precision + data.information(curve), slope)
             longest = float(np.abs(step).max())
             x = x + step * min(1.0, LONGEST_STEP / longest if longest else 1.0)
             if longest < ENOUGH:
                 break
         self._last = x
-        information = self._prior.precision + data.information(data.residuals(x)[1])
-        covariance = inverse(information)[: self.n, : self.n]
+        information = self._precision + data.information(data.residuals(x)[1])
+        covariance = _inverse(information)[: self.n, : self.n]
         return Strengths(x[: self.n], covariance, float(x[self.n]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Prior:
-    """Normal, of the strengths and of ``first``, which stands last.
-
-    Attributes:
-        mean: (n + 1,).  diagonal: (n + 1,), and z: (n + 1,): the precision is
-            ``diag(diagonal) - scale * z z'``.
-    """
-
-    mean: Floats
-    diagonal: Floats
-    z: Floats
-    scale: float
-
-    @classmethod
-    def of(cls, n: int) -> _Prior:
-        z = np.append(ndtri(1 - (np.arange(n) + 0.5) / n), 0.0)
-        # Inverse of SPREAD * I + TRUST_SPREAD * z z' (Sherman and Morrison).
-        scale = TRUST_SPREAD / SPREAD**2 / (1 + TRUST_SPREAD * (z @ z) / SPREAD)
-        diagonal = np.append(np.full(n, 1 / SPREAD), 1 / FIRST_SPREAD)
-        return cls(TRUST * z, diagonal, z, float(scale))
-
-    @property
-    def precision(self) -> Floats:
-        """(n + 1, n + 1)."""
-        return np.diag(self.diagonal) - self.scale * np.outer(self.z, self.z)
-
-    def times(self, x: Floats) -> Floats:
-        """The precision times a vector."""
-        product: Floats = self.diagonal * x - self.scale * (self.z @ x) * self.z
-        return product
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +135,17 @@ class _Data:
         first, second = rows[:, 0].astype(np.intp), rows[:, 1].astype(np.intp)
         return cls(n, first, second, rows[:, 2], rows[:, 3])
 
-    def margins(self, x: Floats) -> Floats:
-        """Log-odds of each answer, where ``x`` are strengths and ``first``."""
-        margins: Floats = x[self.first] - x[self.second] + x[self.n]
-        return margins
-
     def residuals(self, x: Floats) -> tuple[Floats, Floats]:
-        """Of each answer, the log-likelihood's slope and negated curvature in its margin."""
-        p = expit(self.margins(x))
+        """Of each answer, the log-likelihood's slope and negated curvature in its log-odds.
+
+        Args:
+            x: (n + 1,) strengths and ``first``.
+        """
+        p = expit(x[self.first] - x[self.second] + x[self.n])
         return self.weight * (self.won - p), self.weight * p * (1 - p)
 
     def gathered(self, values: Floats) -> Floats:
-        """(n + 1,): each answer's value to its documents and to ``first``; adjoint of margins."""
+        """(n + 1,): each answer's value to its documents and to ``first``."""
         sums = _sums(self.first, values, self.n) - _sums(self.second, values, self.n)
         return np.append(sums, values.sum())
 
@@ -195,48 +161,8 @@ class _Data:
         return found
 
 
-def _solved(data: _Data, curve: Floats, prior: _Prior, slope: Floats) -> Floats:
-    """Newton's step, by conjugate gradients.
-
-    The answers are few beside the pairs, and a dense solver's threads would wait for each other
-    longer than they compute.
-    """
-    ends = _sums(data.first, curve, data.n) + _sums(data.second, curve, data.n)
-    scale = prior.diagonal + np.append(ends, curve.sum())
-    x = np.zeros_like(slope)
-    rest = slope.copy()
-    direction = scaled = rest / scale
-    left = start = float(rest @ scaled)
-    for _ in range(2 * len(slope)):
-        if left <= PRECISION * start:
-            break
-        image = data.gathered(curve * data.margins(direction)) + prior.times(direction)
-        length = left / float(direction @ image)
-        x += length * direction
-        rest -= length * image
-        scaled = rest / scale
-        before, left = left, float(rest @ scaled)
-        direction = scaled + left / before * direction
-    return x
-
-
-def inverse(matrix: Floats) -> Floats:
-    """Of a symmetric positive definite (m, m) matrix.
-
-    Small ones by the sweep operator (Goodnight 1979): where other processes keep the cores busy,
-    the threads of a linear algebra library wait for each other much longer than they compute.
-    """
-    if len(matrix) > LARGE:
-        return np.asarray(np.linalg.inv(matrix))
-    swept = matrix.copy()
-    for k in range(len(swept)):
-        pivot, column = swept[k, k], swept[:, k].copy()
-        row = swept[k] / pivot
-        swept -= column[:, None] * row
-        swept[:, k] = column / pivot
-        swept[k] = row
-        swept[k, k] = -1 / pivot
-    return -swept
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def _sums(where: NDArray[np.intp], values: Floats, size: int) -> Floats:

@@ -38,11 +38,7 @@ def parse_filter(text: str) -> Filter:
 
 
 def parse_filters(text: str) -> tuple[Filter, ...]:
-    """Read filters between semicolons, all of which must hold, as links have them.
-
-    Raises:
-        BadInputError: they are too long or too many, or one cannot be read.
-    """
+    """Read filters between semicolons, all of which must hold, as links have them."""
     if len(text) > LONGEST_FILTERS:
         raise BadInputError(
             f"The filters have {len(text):,} characters; at most {LONGEST_FILTERS:,} are read.",
@@ -58,11 +54,7 @@ def parse_filters(text: str) -> tuple[Filter, ...]:
 
 
 def check_held(corpus: OpenCorpus, doc_ids: Sequence[str]) -> None:
-    """Refuse a selection of no document, or of documents that the corpus does not have.
-
-    Raises:
-        BadInputError, UnknownNameError: the first ones are named.
-    """
+    """Refuse a selection of no document, or of documents that the corpus does not have."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

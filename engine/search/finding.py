@@ -31,9 +31,6 @@ def find_documents(
 
     Args:
         by_meaning: needs the corpus's model, which is loaded for it.
-
-    Raises:
-        BadInputError: the words are more than a pasted text may have.
     """
     words = " ".join(words.split())
     if not words:

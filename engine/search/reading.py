@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def load_network() -> WordingNetwork:
-    """The networks that read wordings, loaded once per process; torch is imported with them.
-
-    Raises:
-        ModelMissingError: the embedded model is not installed.
-    """
+    """The networks that read wordings, loaded once per process; torch is imported with them."""
     from engine.encode.wording_network import wording_network
 
     return wording_network(WEIGHTS, TAGGER)

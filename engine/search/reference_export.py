@@ -349,10 +349,6 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
 
     Args:
         page: as an HTML page instead, with its italics.
-
-    Raises:
-        BadInputError: there are more than ``MOST_CITED``.
-        SeedLensError: pandoc is missing or failed.
     """
     import pypandoc
 

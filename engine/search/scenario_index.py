@@ -59,7 +59,7 @@ class ScenarioIndex:
         )
         self._texts, self._matrix = None, np.zeros((0, self._width), dtype=np.float32)
         if self.resident:
-            self._texts = held.select([*TEXT_COLUMNS, "component"])
+            self._texts = held.select(["doc_id", *TEXT_COLUMNS, "component"])
             self._matrix = matrix(held["vector"].combine_chunks(), self._width)
 
     def __len__(self) -> int:
@@ -87,12 +87,13 @@ class ScenarioIndex:
         Args:
             rows: (n,) of the documents in the corpus.
         """
-        if self._texts is None:
-            doc_ids = [self._corpus_ids[row] for row in rows]
-            found = {d: max(c) for d, c in self._read_cosines(doc_ids, vector).items()}
-            return np.array([found.get(d, np.nan) for d in doc_ids], dtype=np.float32)
         best = np.full(len(self._corpus_ids), np.nan, dtype=np.float32)
-        if len(self):
+        if self._texts is None:
+            known = [d for d in (self._corpus_ids[row] for row in rows) if d in self.row_of]
+            found, cosines = self._compared(known, vector)
+            places = [self.row_of[doc_id] for doc_id in found["doc_id"].to_pylist()]
+            np.fmax.at(best, self.rows[places], cosines)
+        elif len(self):
             best[self.rows] = np.maximum.reduceat(self._matrix @ vector, self._starts)
         return best[rows]
 
@@ -104,11 +105,9 @@ class ScenarioIndex:
         """
         if self._texts is None:
             found = dict.fromkeys(self._table.nearest("vector", vector, 4 * limit))
-            near = [self.rows[self.row_of[d]] for d in found if d in self.row_of]
-            return np.array([row for row in near if allowed[row]][:limit], dtype=np.intp)
-        if not len(self):
-            return np.zeros(0, dtype=np.intp)
-        best = np.maximum.reduceat(self._matrix @ vector, self._starts)
+            near = self.rows[[self.row_of[d] for d in found if d in self.row_of]]
+            return near[allowed[near]][:limit]
+        best = self.best(self.rows, vector)
         best[~allowed[self.rows]] = -np.inf
         order = np.argsort(-best, kind="stable")[:limit]
         return self.rows[order[np.isfinite(best[order])]]
@@ -116,49 +115,38 @@ class ScenarioIndex:
     def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
         """The best scenario of each document that has any."""
         known = [d for d in dict.fromkeys(doc_ids) if d in self.row_of]
-        if self._texts is None:
-            return self._read_matches(known, vector)
-        found = {}
-        for doc_id in known:
-            row = self.row_of[doc_id]
-            start = int(self._starts[row])
-            end = int(self._starts[row + 1]) if row + 1 < len(self) else len(self._matrix)
-            cosines = self._matrix[start:end] @ vector
-            at = int(cosines.argmax())
-            texts = self._texts.slice(start + at, 1).to_pylist()[0]
-            found[doc_id] = _match(texts, float(cosines[at]), self.weight)
-        return found
-
-    # -- of scenarios that are not in memory -------------------------------------------------
-
-    def _read(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        wanted = [doc_id for doc_id in doc_ids if doc_id in self.row_of]
-        found = self._table.of(wanted, ["doc_id", "content_hash", "position", "vector", *columns])
-        return found.sort_by([("doc_id", "ascending"), ("position", "ascending")])
-
-    def _read_cosines(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, list[float]]:
-        rows = self._read(doc_ids, [])
-        cosines = matrix(rows["vector"].combine_chunks(), self._width) @ vector
-        found: dict[str, list[float]] = {}
-        hashes = rows["content_hash"].to_pylist()
-        for doc_id, hashed, cosine in zip(
-            rows["doc_id"].to_pylist(), hashes, cosines.tolist(), strict=True
-        ):
-            if self._hashes[doc_id] == hashed:
-                found.setdefault(doc_id, []).append(cosine)
-        return found
-
-    def _read_matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
-        rows = self._read(doc_ids, [*TEXT_COLUMNS, "component"])
-        cosines = matrix(rows["vector"].combine_chunks(), self._width) @ vector
+        texts, cosines = self._compared(known, vector, [*TEXT_COLUMNS, "component"])
         found: dict[str, ScenarioMatch] = {}
-        for row, cosine in zip(rows.drop(["vector"]).to_pylist(), cosines.tolist(), strict=True):
+        for row, cosine in zip(texts.to_pylist(), cosines.tolist(), strict=True):
             before = found.get(row["doc_id"])
-            if self._hashes[row["doc_id"]] == row["content_hash"] and (
-                before is None or cosine > before.score
-            ):
+            if before is None or cosine > before.score:
                 found[row["doc_id"]] = _match(row, cosine, self.weight)
         return found
+
+    def _compared(
+        self, doc_ids: Sequence[str], vector: FloatArray, columns: Sequence[str] = ()
+    ) -> tuple[pa.Table, FloatArray]:
+        """The scenarios (s,) of documents that have some, and their cosines (s,) with a vector.
+
+        Args:
+            columns: beside ``doc_id``.
+        """
+        if self._texts is not None:
+            starts = np.append(self._starts, len(self._matrix))
+            groups = [
+                np.arange(starts[at], starts[at + 1])
+                for at in map(self.row_of.__getitem__, doc_ids)
+            ]
+            places = np.concatenate([np.zeros(0, np.intp), *groups])
+            return self._texts.take(pa.array(places)), self._matrix[places] @ vector
+        names = ["doc_id", "content_hash", "position", "vector", *columns]
+        rows = self._table.of(doc_ids, names)
+        rows = rows.sort_by([("doc_id", "ascending"), ("position", "ascending")])
+        pairs = zip(rows["doc_id"].to_pylist(), rows["content_hash"].to_pylist(), strict=True)
+        fresh = [self._hashes[doc_id] == content for doc_id, content in pairs]
+        rows = rows.filter(pa.array(fresh, pa.bool_()))
+        vectors = matrix(rows["vector"].combine_chunks(), self._width)
+        return rows.drop(["vector"]), vectors @ vector
 
 
 def _match(row: dict[str, str], score: float, weight: float) -> ScenarioMatch:
@@ -193,11 +181,7 @@ _LOCK = Lock()
 
 
 def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
-    """The scenarios of a corpus as they are now; kept while nobody writes any.
-
-    Raises:
-        BadInputError: the corpus has none; says how to write them.
-    """
+    """The scenarios of a corpus as they are now; kept while nobody writes any."""
     path = corpus.table.path
     if not ScenarioTable.is_stored(path):
         raise no_scenarios(corpus.name)
@@ -220,9 +204,5 @@ def ranked_from(corpus: OpenCorpus, systems: Iterable[str]) -> str:
 
 
 def scenarios_of(corpus: OpenCorpus, systems: Iterable[str]) -> str:
-    """Which scenarios a corpus has, for systems that rank by them; "" where none of these does.
-
-    Raises:
-        BadInputError: the corpus has none that one of them could rank by.
-    """
+    """Which scenarios a corpus has, for systems that rank by them; "" where none of these does."""
     return scenario_index(corpus).identity if set(systems) & set(PREPARED) else ""

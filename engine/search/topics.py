@@ -45,9 +45,6 @@ def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
 
     Which ones is decided by the hash of their ids: the same every time, whatever the order of
     the topics, and a larger sample holds the smaller one.
-
-    Raises:
-        BadInputError: ``seeds`` is below 1.
     """
     if seeds is None:
         return tuple(topics)
@@ -63,11 +60,7 @@ def seed_of(topic: Topic) -> str:
 
 
 def usable_topics(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
-    """The topics, once it is sure that the corpus has their seeds and aspects.
-
-    Raises:
-        BadInputError: there is no topic, or a seed or an aspect is not in the corpus.
-    """
+    """The topics, once it is sure that the corpus has their seeds and aspects."""
     topics = list(topics)
     corpus = searcher.corpus
     for topic in topics:
@@ -89,11 +82,7 @@ def usable_topics(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
 
 
 def check_documents(collection: Collection, searcher: Searcher) -> int:
-    """How many judged documents the corpus lacks.
-
-    Raises:
-        BadInputError: it has none of them: this is another corpus.
-    """
+    """How many judged documents the corpus lacks."""
     judged = {doc_id for grades in collection.qrels.values() for doc_id in grades}
     missing = sum(doc_id not in searcher.corpus.row_of for doc_id in judged)
     if judged and missing == len(judged):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from engine.search.reference_export import (
     to_ris,
 )
 from engine.types.documents import Document
-from engine.types.links import escaped_address, web_address
+from engine.types.markdown import plain, reference
 from engine.types.searches import Query
 from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
 
@@ -41,23 +40,18 @@ def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]
             wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
         wanted = f"{wanted} (read as {', '.join(query.reading)})" if query.reading else wanted
         lines.append(
-            f"{number}. {_plain(seed)} — similar in {_plain(wanted)}, {query.system}, "
-            f"steer {query.steer:g}, corpus {_plain(query.corpus)}"
+            f"{number}. {plain(seed)} — similar in {plain(wanted)}, {query.system}, "
+            f"steer {query.steer:g}, corpus {plain(query.corpus)}"
         )
         if query.instruction:
-            lines.append(f"   > {_plain(query.instruction)}")
+            lines.append(f"   > {plain(query.instruction)}")
     lines += ["", "## Reading list", ""]
     for one in kept:
         corpus, document = one.corpus, one.document
-        year = f" ({document.year})" if document.year else ""
-        people = f" {_plain(', '.join(document.authors))}." if document.authors else ""
-        where = f" {_link(document.url)}" if document.url else ""
-        lines.append(
-            f"- {_plain(_title(document))}{year}.{people}{where} "
-            f"({_plain(corpus)}: {_plain(document.doc_id)})"
-        )
+        where = f"({plain(corpus)}: {plain(document.doc_id)})"
+        lines.append(f"- {reference(document, document.url)} {where}")
         if one.note:
-            lines.append(f"  > {_plain(one.note)}")
+            lines.append(f"  > {plain(one.note)}")
     if not kept:
         lines.append("Nothing was kept.")
     return "\n".join(lines) + "\n"
@@ -96,12 +90,7 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
 
 
 def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """The trail in one of the forms of :data:`EXPORT_FORMATS`.
-
-    Raises:
-        UnknownNameError: there is no such form.
-        SeedLensError: citations that could not be formatted.
-    """
+    """The trail in one of the forms of :data:`EXPORT_FORMATS`."""
     if kind in _REFERENCES:
         return _REFERENCES[kind](kept)
     if kind == "markdown":
@@ -143,22 +132,3 @@ def document_fields(document: Document) -> dict[str, Any]:
         f"metadata.{name}" if name in fields else name: value
         for name, value in document.metadata.items()
     }
-
-
-def _title(document: Document) -> str:
-    return document.title or document.text[:80]
-
-
-def _plain(text: str) -> str:
-    """Words that Markdown shows as they are: no markup, no link, no list, no control characters."""
-    words = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", " ".join(text.split()))
-    words = re.sub(r"([\\`*_{}\[\]<>#|!~$&])", r"\\\1", words)
-    words = re.sub(r":(?=//)", r"\:", re.sub(r"(?i)\b(www)\.", r"\1\.", words))
-    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", words)
-
-
-def _link(url: str) -> str:
-    """A web address that Markdown shows as a link and that cannot end its own brackets; what is
-    none is words."""
-    address = web_address(url)
-    return f"<{escaped_address(address)}>" if address else _plain(url)

@@ -155,12 +155,11 @@ def are_passed_over(query_ids: Sequence[str]) -> str:
     """What is said of queries that cannot be asked any more, of the first few by their ids.
 
     >>> are_passed_over(["7_method"])
-    '1 query is passed over, as the seed or the aspect is not in the corpus any more: 7_method.'
+    '1 query is skipped (seed or aspect not in the corpus): 7_method.'
     """
     which = counted(len(query_ids), "query is", "queries are")
     named = ", ".join([*query_ids[:_MOST_NAMED], *["..."] * (len(query_ids) > _MOST_NAMED)])
-    why = "the seed or the aspect is not in the corpus any more"
-    return f"{which} passed over, as {why}: {named}."
+    return f"{which} skipped (seed or aspect not in the corpus): {named}."
 
 
 _MOST_NAMED = 5

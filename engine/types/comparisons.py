@@ -280,24 +280,35 @@ SensitivityJob = Job[RunProgress, Sensitivity]
 
 
 @dataclass(frozen=True, slots=True)
-class VariantsRequest:
-    """What a model is asked to rerank: the rankings of variants for one seed.
+class ComparisonRequest:
+    """Variants to be compared for one seed.
 
     Attributes:
         seed, text: one of them; a stored document, or a pasted text.
         aspect: key of the aspect that is meant.
-        mode: how to rerank.  depth: documents of each ranking that are reranked.
         filters: what documents must meet to be ranked.
+        annotator: whose grades count as one's own; None for the person who asks.
     """
 
     corpus: str
     seed: str | None
     text: str | None
     aspect: str
-    variants: tuple[Variant, ...]
-    mode: str
-    depth: int
+    variants: tuple[Variant, ...] = ()
     filters: tuple[Filter, ...] = ()
+    annotator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VariantsRequest(ComparisonRequest):
+    """What a model is asked to rerank: the rankings of variants for one seed.
+
+    Attributes:
+        mode: how to rerank.  depth: documents of each ranking that are reranked.
+    """
+
+    mode: str = field(kw_only=True)
+    depth: int = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,6 @@ COLLECTION_BYTES = 64 * MEGABYTE
 a thousandth of it is enough."""
 COLLECTION_JSON_BYTES = 8 * MEGABYTE
 """A file of a collection that is one JSON value, which takes up to 35 times its size in memory."""
-MANIFEST_BYTES = 64 * MEGABYTE
-"""The list of files of a backup: some 400,000 of them."""
 
 # -- Answers of models --------------------------------------------------------------------------
 

@@ -126,12 +126,12 @@ def remarks(job: AskJob) -> list[str]:
     """Plain sentences about what is odd in an answer."""
     sentences = []
     if job.state == "cancelled":
-        sentences.append("Cancelled: this is what was written until then.")
+        sentences.append("Cancelled. The answer is incomplete.")
     if job.state == "failed" and job.progress.parts:
-        sentences.append("The answer broke off: this is what was written until then.")
+        sentences.append("Failed. The answer is incomplete.")
     if job.progress.unknown:
-        named = counted(job.progress.unknown, "citation names", "citations name")
-        sentences.append(f"{named} no passage that was given: see what is underlined.")
+        unknown = counted(job.progress.unknown, "citation")
+        sentences.append(f"{unknown} without a passage (underlined).")
     if job.state == "done" and not job.progress.cited:
         sentences.append("No source cited.")
     return [*sentences, *job.progress.report.notes]

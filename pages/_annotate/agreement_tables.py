@@ -16,16 +16,14 @@ from pages._common.shared import remembered
 from pages._evaluate.evaluate_tables import table
 
 WORDS = (
-    "1 is full agreement; 0 is what chance alone gives (of raw agreement: none). Krippendorff's "
-    "alpha takes items that only some graded, and counts a wide difference more than a narrow "
-    "one. Intervals are bootstrapped over items, 95 %."
+    "1 = perfect agreement, 0 = chance. Krippendorff's alpha is ordinal and handles missing "
+    "grades. 95 % bootstrap intervals."
 )
 
 
 HUMAN = (
-    "Each annotator's own grades as a ranking of what others graded too, held against what was "
-    "decided or agreed on without them. It is as far as a system can be asked to get: beyond it, "
-    "people themselves differ. With one aspect for each seed, p-MRR is undefined."
+    "Leave-one-out human performance: each annotator's grades evaluated against the others' "
+    "consensus. An upper bound for systems."
 )
 
 
@@ -45,12 +43,9 @@ def agreement(explorer: Explorer, project: Project) -> None:
 
 def no_agreement_words(project: Project) -> str:
     """Why there is no agreement yet, and what gives some."""
-    words = "No item was graded by two people yet, so agreement is undefined."
+    words = "No item has grades by two people yet."
     if project.name and project.per_item == 1:
-        words += (
-            " This project asks one person for each item: for agreement, set 'Annotations per "
-            "item' to 2 or more under 'Project'."
-        )
+        words += " For agreement, set 'Annotations per item' to 2 or more under 'Project'."
     return words
 
 
@@ -124,7 +119,7 @@ def _human(explorer: Explorer, project: Project) -> None:
         }
         for who, scores in rows.items()
     ).astype({NDCG: "float64", "p-MRR": "float64"})
-    alt = "How well each annotator's grades rank what was decided without them"
+    alt = "Leave-one-out measures of each annotator"
     config = {
         "95 % interval": st.column_config.TextColumn(help=f"Of {NDCG}, over queries."),
         "p-MRR interval": st.column_config.TextColumn(help="Of p-MRR, over queries."),
@@ -176,8 +171,8 @@ def confusion_html(
         )
         body += f'<tr><th scope="row">{grade} {escape(names.get(grade, ""))}</th>{cells}</tr>'
     return wide(
-        f"What {pair[0]} and {pair[1]} said",
-        f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '
-        f"On the diagonal they agree.</caption><thead><tr><td></td>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>",
+        f"Grades of {pair[0]} and {pair[1]}",
+        f'<table class="sl-confusion"><caption>Rows: grades of {one}. Columns: grades of {other}. '
+        "They agree on the diagonal.</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>",
     )

@@ -36,7 +36,7 @@ from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_box
 
-EXPLORING = "what is judged on Explore"
+EXPLORING = "judgments from Explore"
 """What a corpus's own project, which has no name, is called."""
 FOR_EXPLORING = ("agreement", "disagreements", "files")
 """What there is to see of it."""
@@ -94,10 +94,10 @@ def _parts(
     parts = [part for part in PARTS if leads or part not in FOR_LEADS]
     if view.part not in (*parts, *((NEW,) if may_lead() else ())):
         if view.part == NEW:
-            refused = ("Projects are made by leads.", "Ask one of them.")
+            refused = ("Only leads can create projects.", "Ask a lead.")
         else:
             refused = (
-                f"'{PARTS[view.part]}' is for the leads of this project.",
+                f"Only leads of this project can open '{PARTS[view.part]}'.",
                 _who_leads(project, who),
             )
         view = replace(view, part="judge")
@@ -113,12 +113,12 @@ def _parts(
 
 def _who_leads(project: Project, who: str) -> str:
     if not project.leads:
-        return "Ask one of them."
+        return "Ask a lead."
     named = ", ".join(project.leads)
     if names_come_from_login():
-        return f"They are {named}."
-    known = f"you are '{who}'" if who else "you gave no name"
-    return f"They are {named}; {known}. If you are one of them, give that name under Annotator."
+        return f"Leads: {named}."
+    known = f"you are '{who}'" if who else "you have no name"
+    return f"Leads: {named}; {known}. If you are one of them, enter that name under Annotator."
 
 
 def _change_project() -> None:
@@ -171,10 +171,10 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
         _nothing_to_judge(project, who)
         return
     if project.annotators and who not in (*project.annotators, *project.leads):
-        words = "Ask a lead to add you." if names_come_from_login() else "Which of them are you?"
+        words = "Ask a lead to add you." if names_come_from_login() else "Choose your name."
         note(
-            f"'{who}' is not among the annotators of this project.",
-            f"They are {', '.join(project.annotators)}. {words}",
+            f"'{who}' is not an annotator of this project.",
+            f"Annotators: {', '.join(project.annotators)}. {words}",
         )
         if not names_come_from_login():
             with st.container(horizontal=True, gap="small"):
@@ -192,11 +192,9 @@ def _nothing_to_judge(project: Project, who: str) -> None:
     leads = is_lead(project, who)
     named = f" ({', '.join(project.leads)})" if project.leads else ""
     words = (
-        "Add queries, and fill the pool with what systems retrieve for them."
-        if leads
-        else f"Its leads{named} have not filled the pool yet."
+        "Add queries, then fill the pool." if leads else f"Ask its leads{named} to fill the pool."
     )
-    st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {escape(words)}</div>')
+    st.html(f'<div class="sl-empty">No items to judge yet. {escape(words)}</div>')
     if leads:
         _, middle, _ = st.columns([4, 2, 4])
         middle.button(
@@ -207,17 +205,13 @@ def _nothing_to_judge(project: Project, who: str) -> None:
 
 def _without_project(view: AnnotateView) -> None:
     if not may_lead():
-        words = "Judging in a queue needs a project. Choose one above, or ask a lead to make one."
+        words = "Choose a project above, or ask a lead to create one."
         st.html(f'<div class="sl-empty">{words}</div>')
         return
-    words = (
-        f"Judging in a queue needs a project: what is asked of corpus {view.corpus}, on which "
-        "scale, and by whom. What you grade on Explore is kept apart, and its agreement and "
-        "files are here too."
-    )
+    words = f"Create a project to start annotating {view.corpus}."
     st.html(f'<div class="sl-empty">{escape(words)}</div>')
     _, middle, _ = st.columns([4, 2, 4])
     middle.button(
-        "Make a project", key="annotate_make", on_click=go, args=(NEW,), type="primary",
+        "Create project", key="annotate_make", on_click=go, args=(NEW,), type="primary",
         width="stretch",
     )  # fmt: skip

@@ -129,8 +129,7 @@ def name_field(who: str, key: str, change: Callable[[str], None]) -> None:
     st.text_input(
         "Annotator", key=key, width=160,
         on_change=attempt, args=(lambda: change(st.session_state[key]),),
-        help="A name, not a secret. It goes with all that you judge or change, and this browser "
-        "keeps it.",
+        help="Your display name. Saved with your judgments and in this browser.",
     )  # fmt: skip
     given = who if st.session_state.get(_WHO) else ""
     with st.container(key="who_keeper"):

@@ -30,11 +30,7 @@ from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
 from pages._model.model_settings import chosen, endpoint, usable
 
-ABOUT = (
-    "The model reads the query, the guidelines, the scale, a few documents that are known to be "
-    "relevant, and one candidate at a time. It grades by a name of its own, with a reason, and "
-    "people's grades stay as they are."
-)
+ABOUT = "Model grades are stored as a separate annotator, with a rationale."
 ALL = 0
 LIMITS = (10, 100, 1000)
 """Candidates that one may begin with, to see what comes of it."""
@@ -70,18 +66,19 @@ def _checking(
     with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="sl-facts">A sample of {counted(len(items), "item")} that a model graded. '
-            "What it said is hidden until you are through.</div>"
+            "Its grades are hidden until you finish. Yours only check it: exports "
+            "and agreement leave them out.</div>"
         )
-        st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
+        st.button("Show differences", key="annotate_sample_end", on_click=end_sample)
     judging_view(explorer, project, who, None, items)
 
 
 def _grading(explorer: Explorer, project: Project) -> None:
-    st.header("Let a model grade", anchor=False)
+    st.header("Model grading", anchor=False)
     counts = (
-        "Its grades count where no person graded: the project says so."
+        "Model grades count where no person graded (set under Project)."
         if project.model_grades
-        else "Its grades are no qrels. They count only if the project says so (under Project)."
+        else "Model grades are not used in qrels unless enabled under Project."
     )
     st.html(f'<div class="md-dim">{escape(f"{ABOUT} {counts}")}</div>')
     job = explorer.annotation.grading.jobs.latest(project.key)
@@ -106,10 +103,10 @@ def _grading(explorer: Explorer, project: Project) -> None:
 
 def _label(estimate: GradingEstimate, *, busy: bool) -> str:
     if busy:
-        return "Under way"
+        return "Running"
     if not estimate.candidates:
-        return "All graded" if estimate.done else "Let it grade"
-    return "Go on grading" if estimate.done else "Let it grade"
+        return "All graded" if estimate.done else "Start grading"
+    return "Resume" if estimate.done else "Start grading"
 
 
 def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequest:
@@ -117,28 +114,27 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
     queries = explorer.annotation.queries(project)
     place = f"{project.corpus}_{project.name}"
     chosen = st.multiselect(
-        "Queries", list(queries), key=f"annotate_model_queries_{place}", placeholder="All of them",
+        "Queries", list(queries), key=f"annotate_model_queries_{place}", placeholder="All",
         disabled=busy, format_func=with_marks,
     )  # fmt: skip
     many, examples = st.columns(2)
     limit = many.selectbox(
-        "Candidates now", [ALL, *LIMITS], key=f"annotate_model_limit_{place}", disabled=busy,
-        format_func=lambda n: f"the next {n:,}" if n else "all that are left",
+        "Candidates", [ALL, *LIMITS], key=f"annotate_model_limit_{place}", disabled=busy,
+        format_func=lambda n: f"next {n:,}" if n else "all remaining",
     )  # fmt: skip
     anchors = examples.number_input(
-        "Examples beside each", 0, MOST_ANCHORS, GradingRequest().anchors, disabled=busy,
+        "Examples per query", 0, MOST_ANCHORS, GradingRequest().anchors, disabled=busy,
         key=f"annotate_model_anchors_{place}",
-        help="Documents known to be relevant to the query, at most: adjudicated ones first, then "
-        "those that people graded highest. The candidate is never among them.",
+        help="Documents known to be relevant to the query: adjudicated ones first, never the "
+        "candidate.",
     )  # fmt: skip
     judged = st.toggle(
-        "Also what people graded", key=f"annotate_model_judged_{place}", disabled=busy,
-        help="So that the model can be compared with people at once. Their grades are not shown "
-        "to it for the candidate itself.",
+        "Include human-graded items", key=f"annotate_model_judged_{place}", disabled=busy,
+        help="For comparing the model with people. It does not see their grades.",
     )  # fmt: skip
     again = st.toggle(
-        "Also what it graded before", key=f"annotate_model_again_{place}", disabled=busy,
-        help="After the guidelines changed, say. Questions that are still the same cost nothing.",
+        "Regrade", key=f"annotate_model_again_{place}", disabled=busy,
+        help="For example after changing the guidelines. Unchanged questions are free.",
     )  # fmt: skip
     return GradingRequest(
         tuple(chosen), int(anchors), again=again, limit=limit or None, judged=judged
@@ -184,5 +180,5 @@ def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> N
         remarks=lambda job: () if job.report is None else (job.report.problem, *job.report.notes),
         resume=None if job is None or is_finished(job.report) else go_on,
         dismiss=grading.jobs.dismiss,
-        what_stays="What is graded stays; the next run goes on from there.",
+        what_stays="Completed grades are kept; the next run continues.",
     ).show(job)

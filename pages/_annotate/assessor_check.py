@@ -30,7 +30,7 @@ from pages._common.shared import attempt
 
 
 def estimate_line(estimate: GradingEstimate) -> str:
-    """``360 candidates of 12 queries: 360 calls, at most 730 with repeats.``"""
+    """``360 candidates of 12 queries: 360 requests, up to 730 including retries.``"""
     sentences = []
     if estimate.candidates:
         queries = counted(estimate.queries, "query", "queries")
@@ -38,9 +38,9 @@ def estimate_line(estimate: GradingEstimate) -> str:
             f"{counted(estimate.candidates, 'candidate')} of {queries}: {at_most(estimate)}."
         )
     else:
-        sentences.append("Nothing is left to grade.")
+        sentences.append("Nothing left to grade.")
     if estimate.done:
-        sentences.append(f"{counted(estimate.done, 'has', 'have')} its grade already.")
+        sentences.append(f"{estimate.done:,} already graded.")
     if estimate.judged:
         sentences.append(
             counted(
@@ -51,19 +51,19 @@ def estimate_line(estimate: GradingEstimate) -> str:
         )
     if estimate.without_anchors and estimate.request.anchors:
         which = counted(estimate.without_anchors, "query has", "queries have")
-        sentences.append(
-            f"{which} no document known to be relevant: there it goes by query and guidelines."
-        )
+        sentences.append(f"{which} no examples.")
     return " ".join(sentences)
 
 
 def unconnected_line(estimate: GradingEstimate) -> str:
     """What could be graded, while nobody knows by which model."""
+    if not estimate.candidates:
+        return "People graded every candidate."
     queries = counted(estimate.queries, "query", "queries")
     have = "has" if estimate.candidates == 1 else "have"
     return (
-        f"{counted(estimate.candidates, 'candidate')} of {queries} {have} no grade by people. "
-        "Connect a language model first."
+        f"{counted(estimate.candidates, 'candidate')} of {queries} {have} no human grade. Connect "
+        "a language model first."
     )
 
 
@@ -84,7 +84,7 @@ def outcome_line(report: GradingReport) -> str:
         f"{counted(report.graded, 'candidate')} graded{f' ({each})' if each else ''}",
     ]
     if report.changed:
-        parts.append(f"{report.changed:,} otherwise than before")
+        parts.append(f"{report.changed:,} changed")
     return run_outcome(parts, report)
 
 
@@ -107,7 +107,7 @@ def difference_html(
     whole = (
         ""
         if document is None
-        else f"<details><summary>Read it</summary>"
+        else "<details><summary>Full text</summary>"
         f"{card_html('Candidate', document, lens, set())}</details>"
     )
     rows = [(who, grade, item.notes.get(who, "")) for who, grade in item.said.items()]
@@ -170,12 +170,12 @@ def check(
     Args:
         busy: a model is grading.
     """
-    st.header("People against the model", anchor=False, help=WORDS)
+    st.header("People vs. model", anchor=False, help=WORDS)
     models = explorer.annotation.grading.models(project)
     if not models or busy:
-        words = "It follows when the run has ended."
+        words = "Shown when the run has ended."
         if not busy:
-            words = "No model has graded anything in this project yet."
+            words = "No model grades in this project yet. Start a run above."
         st.html(f'<div class="sl-empty">{words}</div>')
         return None
     chosen = models[-1]
@@ -206,10 +206,7 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
     """A button that leads through items drawn at random, without the model's grades."""
     left = len(explorer.annotation.grading.sample(project, 10**6, annotator=who))
     if not left:
-        st.html(
-            '<div class="sl-facts">Every item of the pool that a model graded was judged by '
-            "people.</div>"
-        )
+        st.html('<div class="sl-facts">People judged every item that a model graded.</div>')
         return
     size, button = st.columns([2, 5], vertical_alignment="bottom")
     count = min(left, int(size.number_input("Items", 1, left, min(USUAL, left),
@@ -225,17 +222,17 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
     button.button(
         f"Check a sample of {count:,}", key="annotate_sample_begin", on_click=attempt,
         args=(begin,),
-        help="Items that it graded and no person has, drawn at random. You judge them "
-        "as any others, without seeing its grades; then you see where you differ.",
+        help="A random sample of items graded by the model only. Its grades stay hidden until you "
+        "finish.",
     )  # fmt: skip
 
 
 def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:
     """What people and the model grade differently, the widest first, with the model's reasons."""
     if not comparison.differences:
-        st.html('<div class="sl-facts">They agree on every item that both graded.</div>')
+        st.html('<div class="sl-facts">No differences.</div>')
         return
-    st.header(f"Where they differ ({len(comparison.differences):,})", anchor=False)
+    st.header(f"Differences ({len(comparison.differences):,})", anchor=False)
     pages = -(-len(comparison.differences) // PER_PAGE)
     number = st.pagination(pages, key="annotate_check_page") if pages > 1 else 1
     shown = comparison.differences[(min(number, pages) - 1) * PER_PAGE :][:PER_PAGE]

@@ -25,11 +25,8 @@ from pages._common.figure_file import FigureFile
 from pages._common.outside_text import escape
 
 STEPS = {"items": "By items", "day": "By day"}
-_PACE = "Judgments a minute over the last 20, breaks of more than five minutes left out."
-_ASKED = (
-    "What they judged, and what the project would still ask them for. An item goes to whoever "
-    "comes first, so that what is left overlaps between people."
-)
+_PACE = "Judgments per minute (last 20, without breaks)."
+_ASKED = "Judged and remaining items. Remaining items are shared between annotators."
 
 
 def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -38,7 +35,7 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     if not progress.items:
         grades = len(explorer.annotation.judgments(project))
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
-        st.html(f'<div class="sl-empty">No documents to judge: fill the pool.{stored}</div>')
+        st.html(f'<div class="sl-empty">No items to judge yet. Fill the pool.{stored}</div>')
         return
     left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -63,7 +60,7 @@ def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> st
         f"{progress.complete:,} of {counted(progress.items, 'item')} "
         f"{'has' if progress.complete == 1 else 'have'} {each}"
         + (f"; {progress.extra:,} extra" if progress.extra else "")
-        + ("" if undecided else "; no disagreement is open")
+        + ("" if undecided else "; no open disagreements")
     )
     return (
         f'<div class="sl-facts"><span class="sl-meter" role="img" aria-label="{share:.0%} of the '
@@ -74,14 +71,14 @@ def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> st
 def people_html(people: Sequence[PersonProgress], now: datetime) -> str:
     """A row for each person; names are escaped."""
     if not people:
-        return '<div class="sl-empty">Nobody has judged anything yet.</div>'
+        return '<div class="sl-empty">No judgments yet.</div>'
     heads = {
         "Annotator": "",
-        "Share": "Of all that people said in this project.",
+        "Share": "Share of all judgments in this project.",
         "Progress": _ASKED,
-        "Asked for": _ASKED,
+        "Assigned": _ASKED,
         "Done": "Graded, skipped or unsure.",
-        "Graded": "With a grade of the scale.",
+        "Graded": "With a grade.",
         "Skipped": "",
         "Unsure": "",
         "Pace": _PACE,
@@ -101,7 +98,7 @@ def people_html(people: Sequence[PersonProgress], now: datetime) -> str:
 def _person(person: PersonProgress, now: datetime) -> str:
     queue = person.queue
     done = queue.done / queue.total if queue.total else 0.0
-    pace = "–" if queue.per_minute is None else f"{queue.per_minute:.1f} a minute"
+    pace = "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute"
     when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
     cells = [
         f"{person.share:.0%}",
@@ -170,7 +167,7 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     )
     words = escape(f"{last_words(found)} {undefined_words(found)}")
     st.html(f'<div class="sl-facts">{words}</div>')
-    with st.expander("The points as a table"):
+    with st.expander("Points as table"):
         st.html(points_html(found, title))
 
 
@@ -185,7 +182,7 @@ Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
 def last_words(found: Found) -> str:
     """What it is now."""
     point, measure = found[-1]
-    return f"Now {_value(measure)} over {counted(point.items, 'item')} that two or more graded."
+    return f"Now {_value(measure)} over {counted(point.items, 'item')} with two or more grades."
 
 
 def undefined_words(found: Found) -> str:
@@ -199,11 +196,11 @@ def undefined_words(found: Found) -> str:
         why = f"undefined at n = {', '.join(f'{items:,}' for items in where[:6])}"
         why += ", …" if len(where) > 6 else ""
     reason = (
-        "items differ in how many people graded them, or all have one grade"
+        "items have different numbers of grades, or all grades are equal"
         if found[0][1].name == "fleiss_kappa"
-        else "only one grade was given there"
+        else "all grades are equal"
     )
-    return f"It is {why}: {reason}."
+    return f"Value {why}: {reason}."
 
 
 def points_html(found: Found, title: str) -> str:

@@ -35,14 +35,14 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     still = [d for d in items if d.decided is None]
     if not items:
         st.html(
-            '<div class="sl-empty">Nobody disagrees, and nobody was unsure, of what two or more '
-            "people judged.</div>"
+            '<div class="sl-empty">No disagreements. Items that people grade differently, or are '
+            "unsure of, are listed here.</div>"
         )
         return
     with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
         words = f"{len(still):,} to decide, {len(items) - len(still):,} decided"
         st.html(f'<div class="sl-facts">{words}</div>')
-        decided = st.toggle("Decided ones, too", key="annotate_decided", value=not still)
+        decided = st.toggle("Show decided", key="annotate_decided", value=not still)
         shown = items if decided else still
         if len(shown) > 1:
             st.session_state[AT] = min(st.session_state.get(AT) or 1, len(shown))
@@ -50,7 +50,7 @@ def disagreements(explorer: Explorer, project: Project, who: str) -> None:
         else:
             number = 1
     if not shown:
-        st.html('<div class="sl-empty">All are decided.</div>')
+        st.html('<div class="sl-empty">All decided.</div>')
         return
     _one(explorer, project, who, shown[min(number, len(shown)) - 1])
 
@@ -104,13 +104,13 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         right.text_input(
             "Reason (required)", "" if before is None else before.note,
             key=f"annotate_reason_{place}",
-            placeholder="What decides it, in a few words", max_chars=2000,
+            placeholder="Reason", max_chars=2000,
         )  # fmt: skip
 
         def decide() -> None:
             grade = st.session_state[f"annotate_grade_{place}"]
             if grade is None:
-                raise BadInputError("No grade is chosen.", "Choose the one that shall count.")
+                raise BadInputError("No grade selected.", "Choose the final grade.")
             reason = st.session_state[f"annotate_reason_{place}"]
             explorer.annotation.adjudicate(
                 project, item.query_id, item.doc_id, grade, reason, who,
@@ -119,7 +119,7 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
 
         with st.container(horizontal=True, vertical_alignment="center"):
             st.form_submit_button(
-                "Decide" if before is None else "Change the decision", type="primary",
+                "Decide" if before is None else "Change decision", type="primary",
                 key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
             )  # fmt: skip
             st.html(hint_html(list(grades)))
@@ -127,7 +127,7 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
     if before is not None and before.annotator == who:
         st.button(
-            "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
+            "Undo decision", key=f"annotate_decide_back_{place}", on_click=attempt,
             args=(partial(_take_back, explorer, project, item, who, before.event),),
             type="tertiary",
         )  # fmt: skip
@@ -137,9 +137,9 @@ def hint_html(grades: Sequence[int]) -> str:
     """What a decision does not change, and the form's keys."""
     first, last = grades[0], grades[-1]
     return (
-        '<div class="sl-facts">Everybody\'s own grade stays as it is. '
-        f"Keys: <kbd>{first}</kbd> to <kbd>{last}</kbd> choose, <kbd>N</kbd> goes to the reason, "
-        "<kbd>Enter</kbd> decides.</div>"
+        f'<div class="sl-facts">Everyone’s own grades are kept. Keys: <kbd>{first}</kbd> to '
+        f"<kbd>{last}</kbd> choose, <kbd>N</kbd> goes to the reason, <kbd>Enter</kbd> decides."
+        "</div>"
     )
 
 

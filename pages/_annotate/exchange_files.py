@@ -18,9 +18,9 @@ FORMATS = {
     "trec": "TREC qrels",
     "beir": "BEIR",
     "csv": "CSV, with notes and times",
-    SPREADSHEET: "CSV for a spreadsheet, to read",
+    SPREADSHEET: "CSV for spreadsheets",
     "jsonl": "JSONL, with notes and times",
-    "hand-over": "Everything one annotator did",
+    "hand-over": "Full annotator export",
 }
 ADJUDICATED, EACH = "adjudicated", "each annotator"
 MEGABYTES = 100
@@ -41,20 +41,23 @@ def _export(explorer: Explorer, project: Project) -> None:
     judgments = explorer.annotation.judgments(project)
     people = list(dict.fromkeys(j.annotator for j in judgments if j.origin != "adjudication"))
     if not people:
-        st.html('<div class="sl-empty">Nobody has judged anything in this project yet.</div>')
+        st.html('<div class="sl-empty">No judgments in this project yet.</div>')
         return
     kind = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__, key="annotate_as")
     whole = kind == "hand-over"
     choices = people if whole else [ADJUDICATED, EACH, *people]
-    chosen = st.selectbox(
-        "Whose grades", choices, key=f"annotate_whose_{whole}", format_func=with_marks
-    )
+    chosen = st.selectbox("Grades", choices, key=f"annotate_whose_{whole}", format_func=with_marks)
     median = False
     if not whole and chosen == ADJUDICATED:
         median = st.toggle(
-            "Median where nobody decided", key="annotate_median",
-            help="Items on which people differ are left out until somebody decides; this takes "
-            "the median of their grades, the lower one of the middle two.",
+            "Use the median for undecided items", key="annotate_median",
+            help="Otherwise items with disagreements are left out. Uses the lower median.",
+        )  # fmt: skip
+    audit = False
+    if not whole and any(j.origin == "audit" for j in judgments):
+        audit = st.checkbox(
+            "Include audit grades", key="annotate_audit",
+            help="Grades that people gave to check a model are left out otherwise.",
         )  # fmt: skip
     exported = explorer.annotation.exchange.export(
         project,
@@ -63,6 +66,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
         median=median,
         spreadsheet=kind == SPREADSHEET,
+        audit=audit,
     )
     made = exported.held()
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
@@ -89,22 +93,21 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
     st.header("Import", anchor=False)
     _report()
     by_model = st.toggle(
-        "A language model gave them", key="annotate_import_by_model",
-        help="They are no qrels unless the project says so, and no examples for models that grade "
-        "here.",
+        "Grades by a model", key="annotate_import_by_model",
+        help="Not used in qrels unless enabled under Project; never used as examples.",
     )  # fmt: skip
     adjudicated = False
     if by_model:
-        name = st.text_input("Which model", key="annotate_import_model", placeholder="its name")
+        name = st.text_input("Model", key="annotate_import_model", placeholder="model name")
     else:
         name = st.text_input(
-            "Whose grades, where the file does not say", who, key="annotate_import_who",
-            help="TREC and BEIR files do not say who graded.",
+            "Default annotator", who, key="annotate_import_who",
+            help="For files without annotators, such as TREC and BEIR.",
         )  # fmt: skip
-        adjudicated = st.toggle("They are adjudicated", key="annotate_import_adjudicated")
+        adjudicated = st.toggle("Adjudicated", key="annotate_import_adjudicated")
     overwrite = st.toggle(
-        "The file counts where it says otherwise", key="annotate_import_overwrite",
-        help="What was said before stays in the record either way.",
+        "File overrides existing grades", key="annotate_import_overwrite",
+        help="Earlier grades stay in the history.",
     )  # fmt: skip
 
     def take(file: str, content: bytes) -> None:
@@ -115,9 +118,9 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         )  # fmt: skip
 
     uploader(
-        "Judgments: TREC, BEIR (TSV or ZIP), CSV, JSONL, or a hand-over", "annotate_upload", take,
-        megabytes=MEGABYTES, help_="The same file twice changes nothing; broken lines are named, "
-        "and then nothing is imported.",
+        "TREC, BEIR (TSV or ZIP), CSV, JSONL or full annotator export", "annotate_upload", take,
+        megabytes=MEGABYTES, help_="Importing a file twice changes nothing. A file with invalid "
+        "lines is refused.",
     )  # fmt: skip
 
 
@@ -127,8 +130,8 @@ def _report() -> None:
     if imported is None:
         return
     new = counted(imported.added, "judgment is", "judgments are")
-    note(f"{new} new; {counted(imported.known, 'was', 'were')} there already.")
-    for title, lines in (("Conflicts", imported.conflicts), ("Left out", imported.warnings)):
+    note(f"{new} new; {imported.known:,} already stored.")
+    for title, lines in (("Conflicts", imported.conflicts), ("Skipped", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):
                 st.html("<br>".join(escape(line) for line in lines[:200]))

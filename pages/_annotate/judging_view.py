@@ -126,7 +126,7 @@ def said_data(said: Judgment, document: Document) -> dict[str, Any]:
 def spans_of(marks: object, document: Document) -> tuple[tuple[int, int], ...]:
     """Indices of sentences as spans of the text; BadInputError for what is no index."""
     if not isinstance(marks, list):
-        raise BadInputError("The marks cannot be read.", "Reload the page.")
+        raise BadInputError("Invalid marks.", "Reload the page.")
     count = len(document.sentences)
     if any(not isinstance(i, int) or not 0 <= i < count for i in marks):
         raise BadInputError("A marked sentence is not in the document.", "Mark it again.")
@@ -170,7 +170,7 @@ def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
     ruled_out = [a.name for a in lens.aspects if f"-{a.key}" in query.reading]
     words = [*filter(None, [query.instruction]), *wanted]
     usual = lens.generic if aspect is None else aspect.instruction
-    without = [f"Likeness in {' and '.join(ruled_out)} does not count."] if ruled_out else []
+    without = [f"Similarity in {' and '.join(ruled_out)} does not count."] if ruled_out else []
     terms = filter(None, map(Term.parse, query.reading))
     marks = [f"{'+' if term.wanted else '−'} “{term.text}”." for term in terms]
     return " ".join([*(words or [usual]), *without, *marks])
@@ -231,7 +231,7 @@ class JudgingSession:
         evidence: the item for which evidence was asked.
         done: events that were stored or refused.
         held: items whose documents the browser has already, as it said last.
-        only: the items to be judged; None for all of the queue.
+        only: the items to be judged to check a model; None for all of the queue.
         visit: names this place where items are judged, among all there are.
         shown: items that the browser may show before it has the next answer.
         unstored: items of which it said something that could not be stored yet.
@@ -382,11 +382,11 @@ def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]
             else:
                 _judge(explorer, session, name, event)
         except StorageError as error:
-            message, retry = f"Not stored yet: {error}", True
+            message, retry = f"Not saved yet: {error}", True
             break
         except (SeedLensError, KeyError, TypeError, ValueError) as error:
             known = isinstance(error, SeedLensError)
-            message = str(error) if known else "What was said could not be read."
+            message = str(error) if known else "Invalid judgment."
             refused.append(str(event.get("key", "")))
         session.done.add(name)
         settled.append(name)
@@ -419,7 +419,7 @@ def _judge(
     if event["marks"] and session.documents.is_old(explorer):
         raise BadInputError(
             f"Document '{doc_id}' was marked before its corpus was imported again.",
-            "Look at it as it is now.",
+            "Reload it, then mark again.",
         )
     document = session.documents.get(explorer, [doc_id])[doc_id]
     judgment = Judgment(
@@ -430,6 +430,7 @@ def _judge(
         event["verdict"],
         str(event["note"]),
         tuple(spans_of(event["marks"], document)),
+        origin="person" if session.only is None else "audit",
         seconds=float(event["seconds"]),
         event=name,
     )
@@ -502,7 +503,7 @@ def waiting_words(elsewhere: int, minutes: float) -> dict[str, str] | None:
     last = "The last item is" if elsewhere == 1 else f"The last {elsewhere:,} items are"
     return {
         "title": f"{last} with other annotators",
-        "words": f"What they leave untouched for {minutes:g} minutes comes here by itself.",
+        "words": f"Released after {minutes:g} minutes of inactivity.",
     }
 
 

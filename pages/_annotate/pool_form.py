@@ -25,13 +25,13 @@ from pages._common.filter_panel import PageFilters
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape, table_with_marks
-from pages._common.shared import error_boundary, note
+from pages._common.shared import error_boundary, note, system_label
 from pages._login import login
 
 WORDINGS = {
-    "generic": "a wording that names no aspect",
-    "definition": "the aspect's definition",
-    "paraphrases": "its paraphrases",
+    "generic": "generic instruction",
+    "definition": "definition",
+    "paraphrases": "paraphrases",
 }
 """Sets of wordings that can retrieve more, by what they are."""
 SYSTEMS = PoolRequest().systems
@@ -48,7 +48,7 @@ def pool(explorer: Explorer, project: Project) -> None:
     JobCard(
         lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
         line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
-        what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
+        what_stays="The pool and its judgments are kept.", poll=0.5,
     ).show(job)  # fmt: skip
     busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
@@ -74,12 +74,12 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
             "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",
-            help="The top of each one's ranking goes into the pool, each document once.",
+            format_func=system_label, help="Top documents of each system, deduplicated.",
         )  # fmt: skip
         depth, wordings = st.columns([1, 2])
         depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")
         wordings.multiselect(
-            "Also pool paraphrases", list(WORDINGS), key="annotate_variants",
+            "More instructions", list(WORDINGS), key="annotate_variants",
             format_func=WORDINGS.__getitem__, placeholder="None",
         )  # fmt: skip
         asked = st.form_submit_button(
@@ -129,7 +129,7 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         counts[item.query_id] = counts.get(item.query_id, 0) + 1
     judged: dict[str, set[str]] = {}
     for judgment in explorer.annotation.judgments(project):
-        if judgment.origin != "model" and judgment.query_id in queries:
+        if judgment.origin not in ("model", "audit") and judgment.query_id in queries:
             judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     titles = _titles(explorer, project, queries)
     rows = [
@@ -137,23 +137,22 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
             "Query": query_id,
             "Seed": titles.get(query.seed or "", query.seed) or shortened(query.text or ""),
             "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
-            "In the pool": counts[query_id],
-            "Judged by somebody": len(judged.get(query_id, ())),
+            "In pool": counts[query_id],
+            "Judged": len(judged.get(query_id, ())),
         }
         for query_id, query in queries.items()
     ]
     total = sum(counts.values())
     st.html(
         f'<div class="sl-facts">{counted(len(queries), "query", "queries")}, '
-        f"{counted(total, 'item')} to judge, "
-        f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
+        f"{counted(total, 'item')}, {sum(map(len, judged.values())):,} judged.</div>"
     )
     if gone := explorer.annotation.unaskable(project):
         note(are_passed_over(gone))
     st.dataframe(
         table_with_marks(pd.DataFrame(rows)), key="annotate_queries_table", hide_index=True,
         height="content" if len(rows) < MOST_ROWS else 320,
-        alt="Queries of the project, and their pools",
+        alt="Queries and their pools",
     )  # fmt: skip
 
 
@@ -168,10 +167,10 @@ def _titles(explorer: Explorer, project: Project, queries: dict[str, Query]) -> 
 def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
     """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
     st.header("Unjudged documents", anchor=False)
-    st.caption("What is unjudged in the top of each system would count as not relevant.")
+    st.caption("Unjudged documents count as not relevant.")
     depth = st.session_state.get("annotate_depth") or PoolRequest().depth
     systems = tuple(st.session_state.get("annotate_systems") or SYSTEMS)
-    if st.button(f"Count unjudged documents in the top {depth}", key="annotate_find_unjudged"):
+    if st.button(f"Count unjudged in top {depth}", key="annotate_find_unjudged"):
         with st.spinner("Ranking", show_time=True):
             st.session_state[UNJUDGED] = (
                 project.corpus, project.name, explorer.annotation.unjudged(project, systems, depth),
@@ -188,7 +187,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
                 "System": one.system,
                 f"Judged@{one.k}": one.judged,
                 "Unjudged": len(missing),
-                "Not even in the pool": len(missing - pooled),
+                "Not in pool": len(missing - pooled),
             }
         )
     st.dataframe(
@@ -196,7 +195,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
         column_config={f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")},
         alt="Unjudged documents by system",
     )  # fmt: skip
-    lacking = any(row["Not even in the pool"] for row in rows)
-    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_unjudged"):
+    lacking = any(row["Not in pool"] for row in rows)
+    if lacking and st.button("Add missing documents", key="annotate_fill_unjudged"):
         request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
         _start(explorer, project, request, query_ids)

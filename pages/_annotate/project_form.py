@@ -17,14 +17,14 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._common.shared import attempt, attempt_at, begun_from, escape_label, show_problem
 
 ORDERS = {
-    "shuffled": "Shuffled, differently for everybody",
-    "same": "Shuffled, the same for everybody",
-    "disagreement": "What systems disagree on most first",
-    "rank": "What any system ranks best first",
+    "shuffled": "Random per annotator",
+    "same": "Random, same for everyone",
+    "disagreement": "By system disagreement",
+    "rank": "By best rank",
 }
 CUSTOM = "custom"
 _PLACE = "annotate_project_form"
-SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "My own"}
+SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "Custom"}
 
 
 def scale_lines(scale: Scale) -> str:
@@ -50,7 +50,7 @@ def read_scale(lines: str) -> Scale:
         if not value.isdecimal() or not name.strip():
             raise BadInputError(
                 f"Line {number} of the scale is '{line.strip()}'.",
-                "Write a digit, a name and a meaning: 1 Related: touches on it.",
+                "Write value, name and description: 1 Related: touches on it.",
             )
         grades.append(GradeMeaning(int(value), name.strip(), meaning.strip()))
     return Scale(CUSTOM, tuple(grades))
@@ -73,7 +73,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     begun = f"annotate_begun_{place}"
     before = None if is_new else begun_from(begun, f"annotate_scale_{place}", project)
     values: dict[str, Any] = {}
-    st.header("A new project" if is_new else f"Project {project.name}", anchor=False)
+    st.header("New project" if is_new else f"Project {project.name}", anchor=False)
     # Enter would press the first button of the form, which is that of a template.
     with st.form(f"annotate_form_{place}", border=False, enter_to_submit=False):
         left, right = st.columns(2, gap="large")
@@ -90,7 +90,7 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
                 p.name == read.name for p in explorer.annotation.projects(read.corpus)
             ):
                 raise BadInputError(
-                    f"'{read.corpus}' has a project '{read.name}'.", "Give this one another name."
+                    f"'{read.corpus}' already has a project '{read.name}'.", "Choose another name."
                 )
             saved = explorer.annotation.save(read, who, before)
             done = "pool" if is_new else "project"
@@ -101,12 +101,12 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
             state[values["scale"]] = _kind(saved.scale)
 
         st.form_submit_button(
-            "Make the project" if is_new else "Save", type="primary",
+            "Create project" if is_new else "Save", type="primary",
             key=f"annotate_save_{place}", on_click=attempt_at, args=(_PLACE, save),
         )  # fmt: skip
         show_problem(_PLACE)
     if not is_new and st.session_state.pop("annotate_saved", None) == project.name:
-        st.html('<div class="sl-facts" role="status">Saved. What was judged before stays.</div>')
+        st.html('<div class="sl-facts" role="status">Saved. Earlier judgments are kept.</div>')
 
 
 def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: bool) -> None:
@@ -122,25 +122,25 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
         key=key("scale"),
         required=True,
     )  # fmt: skip
-    with st.expander("My own scale", expanded=kind == CUSTOM):
+    with st.expander("Custom scale", expanded=kind == CUSTOM):
         st.text_area(
-            "One grade a line: a digit, a name, a meaning", scale_lines(project.scale),
+            "One grade per line: value, name, description", scale_lines(project.scale),
             key=key("grades"), height=150,
-            help="Used when you edit it, or choose 'My own'. The lowest grade is 'not relevant'.",
+            help="Used when edited, or with 'Custom'. The lowest grade is 'not relevant'.",
         )  # fmt: skip
     people, leads = st.columns(2)
     people.text_input(
         "Annotators", ", ".join(project.annotators), key=key("annotators"),
-        placeholder="Ada, Grace", help="Names with commas between; empty lets everybody judge.",
+        placeholder="Ada, Grace", help="Comma-separated. Empty: everyone.",
     )  # fmt: skip
     leads.text_input(
         "Leads", ", ".join(project.leads), key=key("leads"),
-        help="Who may change the project, adjudicate and see what others said; empty for all.",
+        help="Can edit, adjudicate and see others' grades. Empty: everyone.",
     )  # fmt: skip
     number, order = st.columns([1, 2])
     number.number_input(
         "Annotations per item", 1, 20, project.per_item, key=key("per_item"),
-        help="An item is asked of as many people; agreement needs at least 2.",
+        help="Annotators per item. Agreement needs at least 2.",
     )  # fmt: skip
     order.selectbox(
         "Order", list(ORDERS), list(ORDERS).index(project.order), key=key("order"),
@@ -148,13 +148,12 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
     )  # fmt: skip
     st.toggle(
         "Blind", project.blind, key=key("blind"),
-        help="Hides who brought a document up, and where it ranked there.",
+        help="Hides systems and ranks.",
     )  # fmt: skip
     st.toggle(
-        "A model's grades count where no person graded", project.model_grades,
+        "Use model grades where no person graded", project.model_grades,
         key=key("model_grades"),
-        help="In qrels, exports and on Evaluate, which say how many grades rest on a model alone. "
-        "Otherwise a model's grades are only compared with those of people.",
+        help="In qrels, exports and Evaluate, which report how many grades are by a model alone.",
     )  # fmt: skip
 
 
@@ -162,8 +161,7 @@ def _guidelines(
     explorer: Explorer, project: Project, lens: Lens, values: dict[str, Any], place: str
 ) -> None:
     st.caption(
-        "Guidelines, in Markdown (tables too), shown beside every item. What holds for all aspects "
-        "comes first."
+        "Guidelines in Markdown, shown beside every item. The part for all aspects comes first."
     )
 
     def fill_in(aspect: str, key: str) -> None:
@@ -184,9 +182,9 @@ def _guidelines(
             placeholder="What makes a document relevant here, and what does not?",
         )  # fmt: skip
         tab.form_submit_button(
-            f"Insert a template: {escape_label(name)}", key=f"annotate_template_{aspect}_{place}",
+            f"Insert template: {escape_label(name)}", key=f"annotate_template_{aspect}_{place}",
             on_click=attempt, args=(partial(fill_in, aspect, key),),
-            help="Adds headings, a table of the grades, and places for examples to complete.",
+            help="Adds headings, a table of the grades and places for examples.",
         )  # fmt: skip
 
 
@@ -205,7 +203,7 @@ def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     scale = _scale(project, given["scale"], given["grades"])
     name = project.name or "-".join(str(given["name"]).split())
     if not name:
-        raise BadInputError("The project has no name.", "Give it a short one, like methods-2024.")
+        raise BadInputError("The project has no name.", "Enter a short one, like methods-2024.")
     aspects: Sequence[str] = ("", *(aspect.key for aspect in lens.aspects))
     return Project(
         corpus=project.corpus,

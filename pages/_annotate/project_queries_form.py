@@ -39,17 +39,17 @@ def add_queries(explorer: Explorer, project: Project) -> None:
     _chosen_seeds(explorer, project.corpus, held)
     with st.form("annotate_queries", border=False, clear_on_submit=False):
         written = st.session_state.get("annotate_seeds", "")
-        with st.expander("By ids or links", expanded=bool(written)):  # it may have to be mended
+        with st.expander("IDs or links", expanded=bool(written)):  # it may have to be mended
             st.text_area(
-                "Ids of documents, or links of Explore, one a line", key="annotate_seeds",
+                "Document IDs or Explore links, one per line", key="annotate_seeds",
                 height=104, placeholder=seed,
-                help="A link brings all that it asks for along: aspect, wording, picked sentences.",
+                help="Links include aspect, instruction and sentences.",
             )  # fmt: skip
         st.multiselect(
             "Aspects", list(names), [usual] if usual else None,
             format_func=lambda key: with_marks(names[key]),
-            key="annotate_aspects", placeholder="None: the document as a whole",
-            help="Each id is asked for in each of these; none asks for likeness as a whole.",
+            key="annotate_aspects", placeholder="None: whole document",
+            help="Adds a query per ID and aspect. None: similarity of whole documents.",
         )  # fmt: skip
 
         def add() -> None:
@@ -68,9 +68,9 @@ def add_queries(explorer: Explorer, project: Project) -> None:
         for info in _collections(explorer, project):
             words = counted(info.queries, "query", "queries")
             with st.popover(escape_label(f"Add the {words} of {info.name}")):
-                st.caption("They stay in the project: what was asked once is kept.")
+                st.caption("Queries cannot be removed.")
                 st.button(
-                    "Add them" if info.queries > 1 else "Add it",
+                    "Add all" if info.queries > 1 else "Add",
                     key=f"annotate_take_{info.key}", on_click=attempt, type="primary",
                     args=(lambda info=info: _take_over(explorer, project, info),),
                 )  # fmt: skip
@@ -88,11 +88,11 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
             state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
 
     seed_finder(
-        explorer, corpus, key="annotate_finder", label="Find seeds by title or text",
+        explorer, corpus, key="annotate_finder", label="Find seeds",
         on_document=choose, on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
     )  # fmt: skip
     st.multiselect(
-        "Chosen seeds", options, key=key, placeholder="None yet: find them above",
+        "Chosen seeds", options, key=key, placeholder="None yet. Find some above.",
         format_func=lambda one: with_marks(_title(explorer, corpus, one)),
     )  # fmt: skip
 
@@ -135,11 +135,11 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
             continue
         asked = {key: values[0] for key, values in parse_qs(urlsplit(line).query).items()}
         if not asked.get("seed"):
-            raise BadInputError(f"The link '{line[:200]}' names no seed.", "Copy it from Explore.")
+            raise BadInputError(f"The link '{line[:200]}' has no seed.", "Copy it from Explore.")
         if asked.get("corpus", corpus) != corpus:
             raise BadInputError(
-                f"The link '{line[:200]}' is one of corpus '{asked['corpus']}'.",
-                f"This project asks of '{corpus}'.",
+                f"The link '{line[:200]}' is for corpus '{asked['corpus']}'.",
+                f"This project uses '{corpus}'.",
             )
         view = View.from_params({name: asked[name] for name in ASKED if name in asked})
         queries.append(
@@ -149,9 +149,7 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
             )
         )  # fmt: skip
     if not queries:
-        raise BadInputError(
-            "No seed is chosen.", "Find one by its title, or write a document's id."
-        )
+        raise BadInputError("No seed chosen.", "Find one by title, or enter a document ID.")
     return queries
 
 

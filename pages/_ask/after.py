@@ -54,9 +54,9 @@ def after(explorer: Explorer, job: AskJob) -> None:
                 key="ask_export_json", mime="application/json",
             )  # fmt: skip
         st.button(
-            "Remove from the history", key="ask_forget", type="tertiary", on_click=attempt,
+            "Delete", key="ask_forget", type="tertiary", on_click=attempt,
             args=(partial(_forget, explorer, job.id),),
-            help="Question and answer are deleted.",
+            help="Deletes question and answer.",
         )  # fmt: skip
     _follow_up(explorer, job)
 
@@ -65,7 +65,7 @@ def _follow_up(explorer: Explorer, job: AskJob) -> None:
     key = f"ask_follow_{job.id}"
     st.text_area(
         "Follow-up question", key=key, height=72, max_chars=LONGEST_QUESTION,
-        placeholder="Ask on: question and answer above go along, and passages are found anew.",
+        placeholder="Ask a follow-up (includes the previous answer)",
     )  # fmt: skip
 
     def request() -> AskRequest:
@@ -76,7 +76,7 @@ def _follow_up(explorer: Explorer, job: AskJob) -> None:
     info = endpoint(explorer)
     left, right = st.columns([2, 7], gap="small", vertical_alignment="center")
     left.button(
-        "Ask the follow-up", key="ask_follow_button", disabled=not info.set_up, on_click=attempt,
+        "Ask follow-up", key="ask_follow_button", disabled=not info.set_up, on_click=attempt,
         args=(lambda: ask(explorer, request()),),
     )  # fmt: skip
     words = price_of(explorer, request(), info)

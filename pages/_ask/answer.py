@@ -37,8 +37,8 @@ def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
         st.html(
-            '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
-            "Every number in it opens its passage, so that you can check what is claimed.</div>"
+            '<div class="sl-empty">The answer and its sources appear here. Click a number to '
+            "check its passage.</div>"
         )
     elif job.running:
         renew_when(lambda: _running() is None, _live, every=POLL_SECONDS)  # controls change too
@@ -100,15 +100,15 @@ def _head(explorer: Explorer, job: AskJob) -> None:
         mine = login.acting().may_end(job.owner)
         right.container(horizontal_alignment="right").button(
             "Cancel", key="ask_cancel", on_click=attempt, args=(cancel,), disabled=not mine,
-            help="Ends the answer; what was written stays."
-            if mine else "Whoever asked can cancel it, and leads can.",
+            help="Stop; the partial answer is kept."
+            if mine else "Only its owner or a lead can cancel this.",
         )  # fmt: skip
 
 
 def _time_line(job: AskJob) -> str:
     """How long it takes, or what it took: one line of HTML, so that nothing jumps."""
     if job.running:
-        return f"<span>under way, {duration(job.seconds)}</span>"
+        return f"<span>running, {duration(job.seconds)}</span>"
     # The words for runs that end early are about rankings.
     return report_line(replace(job.progress.report, stopped=""))
 

@@ -17,7 +17,7 @@ from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
 from pages._common.outside_text import escape
-from pages._common.shared import attempt, show_error
+from pages._common.shared import attempt, show_error, system_label
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint
@@ -69,7 +69,7 @@ def _question(view: AskView) -> None:
     st.text_area(
         "Question", **view.bound("question", "ask_question"), height=120,
         max_chars=LONGEST_QUESTION,
-        placeholder="What do you want to know? The answer comes from the corpus alone.",
+        placeholder="Answers use only this corpus.",
     )  # fmt: skip
 
 
@@ -81,22 +81,21 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
         box.html('<span class="sl-tag">synthetic, written for this demo</span>')
     right.selectbox(
         "Retriever", explorer.systems, **view.bound("system", "ask_system"),
-        help="The system that retrieves the passages. hybrid joins words and meaning.",
+        format_func=system_label, help="System that retrieves the passages.",
     )  # fmt: skip
     st.slider(
         "Passages", 1, MOST_PASSAGES, **view.bound("passages", "ask_passages"),
-        help="How many passages the model reads, the best ones first. More may hold the answer "
-        "more often; they cost more, and distract.",
+        help="Passages given to the model. More cost more.",
     )  # fmt: skip
     place = st.container(gap="xsmall")
     place.toggle(
         "Scenarios as context",
         **view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios),
         disabled=not has_scenarios,
-        help="What the documents are of use for, written beforehand, goes along with the passages.",
+        help="Adds scenarios to the context.",
     )  # fmt: skip
     if not has_scenarios:
-        place.html('<div class="md-dim">This corpus has no scenarios yet.</div>')
+        place.html('<div class="md-dim">No scenarios yet. Write them on Library.</div>')
 
 
 def _asked() -> AskRequest:
@@ -125,7 +124,7 @@ def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str
     if not info.set_up:
         return "Connect a model below to ask."
     if not request.question:
-        return "Write a question; what it costs is shown before it is sent."
+        return "Write a question to see its cost."
     try:
         return price_line(explorer.reader.estimate(request, chosen(explorer)))
     except SeedLensError as error:
@@ -136,9 +135,9 @@ def price_line(estimate: CostEstimate) -> str:
     """``6 passages, about 1.9 k tokens to read, 900 tokens to write at most``."""
     parts = [
         counted(estimate.depth, "passage"),
-        f"about {tokens(estimate.input_tokens or 0)} to read",
-        f"{tokens(estimate.output_tokens or 0)} to write at most",
+        f"about {tokens(estimate.input_tokens or 0)} input",
+        f"up to {tokens(estimate.output_tokens or 0)} output",
     ]
     if estimate.cost is not None:
-        parts.append(f"{money(estimate.cost)} at most")
+        parts.append(f"up to {money(estimate.cost)}")
     return ", ".join(parts)

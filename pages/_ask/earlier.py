@@ -32,7 +32,7 @@ def examples(explorer: Explorer, view: AskView) -> None:
     with st.container(gap="xsmall", key="ask_examples"):
         if not questions:
             return
-        st.caption("Questions to try, made of this corpus's titles")
+        st.caption("Example questions")
         for number, question in enumerate(questions):
             st.button(
                 escape_label(question), key=f"ask_example_{number}", type="tertiary",
@@ -50,7 +50,7 @@ def earlier(explorer: Explorer, view: AskView) -> None:
     place = st.container(key="ask_history")
     if not asked:
         return
-    with place.expander(f"Earlier questions ({len(asked):,})"), st.container(
+    with place.expander(f"Previous questions ({len(asked):,})"), st.container(
         gap="xsmall", height=300 if len(asked) > WITHOUT_SCROLLING else "content",
         border=False, key="ask_earlier",
     ):  # fmt: skip
@@ -68,7 +68,7 @@ def _label(one: AskedQuestion, view: AskView) -> str:
     if one.corpus != view.corpus:
         parts.append(one.corpus)
     if one.state != "done":
-        parts.append("not finished")
+        parts.append("incomplete")
     return escape_label(" · ".join(parts))
 
 

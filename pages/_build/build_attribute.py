@@ -20,13 +20,13 @@ from pages._common.shared import (
     error_boundary,
     escape_label,
     show_problem,
+    system_label,
 )
 
 ABOUT = (
-    "A test collection of your own, for an attribute that documents show without saying so: a "
-    "stance, a failure, a way of proving something. A model labels every document once; equal "
-    "labels become a cluster, a cluster becomes a query that avoids its documents' words, and "
-    "the documents retrieved for it are graded. You read and correct each step before the next."
+    "Build a test collection for an implicit attribute, such as a stance or a failure. A model "
+    "labels the documents; labels become clusters, clusters become queries without the documents' "
+    "words, and retrieved documents are graded. Review each step before the next."
 )
 _SAVED = "build_saved"
 _PLACE = "attribute"
@@ -39,7 +39,7 @@ def new_build(explorer: Explorer, corpus: str) -> None:
     st.html(f'<div class="bd-about">{escape(ABOUT)}</div>')
     with error_boundary():
         _existing(explorer, corpus)
-    st.header("A new build", anchor=False)
+    st.header("New build", anchor=False)
     attribute_form(explorer, BuildSpec(corpus, "", ""), is_new=True)
 
 
@@ -81,7 +81,7 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
             _about(spec, key, is_new=is_new)
         with right:
             _guidance(explorer, spec, key)
-        with st.expander("How it is made: sizes, overlap, systems"):
+        with st.expander("Advanced: sizes, overlap, systems"):
             _making(explorer, spec, key)
 
         def save() -> None:
@@ -89,7 +89,7 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
             read = _read(spec, {field: state[name] for field, name in values.items()})
             if is_new and (read.corpus, read.name) in explorer.builds.names(read.corpus):
                 raise BadInputError(
-                    f"'{read.corpus}' has a build '{read.name}'.", "Give this one another name."
+                    f"'{read.corpus}' already has a build '{read.name}'.", "Choose another name."
                 )
             saved = explorer.builds.save(read, annotator(explorer), before)
             step = "labels" if is_new else "attribute"
@@ -99,7 +99,7 @@ def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None
 
         show_problem(_PLACE)  # above the button, which may stand at the lower edge
         st.form_submit_button(
-            "Save and go on to the labels" if is_new else "Save", type="primary",
+            "Save and continue" if is_new else "Save", type="primary",
             key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),
         )  # fmt: skip
     if not is_new:
@@ -112,87 +112,83 @@ def _saved(spec: BuildSpec) -> None:
     if name != spec.name:
         return
     words = (
-        "Saved. Steps that rest on what you changed say so above; what people changed in them "
-        "stays."
+        "Saved. Affected steps are marked as outdated. Manual changes are kept."
         if changed
-        else "Nothing was changed, so nothing has to be run again."
+        else "No changes."
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<div class="sl-facts" role="status">{words}</div>', width="content")
-        st.button("Go on to the labels", key="build_on", on_click=go, args=("labels",))
+        st.button("Next: Labels", key="build_on", on_click=go, args=("labels",))
 
 
 def _about(spec: BuildSpec, key: Any, *, is_new: bool) -> None:
     if is_new:
         st.text_input(
             "Name", key=key("name"), placeholder="proof-without-words", max_chars=64,
-            help="Of the collection, and of the annotation project it becomes: letters, digits, "
-            "- and _.",
+            help="Name of the collection and its project: letters, digits, - and _.",
         )  # fmt: skip
     st.text_area(
-        "What a document shows without saying so", spec.attribute, key=key("attribute"),
+        "Implicit attribute", spec.attribute, key=key("attribute"),
         height=100, placeholder="How the authors found out that their method works: by measuring "
         "it in the field, by asking people, by proof, ...",
-        help="The attribute that the model reads every document for. The clearer, the better "
-        "the labels.",
+        help="The attribute to label in every document.",
     )  # fmt: skip
     st.text_area(
-        "What counts, and what does not", spec.guidance, key=key("guidance"), height=130,
+        "Definition", spec.guidance, key=key("guidance"), height=130,
         placeholder="Only what they did themselves, not what others did before them.",
     )  # fmt: skip
 
 
 def _guidance(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     st.text_area(
-        "Labels as they should look, one a line", "\n".join(spec.examples), key=key("examples"),
+        "Example labels, one per line", "\n".join(spec.examples), key=key("examples"),
         height=130, placeholder="field trial over a season\nsurvey of those who use it",
-        help="They show the model how long and how general a label is.",
+        help="Show the model how long and general a label is.",
     )  # fmt: skip
     aspects = {a.key: a.name for a in explorer.library.lens(spec.corpus).aspects}
     choices = ["", *aspects, *({spec.aspect} - {"", *aspects})]
     left, right = st.columns(2)
     left.selectbox(
-        "Aspect it stands in", choices, choices.index(spec.aspect), key=key("aspect"),
+        "Aspect", choices, choices.index(spec.aspect), key=key("aspect"),
         format_func=lambda name: (
             with_marks(aspects.get(name, name) or "") or "anywhere in the document"
         ),
-        help="Its sentences are pointed out to the model; it reads all the same.",
+        help="Points the model to its sentences; it reads all of them.",
     )  # fmt: skip
     size = explorer.library.corpus(spec.corpus).documents
     right.number_input(
-        "Documents at most", 1, None, spec.limit, step=100, key=key("limit"),
+        "Max documents", 1, None, spec.limit, step=100, key=key("limit"),
         placeholder=f"all {size:,}",
-        help="The first ones of the corpus: to see what comes of it before all are paid for.",
+        help="Uses the first ones of the corpus, for a trial.",
     )  # fmt: skip
 
 
 def _making(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     first, second, third, fourth = st.columns(4, gap="medium")
     first.slider(
-        "Labels put together up to", 0.05, 0.95, spec.distance, 0.05, key=key("distance"),
-        help="Cosine distance between labels, averaged over clusters. Lower makes more and "
-        "narrower clusters.",
+        "Clustering distance", 0.05, 0.95, spec.distance, 0.05, key=key("distance"),
+        help="Mean cosine distance of labels in a cluster. Lower gives more, narrower clusters.",
     )  # fmt: skip
     second.number_input(
-        "Documents of a query, at least", 1, 10_000, spec.smallest, key=key("smallest"),
+        "Min cluster size", 1, 10_000, spec.smallest, key=key("smallest"),
         help="Smaller clusters become no query.",
     )  # fmt: skip
     third.number_input(
-        "At most", 1, 100_000, spec.largest, key=key("largest"),
-        help="Larger clusters become no query: they say too little.",
+        "Max cluster size", 1, 100_000, spec.largest, key=key("largest"),
+        help="Larger clusters become no query.",
     )  # fmt: skip
     fourth.slider(
-        "Overlap up to", 0, 100, round(spec.overlap * 100), 5, format="%d %%", key=key("overlap"),
-        help="Share of a query's words that its documents have and the corpus seldom has. Above "
-        "it, the model is asked again, naming the words to avoid.",
+        "Max word overlap", 0, 100, round(spec.overlap * 100), 5, format="%d %%",
+        key=key("overlap"), help="Share of query words found in its documents but rare in the "
+        "corpus. Above it, the model retries.",
     )  # fmt: skip
     left, right = st.columns([3, 1], gap="medium")
     left.multiselect(
-        "Systems that are pooled", list(explorer.systems), list(spec.systems), key=key("systems"),
-        help="The top of each one's ranking is graded, each document once.",
+        "Systems", list(explorer.systems), list(spec.systems), key=key("systems"),
+        format_func=system_label, help="Top documents of each system are graded, deduplicated.",
     )  # fmt: skip
     right.number_input("Depth", 1, 1000, spec.depth, key=key("depth"),
-                       help="Documents of each ranking.")  # fmt: skip
+                       help="Number of top documents per system.")  # fmt: skip
 
 
 def _read(spec: BuildSpec, given: dict[str, Any]) -> BuildSpec:

@@ -91,10 +91,10 @@ def earlier(state: BuildState, step: BuildStep) -> StepState | None:
 
 
 def comes_first(step: StepState) -> str:
-    """``Step 4, Queries, comes first: the clusters changed since.``"""
+    """``Waiting for step 4, Queries: the clusters changed since.``"""
     _, why = standing(step, is_next=False)
     name = STEPS[SHOWN_BY[step.step]]
-    return f"Step {step_number(step.step)}, {name}, comes first" + (f": {why}." if why else ".")
+    return f"Waiting for step {step_number(step.step)}, {name}" + (f": {why}." if why else ".")
 
 
 def standing(
@@ -117,10 +117,10 @@ def standing(
     if step.done < step.total:
         return "partial", f"{step.done:,} of {many(step.total, words.unit)}"
     if step.unfinished:
-        return "partial", "stopped before the end"
+        return "partial", "incomplete"
     if first is not None:
-        return "waits", f"step {step_number(first.step)} comes first"
-    edits = f", {counted(step.edits, 'change')} by people" if step.edits else ""
+        return "waits", f"waiting for step {step_number(first.step)}"
+    edits = f", {counted(step.edits, 'manual change')}" if step.edits else ""
     if step.step == "collapse" and clusters is not None:
         return "done", f"{many(clusters, 'cluster')}{edits}"
     unit = words.made if step.step in ("verbalise", "expand") else words.unit
@@ -142,7 +142,7 @@ def steps_data(
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
         if key == running:
-            kind, words = "running", "under way"
+            kind, words = "running", "running"
         elif state is None:
             kind, words = ("next", "next") if key == "attribute" else ("later", "")
         elif key == "attribute":
@@ -175,19 +175,19 @@ def where_it_stands(state: BuildState) -> str:
 
 
 def estimate_line(estimate: StepEstimate, step: StepState, *, with_model: bool) -> str:
-    """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens.``
+    """``360 documents: 360 requests, up to 730 including retries, about 0.42 M tokens.``
 
     Args:
         with_model: a model is connected; without one, its calls are none.
     """
     if not estimate.items:
-        nothing = "Nothing is left to do" if step.is_complete else "Nothing has to be asked"
-        return f"{nothing}; what people changed stays." if step.edits else f"{nothing}."
+        nothing = "Nothing to do" if step.is_complete else "No requests needed"
+        return f"{nothing}; manual changes are kept." if step.edits else f"{nothing}."
     line = many(estimate.items, WORDS[estimate.step].unit)
-    kept = " What people changed stays." if step.edits else ""
+    kept = " Manual changes are kept." if step.edits else ""
     if not with_model or not estimate.calls:
         return f"{line}.{kept}"
-    return f"{line}: {at_most(estimate)}. Answers that the ledger has cost nothing.{kept}"
+    return f"{line}: {at_most(estimate)}. Cached answers are free.{kept}"
 
 
 def progress_line(progress: StepProgress, seconds: float) -> str:
@@ -221,11 +221,11 @@ def fate(cluster: Cluster, spec: BuildSpec) -> str:
         return "too small"
     if size > spec.largest:
         return "too large"
-    return "dropped" if cluster.dropped else "a query"
+    return "excluded" if cluster.dropped else "a query"
 
 
 def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
-    """``24 clusters: 18 become queries, 4 too small (under 2), 2 dropped``."""
+    """``24 clusters: 18 become queries, 4 too small (under 2), 2 excluded``."""
     fates = [fate(cluster, spec) for cluster in clusters]
     queries, all_clusters = fates.count("a query"), counted(len(fates), "cluster")
     if queries == len(fates):
@@ -235,7 +235,7 @@ def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
         "a query": "becomes a query" if queries == 1 else "become queries",
         "too small": f"too small (fewer than {many(spec.smallest, 'document')})",
         "too large": f"too large (more than {spec.largest:,})",
-        "dropped": "dropped by people",
+        "excluded": "excluded",
     }
     parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
     return f"{all_clusters}: {', '.join(parts)}."

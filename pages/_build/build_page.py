@@ -26,15 +26,14 @@ from pages._common.url_state import corpus_box
 _STEPS = component("build_steps")
 _NEW = "a new build"
 _WORDS: Mapping[str, str] = {
-    "labels": "A model reads every document once and says what it shows, with the words of the "
-    "document that it rests on. Read them and correct what is wrong: your labels stay, even when "
-    "the model is asked again.",
-    "clusters": "Labels that say the same are put together, and each cluster of the right size "
-    "becomes a query. Rename, merge, split and drop until each is about one thing.",
-    "queries": "Each cluster is put into words that its documents do not use, so that no search "
-    "finds them by their words alone. Reword what gives too much away.",
-    "result": "Each query is searched for with every system, and the model grades the documents "
-    "retrieved, with the cluster's as examples. The result is an annotation project.",
+    "labels": "A model labels every document, with a quote as evidence. Read and correct the "
+    "labels; your edits stay when the model runs again.",
+    "clusters": "Equal labels form clusters; each cluster of the right size becomes a query. "
+    "Rename, merge, split and exclude clusters.",
+    "queries": "Queries describe clusters without the words of their documents. Edit queries with "
+    "too much word overlap.",
+    "result": "Every system searches for each query; the model grades the retrieved documents. "
+    "The result is an annotation project.",
 }
 _SHOW = {
     "labels": labels_step,

@@ -27,12 +27,12 @@ from pages._build.build_reading import (
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
-_HINT = "Click a query to reword it and to read the documents of its cluster."
+_HINT = "Click a query to edit it and to read the documents of its cluster."
 WHICH = {
     "all": "All",
-    "above": "Above the limit",
-    "dropped": "Dropped",
-    "open": "Not worded yet",
+    "above": "Over limit",
+    "dropped": "Excluded",
+    "open": "No query text",
 }
 
 
@@ -73,31 +73,25 @@ def is_above(overlap: Overlap, spec: BuildSpec) -> bool:
 
 
 def facts(all_queries: Sequence[BuildQuery], spec: BuildSpec) -> str:
-    """``22 queries, 2 dropped. On average 12 % of a query's words ...; 3 are above 30 %.``"""
+    """``22 queries, 2 excluded. Mean overlap 12 %; 3 are over the limit of 30 %.``"""
     queries = [query for query in all_queries if query.text]
     still = len(all_queries) - len(queries)
     kept = [query for query in queries if not query.dropped]
     dropped = len(queries) - len(kept)
-    line = counted(len(queries), "query", "queries") + (f", {dropped:,} dropped" * bool(dropped))
+    line = counted(len(queries), "query", "queries") + (f", {dropped:,} excluded" * bool(dropped))
     if still:
-        line += f", {counted(still, 'cluster')} not worded yet"
+        line += f", {counted(still, 'cluster')} without query text"
     if not kept:
         return f"{line}."
     mean = sum(query.overlap.share for query in kept) / len(kept)
     above = sum(is_above(query.overlap, spec) for query in kept)
-    whose, who = "On average {} of a query's", {0: "none is", 1: "one is"}.get(above)
-    if len(kept) == 1:
-        whose = "{} of its" if len(queries) == 1 else "{} of the kept one's"
-        who = "it is" if above else "it is not"
-    return (
-        f"{line}. {whose.format(percent(mean))} words stand in its documents and are not common "
-        f"in the corpus; {who or f'{above:,} are'} above the limit of {percent(spec.overlap)}."
-    )
+    over = f"{above:,} over the limit of {percent(spec.overlap)}"
+    return f"{line}. Mean overlap {percent(mean)}; {over}."
 
 
 def _table(queries: Sequence[BuildQuery], names: Mapping[str, str], spec: BuildSpec) -> Listed:
     if not queries:
-        st.html('<div class="sl-empty">No query is like that. Choose others above.</div>')
+        st.html('<div class="sl-empty">No matching queries.</div>')
         return Listed("", ())
     rows: list[dict[str, Any]] = [
         {
@@ -111,11 +105,11 @@ def _table(queries: Sequence[BuildQuery], names: Mapping[str, str], spec: BuildS
     ]
     return listing(
         rows, [query.key for query in queries], "build_queries", choose=False,
-        alt="Queries, one of each cluster", columns={
+        alt="Queries by cluster", columns={
             "Query": st.column_config.TextColumn(width=275),
             "Overlap": st.column_config.NumberColumn(
-                width=70, format="%d %%", help="Share of its different words that stand in its "
-                "documents and are not common in the corpus."),
+                width=70, format="%d %%", help="Share of query words found in its documents but "
+                "rare in the corpus."),
             "Remark": st.column_config.TextColumn(width=105),
             "Documents": st.column_config.NumberColumn(width=85, format="localized"),
             "Cluster": st.column_config.TextColumn(width=120),
@@ -124,13 +118,13 @@ def _table(queries: Sequence[BuildQuery], names: Mapping[str, str], spec: BuildS
 
 
 def standing(query: BuildQuery, spec: BuildSpec) -> str:
-    """``dropped``, ``above the limit``, ``by people``, or nothing to say."""
+    """``excluded``, ``over limit``, ``edited manually``, or nothing to say."""
     if query.dropped:
-        return "dropped"
+        return "excluded"
     if not query.text:
-        return "not worded yet"
-    by = "by people" if query.maker == "person" else ""
-    return "above the limit" if is_above(query.overlap, spec) else by
+        return "no query text"
+    by = "edited manually" if query.maker == "person" else ""
+    return "over limit" if is_above(query.overlap, spec) else by
 
 
 def _open(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: str) -> None:
@@ -165,7 +159,7 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
 
     text = st.text_area(
         "Query", key=at, height=110, max_chars=LONGEST_QUERY, persist_state="session",
-        placeholder="Not worded yet",
+        placeholder="No query text",
     ).strip()  # fmt: skip
     is_new = text != query.text
     overlap = query.overlap
@@ -179,10 +173,10 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
                   args=("query", save))  # fmt: skip
         st.button(
             "Check", key="build_query_check",
-            help="What this wording gives away; Ctrl+Enter does the same.",
+            help="Word overlap of this text (Ctrl+Enter).",
         )  # fmt: skip
         if query.text:
-            note = "A dropped query is not in the collection."
+            note = "An excluded query is not in the collection."
             drop_button(query.dropped, "build_query_drop", note, "query", drop)
     show_problem("query")
     st.html(f'<div class="md-dim">{escape(made_by(query))}</div>')
@@ -193,8 +187,8 @@ def made_by(query: BuildQuery) -> str:
     if not query.text:
         return "Write it yourself, or run the step."
     if query.maker == "person":
-        return "Worded by people."
-    return f"Worded by a model in {counted(query.tries, 'try', 'tries')}."
+        return "Edited manually."
+    return f"Written by a model in {counted(query.tries, 'try', 'tries')}."
 
 
 def overlap_html(text: str, overlap: Overlap, spec: BuildSpec, *, is_new: bool) -> str:
@@ -202,14 +196,14 @@ def overlap_html(text: str, overlap: Overlap, spec: BuildSpec, *, is_new: bool) 
     above = is_above(overlap, spec)
     limit = f"the limit is {percent(spec.overlap)}"
     kind = " bd-above" if above else ""
-    lead = "Above the limit: " if above else ""
+    lead = "Over limit: " if above else ""
     saved = " Not saved yet." if is_new else ""
     if not overlap.words:
-        words = "No word of it gives its documents away"
+        words = "No overlapping words"
         return f'<div class="bd-overlap">{words}; {limit}.{saved}</div>'
     share = percent(overlap.share)
     return (
-        f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{share} of its '
-        f"words give its documents away</strong>; {limit}.{saved}"
+        f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{share} overlapping '
+        f"words</strong>; {limit}.{saved}"
         f'<div class="bd-words">{marked_words(text, overlap.words)}</div></div>'
     )

@@ -103,11 +103,11 @@ def filters(
     """
     with st.container(horizontal=True, vertical_alignment="center", key=f"build_filter_{place}"):
         kind = st.segmented_control(
-            f"Which {rows}", list(kinds), format_func=kinds.__getitem__, default="all",
+            f"Filter {rows}", list(kinds), format_func=kinds.__getitem__, default="all",
             key=f"build_which_{place}", required=True, persist_state="session",
             label_visibility="collapsed", width="content",
         )  # fmt: skip
-        label = f"Words of {words_of}"
+        label = f"Search {words_of}"
         words = st.text_input(
             label, key=f"build_words_{place}", live="250ms", width=280, placeholder=label,
             label_visibility="collapsed", persist_state="session",
@@ -135,7 +135,7 @@ def opened_html(kicker: str, name: str) -> str:
 def drop_button(dropped: bool, key: str, note: str, place: str, drop: Callable[[], object]) -> None:
     """A button that drops something or brings it back; an error is shown at ``place``."""
     st.button(
-        "Restore" if dropped else "Drop", key=key, help=note, on_click=attempt_at,
+        "Restore" if dropped else "Exclude", key=key, help=note, on_click=attempt_at,
         args=(place, drop),
     )  # fmt: skip
 

@@ -80,25 +80,24 @@ def _blocked(build: OpenBuild, state: BuildState, step: BuildStep) -> _Blocked |
             break
         if before.at is None and not before.done:
             shown = SHOWN_BY[before.step]
-            return f"First comes step {step_number(before.step)}, {STEPS[shown]}.", (shown,)
+            return f"Waiting for step {step_number(before.step)}, {STEPS[shown]}.", (shown,)
     if step == "collapse" and not steps[step].total:
         so_far = "" if steps["label"].is_complete else " so far"
         return (
-            f"No document shows it{so_far}, so there is nothing to cluster. Describe the "
-            "attribute differently, or label some by hand.",
+            f"No document shows the attribute{so_far}. Describe it differently, or label some "
+            "documents by hand.",
             ("attribute", "labels"),
         )
     if step == "verbalise" and not steps[step].total:
         return (
-            "No cluster becomes a query: each is too small, too large or dropped. Change these "
-            "sizes, or merge, split or restore some clusters.",
+            "No cluster becomes a query. Change the sizes, or merge, split or restore clusters.",
             ("clusters", "attribute"),
         )
     if step == "expand":
         queries = build.queries()
         if all(query.dropped for query in queries):
-            why = "Every query was dropped" if queries else "There is no query yet"
-            return f"{why}, so there is nothing to search for.", ("queries",)
+            why = "All queries are excluded" if queries else "No queries yet"
+            return f"{why}.", ("queries",)
     return None
 
 
@@ -108,7 +107,7 @@ def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
         with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
             for place, step in enumerate(steps):
                 st.button(
-                    f"Go to the {STEPS[step].lower()}", key=f"build_first_{step}", on_click=go,
+                    f"Go to {STEPS[step]}", key=f"build_first_{step}", on_click=go,
                     args=(step,), type="secondary" if place else "primary",
                 )  # fmt: skip
 
@@ -141,10 +140,10 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
         if first is None or not idle:
             line += estimate_line(estimate, step, with_model=connected)
         if not needs_model and not connected:
-            line += " Without a model, a cluster is called by its most central label, and "
-            line += "clusters that mean the same stay apart until you merge them."
+            line += " Without a model, a cluster is named by its most central label, and "
+            line += "clusters with the same meaning stay separate until you merge them."
         elif lacks_model:
-            line += " Connect a model, and calls and tokens are estimated too."
+            line += " Connect a model to estimate requests and tokens."
         st.html(f'<div class="md-dim">{escape(line)}</div>')
 
 
@@ -153,14 +152,12 @@ def _way(step: StepState, first: StepState | None) -> bool:
     places = list(STEPS)
     after = places.index(SHOWN_BY[step.step]) + 1
     if first is not None:
-        to, words = SHOWN_BY[first.step], "Go to the"
+        to, words = SHOWN_BY[first.step], "Go to"
     elif step.is_complete and after < len(places):
-        to, words = places[after], "Go on to the"
+        to, words = places[after], "Next:"
     else:
         return False
-    st.button(
-        f"{words} {STEPS[to].lower()}", key="build_way", type="primary", on_click=go, args=(to,)
-    )
+    st.button(f"{words} {STEPS[to]}", key="build_way", type="primary", on_click=go, args=(to,))
     return True
 
 
@@ -168,7 +165,7 @@ def _label(step: StepState) -> str:
     if step.at is None and not step.done:
         return WORDS[step.step].start
     left = step.unfinished or step.done < step.total
-    return "Go on" if left and not step.stale else "Run again"
+    return "Resume" if left and not step.stale else "Run again"
 
 
 # -- the last run, found again by whoever opens the build ---------------------------------------
@@ -192,14 +189,14 @@ def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
     JobCard(
         lambda: jobs.latest(place),
         key="build",
-        label="How far the step is",
+        label="Progress",
         line=lambda now: progress_line(now.progress, now.seconds),
         cancel=jobs.cancel,
         ended=_ended,
         remarks=lambda now: [now.report.problem] if now.report else (),
         dismiss=jobs.dismiss,
         more=partial(_show_button, step),
-        what_stays="What was made stays.",
+        what_stays="Completed work is kept.",
         attempt=partial(attempt_at, _CARD),
     ).show(job)
 
@@ -221,6 +218,6 @@ def _ended(job: StepJob) -> str:
     told = job.report is not None and job.report.step == "collapse"
     lines = [escape(line) for line in notes if not (told and " no query: " in line)]
     if job.state == "failed" or not is_finished(job.report):
-        lines.append("What was made is kept; running goes on from there.")
+        lines.append("Completed work is kept; running continues.")
     below = f'<div class="md-dim">{"<br>".join(lines)}</div>' if lines else ""
     return outcome_line(job) + below

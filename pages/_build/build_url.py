@@ -34,7 +34,7 @@ def _step(text: str) -> str:
     """Reads a step; links of earlier versions call the first one ``lens``."""
     step = "attribute" if text == "lens" else text
     if step and step not in STEPS:
-        raise ValueError(f"there is no step '{text}', use {', '.join(STEPS)}")
+        raise ValueError(f"no step '{text}', use {', '.join(STEPS)}")
     return step
 
 

@@ -1,4 +1,4 @@
-"""Step 3: labels put together; renamed, merged, split and dropped by people."""
+"""Step 3: labels put together; renamed, merged, split and excluded by people."""
 
 from __future__ import annotations
 
@@ -27,11 +27,8 @@ from pages._build.build_reading import (
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt_at, show_problem
 
-WHICH = {"all": "All", "in": "Become queries", "out": "Left out"}
-_HINT = (
-    "Click a cluster to read its labels and documents, and to rename or split it. Tick two or "
-    "more to merge them."
-)
+WHICH = {"all": "All", "in": "Become queries", "out": "No query"}
+_HINT = "Click a cluster to read, rename or split it. Tick two or more to merge them."
 NEW = ""
 """Where chosen documents go: into a cluster of their own."""
 _AT = "build_clusters_open"
@@ -73,7 +70,7 @@ def labels_of(cluster: Cluster, labels: Mapping[str, Label]) -> list[str]:
 
 def _table(clusters: Sequence[Cluster], labels: Mapping[str, Label], spec: BuildSpec) -> Listed:
     if not clusters:
-        st.html('<div class="sl-empty">No cluster is like that. Choose others above.</div>')
+        st.html('<div class="sl-empty">No matching clusters.</div>')
         return Listed("", ())
     rows: list[dict[str, Any]] = [
         {
@@ -87,12 +84,11 @@ def _table(clusters: Sequence[Cluster], labels: Mapping[str, Label], spec: Build
     ]
     return listing(
         rows, [cluster.key for cluster in clusters], "build_clusters",
-        alt="Clusters of labels, the largest first", columns={
+        alt="Clusters of labels, largest first", columns={
             "Cluster": st.column_config.TextColumn(width=200),
             "Documents": st.column_config.NumberColumn(width=85, format="localized"),
             "Becomes": st.column_config.TextColumn(
-                width=80, help="Clusters within the sizes that were set, and not "
-                "dropped, become queries."),
+                width=80, help="Clusters within the size limits become queries, unless excluded."),
             "Labels": st.column_config.TextColumn(width=180),
             "By": st.column_config.TextColumn(width=65),
         },
@@ -110,7 +106,7 @@ def _merge(explorer: Explorer, build: OpenBuild, chosen: Sequence[Cluster]) -> N
     key = "build_merge_" + "_".join(keys)[:200]
     with st.form("build_merge", border=True):
         st.html(
-            f'<strong>{len(chosen):,} clusters chosen</strong><ul class="bd-names">{names}</ul>'
+            f'<strong>{len(chosen):,} clusters selected</strong><ul class="bd-names">{names}</ul>'
         )
         st.text_input("Name of the merged cluster", largest.name, key=key, max_chars=LONGEST_LABEL)
 
@@ -120,7 +116,7 @@ def _merge(explorer: Explorer, build: OpenBuild, chosen: Sequence[Cluster]) -> N
             st.session_state[_AT] = keys[0]  # the largest one grows; the others are gone
 
         st.form_submit_button(
-            "Merge them", type="primary", key="build_merge_button", on_click=attempt_at,
+            "Merge", type="primary", key="build_merge_button", on_click=attempt_at,
             args=("merge", merge),
         )  # fmt: skip
         show_problem("merge")
@@ -141,8 +137,8 @@ def _name(explorer: Explorer, build: OpenBuild, cluster: Cluster) -> None:
     becomes = fate(cluster, spec)
     size = many(len(cluster.doc_ids), "document")
     words = {
-        "a query": f"{size}: it becomes a query.",
-        "dropped": f"{size}: dropped, it becomes no query.",
+        "a query": f"{size}: becomes a query.",
+        "excluded": f"{size}: excluded.",
         "too small": f"{size}: too small for a query; the smallest has {spec.smallest:,}.",
         "too large": f"{size}: too large for a query; the largest has {spec.largest:,}. Split it.",
     }
@@ -150,10 +146,10 @@ def _name(explorer: Explorer, build: OpenBuild, cluster: Cluster) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Name", key=at, max_chars=LONGEST_LABEL, on_change=attempt_at, args=("cluster", rename),
-            help="Enter saves it.",
+            help="Press Enter to save.",
         )  # fmt: skip
-        if becomes in ("a query", "dropped"):
-            note = "A dropped cluster becomes no query."
+        if becomes in ("a query", "excluded"):
+            note = "An excluded cluster becomes no query."
             drop_button(cluster.dropped, "build_drop", note, "cluster", drop)
     show_problem("cluster")
 
@@ -201,7 +197,7 @@ def _move(
         if not target:
             name = st.session_state["build_move_name"].strip()
             if not name:
-                raise BadInputError("The new cluster has no name.", "Give it one.")
+                raise BadInputError("The new cluster has no name.", "Enter one.")
             build.split(cluster.key, chosen, name, annotator(explorer))
             st.session_state["build_move_name"] = ""
         else:
@@ -211,11 +207,11 @@ def _move(
         into = st.selectbox(
             "Move ticked documents to", [NEW, *others], key="build_move_to",
             format_func=lambda key: (
-                with_marks(clusters[key].name) if key else "a cluster of their own"
+                with_marks(clusters[key].name) if key else "new cluster"
             ),
         )  # fmt: skip
         if not into:
-            st.text_input("Its name", key="build_move_name", max_chars=LONGEST_LABEL)
+            st.text_input("Cluster name", key="build_move_name", max_chars=LONGEST_LABEL)
         st.button(
             f"Move {len(chosen):,}" if chosen else "Move", key="build_move_button",
             disabled=not chosen, on_click=attempt_at, args=("move", move),

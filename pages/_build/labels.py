@@ -27,15 +27,15 @@ from pages._common.shared import attempt_at, show_problem
 
 WHICH = {
     "all": "All",
-    "with": "Show it",
-    "without": "Do not",
-    "people": "Changed by people",
+    "with": "Present",
+    "without": "Not present",
+    "people": "Edited manually",
     "outdated": "Outdated",
-    "open": "Not read yet",
+    "open": "Not labelled",
 }
 _HINT = (
-    "Click a row to read the document and correct its label; the arrow keys go on to the next. "
-    "Tick rows to give several the same label."
+    "Click a row to read the document and correct its label (arrow keys move). Tick rows to give "
+    "several one label."
 )
 
 
@@ -63,27 +63,26 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
 
 
 def facts(all_labels: Sequence[Label]) -> str:
-    """``312 of 360 documents show it, 48 do not. 3 labels changed by people.``"""
+    """``312 of 360 documents show it; 40 different labels. 3 labels edited manually.``"""
     labels = [label for label in all_labels if label.author]
     still = len(all_labels) - len(labels)
     if not labels:
-        return f"{many(still, 'document')} to be read."
+        return f"{many(still, 'document')} to label."
     showing = sum(bool(label.text) for label in labels)
     different = len({label.text.casefold() for label in labels if label.text})
     people = sum(label.maker == "person" for label in labels)
     outdated = sum(label.outdated for label in labels)
     lines = [
-        f"{showing:,} of {many(len(labels), 'document')} "
-        f"{'shows' if showing == 1 else 'show'} it, {len(labels) - showing:,} "
-        f"{'does' if len(labels) - showing == 1 else 'do'} not; "
+        f"{showing:,} of {many(len(labels), 'document')} {'shows' if showing == 1 else 'show'} it, "
+        f"{len(labels) - showing:,} {'does' if len(labels) - showing == 1 else 'do'} not; "
         f"{counted(different, 'different label')}."
     ]
     if people:
-        lines.append(f"{counted(people, 'label')} changed by people.")
+        lines.append(f"{counted(people, 'label')} edited manually.")
     if still:
-        lines.append(f"{many(still, 'document')} not read yet.")
+        lines.append(f"{many(still, 'document')} not labelled yet.")
     if outdated:
-        lines.append(f"{outdated:,} outdated: the document or the attribute changed since.")
+        lines.append(f"{outdated:,} outdated: document or attribute changed.")
     return " ".join(lines)
 
 
@@ -107,7 +106,7 @@ def matching(
 
 def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
     if not labels:
-        st.html('<div class="sl-empty">No document is like that. Choose others above.</div>')
+        st.html('<div class="sl-empty">No matching documents.</div>')
         return Listed("", ())
     some_outdated = any(label.outdated for label in labels)
     rows: list[dict[str, Any]] = [
@@ -115,7 +114,7 @@ def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
             "Document": title_of[label.doc_id],
             "Label": label.text or None,
             "Quote": label.quote or None,
-            "By": label.author or "not read yet",
+            "By": label.author or "not labelled yet",
             **({"Outdated": "yes" if label.outdated else ""} if some_outdated else {}),
         }
         for label in labels
@@ -128,7 +127,7 @@ def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
             "Quote": st.column_config.TextColumn(width=120),
             "By": st.column_config.TextColumn(width=85),
             "Outdated": st.column_config.TextColumn(
-                width=75, help="The document or the attribute has changed since."),
+                width=75, help="Document or attribute changed."),
         },
     )  # fmt: skip
 
@@ -146,11 +145,11 @@ def _chosen(explorer: Explorer, build: OpenBuild, doc_ids: Sequence[str]) -> Non
     with st.form("build_chosen_labels", border=True):
         st.html(f"<strong>{many(len(doc_ids), 'document')} chosen</strong>")
         st.text_input(
-            "One label for all of them", key="build_label_chosen", max_chars=LONGEST_LABEL,
-            placeholder="Empty: they do not show it",
+            "Label for selection", key="build_label_chosen", max_chars=LONGEST_LABEL,
+            placeholder="Empty: not present",
         )  # fmt: skip
         st.form_submit_button(
-            "Apply to all of them", key="build_save_chosen", on_click=attempt_at,
+            "Apply", key="build_save_chosen", on_click=attempt_at,
             args=("labels_chosen", save),
         )  # fmt: skip
         show_problem("labels_chosen")
@@ -169,10 +168,10 @@ def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> Non
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Label", key=key, max_chars=LONGEST_LABEL, on_change=attempt_at, args=("label", keep),
-            placeholder="does not show it", help="Enter saves it.",
+            placeholder="not present", help="Press Enter to save.",
         )  # fmt: skip
         st.button(
-            "Does not show it", key="build_label_none", on_click=attempt_at,
+            "Not present", key="build_label_none", on_click=attempt_at,
             args=("label", keep, ""), disabled=bool(label.author and not label.text),
         )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -181,7 +180,7 @@ def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> Non
             st.button(
                 "Confirm", key="build_label_same", on_click=attempt_at,
                 args=("label", keep, label.text),
-                help="Keeps it as your label of the document and the attribute as they are now.",
+                help="Keeps it as your label for the current document and attribute.",
             )  # fmt: skip
     show_problem("label")
     read(explorer, spec.corpus, doc_id, label.quote)
@@ -189,5 +188,5 @@ def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> Non
 
 def labelled_by(label: Label) -> str:
     """Whose label it is, and whether it is up to date."""
-    who = f"Labelled by {label.author}" if label.author else "Not read yet"
-    return who + (", before the document or the attribute changed." if label.outdated else ".")
+    who = f"Labelled by {label.author}" if label.author else "Not labelled yet"
+    return who + (", before the document or attribute changed." if label.outdated else ".")

@@ -32,9 +32,8 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
     made = explorer.builds.provenance(spec.corpus, spec.name)
     st.html(f'<div class="sl-facts">{escape(facts(made))}</div>')
     note(
-        "Grades by a model count here where no person graded.",
-        "Check a sample before you rely on them: how far people agree with the model is shown "
-        "there, and the provenance says how many were checked.",
+        "Model grades are used where no human grade exists.",
+        "Check a sample before you rely on them.",
     )
     _say_what_changed(state)
     _ways_on(explorer, spec, project)
@@ -56,23 +55,23 @@ def _say_what_changed(state: BuildState) -> None:
     if first.step == "expand":
         note(
             "Not up to date.",
-            "Until this step has run to its end, the export has the grades that there are.",
+            "Incomplete: the export contains partial grades.",
         )
         return
     note(
-        "Not up to date: a step before this one comes first.",
-        "The queries, the grades and the export are as they were; the provenance tells the "
-        "attribute, the labels and the clusters as they are now.",
+        "Not up to date: an earlier step is outdated.",
+        "Queries, grades and export are unchanged; the provenance shows current attribute, labels "
+        "and clusters.",
     )
 
 
 def facts(made: Provenance) -> str:
-    """``22 queries, 312 positives from clusters, 140 found by pooling; 12 checked by people``."""
+    """``22 queries, 312 positives from clusters, 140 by pooling; 12 checked by people``."""
     positives, more = sum(made.positives.values()), sum(made.found.values())
     return (
-        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from the clusters · "
-        f"{more:,} more found by pooling · "
-        f"{counted(made.checked, 'grade') if made.checked else 'no grade'} of a model checked by "
+        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
+        f"{more:,} more by pooling · "
+        f"{counted(made.checked, 'model grade') if made.checked else 'no model grade'} checked by "
         "people"
     )
 
@@ -83,7 +82,7 @@ def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
             of_project(project, "model").go()
         if st.button("Open in Annotate", key="build_annotate"):
             of_project(project).go()
-        if st.button("Evaluate on it", key="build_evaluate"):
+        if st.button("Evaluate", key="build_evaluate"):
             EvaluateView.elsewhere(
                 collection=f"{project.corpus}:{project.name}", sample=None, model=""
             ).go()
@@ -96,9 +95,7 @@ def _export(explorer: Explorer, spec: BuildSpec) -> None:
     if not popover.open:
         return
     with popover, error_boundary():
-        st.caption(
-            "Documents, queries and grades as BEIR has them, TREC qrels, and provenance.json."
-        )
+        st.caption("Documents, queries and grades in BEIR format, TREC qrels and provenance.json.")
         st.download_button(
             "Download ZIP", data=archive(explorer, spec), mime="application/zip",
             file_name=f"{spec.corpus}-{spec.name}.zip", key="build_download", on_click="ignore",
@@ -114,25 +111,25 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
     rows = [
         {
             "Query": (queries[query_id].text if query_id in queries else None) or query_id,
-            "From its cluster": positives,
+            "From cluster": positives,
             "Added by pooling": made.found.get(query_id, 0),
             "Id": query_id,
         }
         for query_id, positives in made.positives.items()
     ]
     if not rows:
-        st.html('<div class="sl-empty">It has no queries.</div>')
+        st.html('<div class="sl-empty">No queries. Restore or write some in step Queries.</div>')
         return
     st.dataframe(
         table_with_marks(pd.DataFrame(rows)), key="build_result_queries", hide_index=True,
         height=table_height(len(rows), 16),
-        alt="Queries of the collection, and their positives",
+        alt="Queries and their positives",
         column_config={
             "Query": st.column_config.TextColumn(width=300),
-            "From its cluster": st.column_config.NumberColumn(format="localized", width=105),
+            "From cluster": st.column_config.NumberColumn(format="localized", width=105),
             "Added by pooling": st.column_config.NumberColumn(
                 format="localized", width=115,
-                help="Documents outside the cluster that were graded relevant."),
+                help="Relevant documents outside the cluster."),
         },
     )  # fmt: skip
 
@@ -141,16 +138,16 @@ def provenance_html(made: Provenance, steps: Sequence[StepState]) -> str:
     """Where a collection comes from, as a table; escaped."""
     spec = made.spec
     sizes = f"{spec.smallest:,} to {spec.largest:,} documents"
-    out = "none left out"
+    out = "no exclusions"
     if made.dropped:
-        out = f"{made.dropped:,} left out (not {sizes}, or dropped)"
+        out = f"{made.dropped:,} excluded (not {sizes}, or manually)"
     rows = [
         ("Attribute", spec.attribute),
-        ("What counts", spec.guidance or "–"),
+        ("Definition", spec.guidance or "–"),
         ("Examples", "; ".join(spec.examples) or "–"),
         ("Described by", f"{made.author}, {made.time.astimezone():%Y-%m-%d %H:%M}"),
         ("Corpus", f"{spec.corpus}, {many(made.labelled + made.without, 'document')} read"),
-        ("Show it", _showing(made)),
+        ("Present", _showing(made)),
         ("Clusters", f"{made.clusters:,}, {out}"),
         ("Overlap", f"{percent(made.overlap)} on average; the limit is {percent(spec.overlap)}"),
         ("Pooled", f"{', '.join(spec.systems)}, to a depth of {spec.depth:,}"),
@@ -172,4 +169,4 @@ def _showing(made: Provenance) -> str:
 def _by(made: Provenance, step: StepState) -> str:
     edits = made.edits.get(step.step, 0)
     who = made.models.get(step.step, "") or "no model"
-    return f"{who}; {counted(edits, 'change')} by people" if edits else who
+    return f"{who}; {counted(edits, 'manual change')}" if edits else who

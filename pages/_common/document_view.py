@@ -63,7 +63,7 @@ def beginning(document: Document) -> Document:
         shown = (replace(first, text=f"{first.text[:LISTED_CHARS]} …"),)
     left = len(ends) - len(shown)
     rest = counted(left, "more sentence") if left else "the rest of the sentence"
-    more = f"Not shown here: {rest}. As a seed, the document is whole."
+    more = f"Not shown: {rest}. Use the document as the seed to read it all."
     end = shown[-1].span[1]
     return replace(document, sentences=(*shown, Sentence((end, end), more, ())))
 

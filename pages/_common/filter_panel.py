@@ -98,7 +98,7 @@ class PageFilters:
     def _unread(self) -> None:
         text = self.unread
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f"<strong>{escape(text)}</strong> cannot be read")
+            st.html(f"Invalid filter: <strong>{escape(text)}</strong>")
             st.button(
                 f"Remove {escape_label(text)}", key=f"{self._key}_filter_remove_{text}",
                 on_click=attempt, args=(partial(self._write, ()),), type="tertiary",
@@ -124,7 +124,7 @@ class PageFilters:
         try:
             facets = explorer.facets(corpus, filters)
         except SeedLensError as error:
-            note(f"{error.message} The counts leave the filters aside.", error.remedy)
+            note(f"{error.message} Counts ignore active filters.", error.remedy)
             facets = explorer.facets(corpus)
         stored = explorer.library.open(corpus).fields
         names = [name for name in by_use(stored) if name in facets.fields]

@@ -60,7 +60,7 @@ class JobCard:
     dismiss: Callable[[str], object] | None = None
     more: Callable[[Any], object] = lambda _: None
     is_news: Callable[[Any], bool] = lambda _: False
-    what_stays: str = "What was done stays."
+    what_stays: str = "Completed work is kept."
     which: str = ""
     border: bool = True
     attempt: Callable[[Do], None] = attempt
@@ -92,7 +92,7 @@ class JobCard:
             progress(self.line(now) + _asides(now), now.progress.share, self.label)
         with right:
             cancel, mine = partial(self.cancel, now.id), login.acting().may_end(now.owner)
-            words = self.what_stays if mine else "Whoever started it can cancel it, and leads can."
+            words = self.what_stays if mine else "Only its owner or a lead can cancel this."
             self._button("cancel", "Cancel", cancel, words, disabled=now.stopping or not mine)
             self.more(now)
 
@@ -103,12 +103,11 @@ class JobCard:
         with right:
             if self.resume is not None:
                 verb = "Try again" if job.state == "failed" else "Resume"
-                self._button("resume", verb, self.resume, "Goes on with what is left.")
+                self._button("resume", verb, self.resume, "Continues with the remaining items.")
             self.more(job)
             if self.dismiss is not None and login.acting().may_end(job.owner):
                 dismiss = partial(self.dismiss, job.id)
-                words = f"Removes this line. {self.what_stays}"
-                self._button("dismiss", "Dismiss", dismiss, words)
+                self._button("dismiss", "Dismiss", dismiss, self.what_stays)
 
     def _name(self, part: str) -> str:
         return f"{self.key}_{part}_{self.which}" if self.which else f"{self.key}_{part}"
@@ -120,7 +119,7 @@ class JobCard:
 
 def _asides(job: AnyJob) -> str:
     """That a job is about to stop, and who started it, in HTML."""
-    stopping = joined(["stopping after the step at hand"]) if job.stopping else ""
+    stopping = joined(["stopping after the current step"]) if job.stopping else ""
     return stopping + (joined([f"started by {job.owner}"]) if job.owner else "")
 
 

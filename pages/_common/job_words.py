@@ -20,15 +20,15 @@ from pages._common.outside_text import escape
 _ENDS = {
     "": "Done",
     "cancelled": "Cancelled",
-    "budget": "Stopped by the budget",
-    "endpoint": "The endpoint gave up",
+    "budget": "Budget reached",
+    "endpoint": "Endpoint stopped responding",
 }
 UNRELIABLE = 0.2
 """Share of questions without a usable answer from which on a ranking is called unreliable."""
 _STOPPED = {
-    "cancelled": "cancelled: the best order so far",
-    "budget": "stopped by the budget: the best order so far",
-    "endpoint": "the endpoint gave up: the best order so far",
+    "cancelled": "cancelled; showing the partial ranking",
+    "budget": "budget reached; showing the partial ranking",
+    "endpoint": "endpoint stopped responding; showing the partial ranking",
 }
 
 
@@ -49,11 +49,11 @@ def money(cost: float) -> str:
 
 
 def at_most(estimate: Estimate) -> str:
-    """``360 calls, at most 730 with repeats, about 0.42 M tokens, cost about 1.20``; no tokens or
-    cost that nobody knows."""
+    """``360 requests, up to 730 including retries, about 0.42 M tokens, cost about 1.20``; no
+    tokens or cost that nobody knows."""
     parts = [
-        counted(estimate.calls, "call"),
-        f"at most {estimate.most_calls:,} with repeats",
+        counted(estimate.calls, "request"),
+        f"up to {estimate.most_calls:,} including retries",
     ]
     if estimate.input_tokens is not None:
         parts.append(f"about {tokens(estimate.input_tokens + (estimate.output_tokens or 0))}")
@@ -66,11 +66,11 @@ def spent(report: ModelUsage) -> list[str]:
     """What a model was asked in a run, and what that took; [] where none was."""
     if not report.calls and not report.cached:
         return []
-    parts = [counted(report.calls, "call"), tokens(report.tokens)]
+    parts = [counted(report.calls, "request"), tokens(report.tokens)]
     if report.cost is not None:
         parts.append(money(report.cost))
     if report.cached:
-        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
+        parts.append(f"{counted(report.cached, 'answer')} cached")
     return parts
 
 
@@ -86,8 +86,8 @@ def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: floa
         parts: what is done.
         seconds: since it was asked for.
     """
-    failed = f"{progress.failed:,} without a usable answer" if progress.failed else ""
-    asked = [counted(progress.calls, "call"), tokens(progress.tokens)] if progress.calls else []
+    failed = counted(progress.failed, "invalid response") if progress.failed else ""
+    asked = [counted(progress.calls, "request"), tokens(progress.tokens)] if progress.calls else []
     told = progress.done < progress.total and progress.seconds > 1
     left = time_left(progress.seconds_left) if told else ""
     return joined([*parts, failed, *asked, duration(seconds), left])
@@ -96,7 +96,7 @@ def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: floa
 def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:
     """What a run over many items made, what is left and what it took, in one line of HTML."""
     left = f"{report.left:,} not reached" if report.left else ""
-    failed = f"{report.failed:,} without a usable answer: asked again next time"
+    failed = f"{counted(report.failed, 'invalid response')}; retried on the next run"
     took = [*spent(report), duration(report.seconds)]
     return joined([*parts, left, failed if report.failed else "", *took])
 
@@ -127,13 +127,13 @@ def time_left(seconds: float | None) -> str:
 
 
 def estimate_line(estimate: CostEstimate) -> str:
-    """``300 calls in 6 rounds, at most 610 with repeats, about 0.30 M tokens``: plain text.
+    """``300 requests in 6 rounds, up to 610 including retries, about 0.30 M tokens``: plain text.
 
     Where the answers decide what is asked next, nobody knows the most; tokens and cost are from
     mean lengths, always.
     """
     if not estimate.calls:
-        return "Nothing to ask: there are too few documents."
+        return "Too few documents to rerank."
     calls, *others = at_most(estimate).split(", ")
     asked = f"{calls} in {counted(estimate.rounds, 'round')}"
     return ", ".join([asked, *others] if estimate.exact else [f"about {asked}", *others[1:]])
@@ -142,14 +142,14 @@ def estimate_line(estimate: CostEstimate) -> str:
 def endpoint_parts(info: EndpointInfo) -> list[str]:
     """What is known of an endpoint, a few plain words each."""
     if not info.tried:
-        return ["not tried yet"]
+        return ["not tested yet"]
     parts = []
     if info.logprobs is not None:
-        parts.append("tells probabilities" if info.logprobs else "answers without probabilities")
+        parts.append("token probabilities" if info.logprobs else "no token probabilities")
     if info.reasons:
-        parts.append("thinks before it answers: slower, more tokens")
+        parts.append("reasoning model: slower, more tokens")
     if info.context:
-        parts.append(f"reads {info.context:,} tokens at once")
+        parts.append(f"context window: {info.context:,} tokens")
     return parts
 
 
@@ -161,10 +161,10 @@ def change(reranking: Reranking) -> float:
 
 
 def change_sentence(reranking: Reranking) -> str:
-    """``The model moved 14 of the top 20; 5 of them came in from below.``: plain text."""
+    """``The model moved 14 of the top 20, 5 of them new.``: plain text."""
     report = reranking.report
     if 0 < report.questions <= report.unanswered:
-        return "The model gave no readable answer; this is the order without it."
+        return "The model returned no valid response. Showing the original ranking."
     top, moves = _top(reranking)
     came = top - sum(move.first_rank <= top for move in moves)
     moved = top - sum(move.moved == 0 for move in moves)
@@ -172,7 +172,7 @@ def change_sentence(reranking: Reranking) -> str:
     if report.unanswered < UNRELIABLE * (report.questions or math.inf):
         return said
     of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
-    return f"{said} Unreliable: {of_all} could not be used."
+    return f"{said} Unreliable: {of_all} were invalid."
 
 
 def _top(reranking: Reranking) -> tuple[int, list[Move]]:
@@ -189,13 +189,13 @@ def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
         whole: the model has no more to say.
 
     >>> top_sentence(2, 0, 3, whole=True)
-    'The model moved 2 of the top 3; none came in from below.'
+    'The model moved 2 of the top 3, none of them new.'
     """
-    who = "The model" if whole else "So far the model has"
+    who = "The model" if whole else "So far, the model"
     if not moved:
-        return f"{who} left the top {top} as they were."
-    within = "none came in from below" if not came else f"{came} came in from below"
-    return f"{who} moved {moved} of the top {top}; {within}."
+        return f"{who} did not change the top {top}."
+    within = f"{came or 'none'} of them new"
+    return f"{who} moved {moved} of the top {top}, {within}."
 
 
 def progress_line(job: RerankJob) -> str:
@@ -213,45 +213,45 @@ def asked_so_far(estimate: CostEstimate, report: ModelReport) -> list[str]:
     about = "" if estimate.exact else "about "
     parts = [
         f"round {report.rounds:,} of {about}{max(report.rounds, estimate.rounds):,}",
-        counted(report.calls, "call"),
+        counted(report.calls, "request"),
         tokens(report.tokens),
     ]
     if report.cost is not None:
         parts.append(money(report.cost))
     if report.cached:
-        parts.append(f"{report.cached:,} from the ledger")
+        parts.append(f"{report.cached:,} cached")
     if report.failed or report.unread:
-        parts.append(f"{report.failed + report.unread:,} without an answer")
+        parts.append(f"{report.failed + report.unread:,} unanswered")
     return parts
 
 
 def report_line(report: ModelReport) -> str:
     """What a model was asked and how it went, in one line of HTML; definitions in tooltips."""
-    parts = [(report.model, f"The model, at {report.endpoint}"), *_spent(report)]
-    parts.append((duration(report.seconds), "From the first question to the last answer"))
+    parts = [(report.model, f"Model at {report.endpoint}"), *_spent(report)]
+    parts.append((duration(report.seconds), "Elapsed time"))
     if report.unanswered:
         parts.append(
             (
                 f"{report.unanswered:,} unanswered ({report.failed:,} failed, "
                 f"{report.unread:,} unreadable)",
-                "Questions without a usable answer: they are not counted. "
-                + (report.problem or "Unreadable: twice not in the form that was asked for."),
+                "Questions without a valid response; not counted. "
+                + (report.problem or "Unreadable: invalid format twice."),
             )
         )
     if report.position_bias is not None:
         parts.append(
             (
                 f"position bias {report.position_bias:.0%}",
-                "How often the first of two equally good documents is preferred. "
-                "50 % is none; it is taken out of the order.",
+                "Position bias: how often the first of two equal documents wins. 50 % means none. "
+                "Corrected in the ranking.",
             )
         )
     if report.cut:
         cut = counted(report.cut, "document truncated", "documents truncated")
-        parts.append((cut, "Too long: the model saw the beginning only"))
+        parts.append((cut, "Truncated to fit the context window"))
     if report.shortened:
         shortened = counted(report.shortened, "question shortened", "questions shortened")
-        parts.append((shortened, "The model could not take the texts at the usual length"))
+        parts.append((shortened, "Texts shortened to fit the context window"))
     if report.stopped:
         parts.insert(0, (_STOPPED.get(report.stopped, report.stopped), report.problem))
     return "".join(_span(text, title) for text, title in parts)
@@ -261,27 +261,28 @@ def _spent(report: ModelReport) -> list[tuple[str, str]]:
     """What was sent and what it cost, with definitions."""
     kept = counted(report.cached, "answer")
     if not report.calls and report.cached:
-        return [(f"nothing asked: {kept} from the ledger", "Answered before, at no cost")]
+        return [(f"no requests: {kept} cached", "From cache, free")]
     parts = [
         (
-            f"{counted(report.calls, 'call')} in {counted(report.rounds, 'round')}",
-            "Requests sent, repeats and trying it out included; in a round, all are sent at once",
+            f"{counted(report.calls, 'request')} in {counted(report.rounds, 'round')}",
+            "Requests sent, including retries and the test; each round is sent at once",
         ),
         (tokens(report.tokens), _tokens_title(report)),
     ]
     if report.cost is not None:
-        parts.append((money(report.cost), "By the prices that were set, from the tokens used"))
+        parts.append((money(report.cost), "Computed from token usage and the configured prices"))
     if report.cached:
-        parts.append((f"{kept} from the ledger", "Answered before, at no cost"))
+        parts.append((f"{kept} cached", "From cache, free"))
     if report.repeats:
-        parts.append((counted(report.repeats, "repeat"), "Requests sent again after an error"))
+        repeats = counted(report.repeats, "retry", "retries")
+        parts.append((repeats, "Requests sent again after an error"))
     return parts
 
 
 def _tokens_title(report: ModelReport) -> str:
-    told = f"{report.input_tokens:,} read and {report.output_tokens:,} written"
+    told = f"{report.input_tokens:,} input and {report.output_tokens:,} output"
     if report.guessed:
-        told += f"; estimated for {counted(report.guessed, 'call')}"
+        told += f"; estimated for {counted(report.guessed, 'request')}"
     return f"{told}, as the endpoint reported"
 
 

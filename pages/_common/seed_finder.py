@@ -81,7 +81,7 @@ def _found(explorer: Explorer, corpus: str, words: str, page: int) -> dict[str, 
     documents = explorer.browse(corpus, page * BROWSE_PAGE, BROWSE_PAGE)
     return {
         "found": [_row(FoundDocument(document, "title"), browsed=True) for document in documents],
-        "status": f"All {counted(total, 'document')} of {corpus}, in the order of its source.",
+        "status": f"All {counted(total, 'document')} of {corpus}, in source order.",
         "page": page,
         "pages": max(1, -(-total // BROWSE_PAGE)),
     }
@@ -89,10 +89,10 @@ def _found(explorer: Explorer, corpus: str, words: str, page: int) -> dict[str, 
 
 def _status(found: Sequence[FoundDocument]) -> str:
     if not found:
-        return "No title and no text has any of these words."
+        return "No documents contain these words."
     if all(one.where == "meaning" for one in found):
-        return "No title and no text has these words; these are nearest in meaning."
-    return f"{counted(len(found), 'document')}, the best first."
+        return "No exact matches. Showing semantically similar documents."
+    return f"{counted(len(found), 'document')}, best first."
 
 
 def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import gc
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,8 +74,8 @@ def error_boundary() -> Iterator[None]:
         show_error(error)
     except Exception:
         log.exception("Unexpected error on a page")
-        note("Something went wrong in SeedLens itself; the log in the terminal has the details.",
-             "Reload the page. What you judged and kept is stored.", kind="error")  # fmt: skip
+        note("Unexpected error. See the server log.",
+             "Reload the page. Your judgments are saved.", kind="error")  # fmt: skip
 
 
 def as_ours(error: BaseException, what: str) -> SeedLensError:
@@ -83,7 +83,7 @@ def as_ours(error: BaseException, what: str) -> SeedLensError:
     if isinstance(error, SeedLensError):
         return error
     log.error(what, exc_info=error)
-    return SeedLensError("Something went wrong in SeedLens itself; its log says what.")
+    return SeedLensError("Unexpected error. See the server log.")
 
 
 _PROBLEM = "shared_problem"
@@ -127,8 +127,8 @@ def as_drawn(widgets: tuple[str, ...], do: Callable[[], object]) -> Callable[[],
         now = values()
         if any(now.get(key) != value for key, value in drawn.items()):
             raise BadInputError(
-                "Something was changed just before the click, so nothing was started.",
-                "Look at what is shown now, and click again.",
+                "Settings changed before your click.",
+                "Check and click again.",
             )
         do()
 
@@ -170,6 +170,16 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
 
 
 _ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
+
+
+def system_label(name: str, model: Container[str] = ()) -> str:
+    """A system by what it does: ``Word match (bm25)``.
+
+    Args:
+        model: names of the systems that use a language model.
+    """
+    detail = f"{name}, uses a model" if name in model else name
+    return f"{SYSTEM_NAMES[name]} ({detail})" if name in SYSTEM_NAMES else detail
 
 
 def escape_label(text: str) -> str:
@@ -215,8 +225,8 @@ def begun_from(key: str, field: str, now: T) -> T:
     with st.container():  # always there: the fields below it keep their place
         if value != now:
             note(
-                "This was changed elsewhere since you opened it, so it cannot be saved.",
-                "Copy what you wrote, and reload the page to see it as it is now.",
+                "Edited by someone else.",
+                "Copy your text and reload.",
             )
     return value
 
@@ -243,9 +253,22 @@ def apply_style() -> None:
         _MENU(key="menu", data={"narrow": 768})
 
 
-SAFE_CSV = (
-    "For spreadsheets too: a text that one would take for a formula begins with an apostrophe."
-)
+SYSTEM_NAMES = {
+    "aspect": "Aspect-aware",
+    "transport": "Sentence match",
+    "instructed": "Instruction-aware",
+    "dense": "Meaning",
+    "late-interaction": "Token by token",
+    "bm25": "Word match",
+    "bm25-aspect": "Word match in the aspect",
+    "hybrid": "Words and meaning",
+    "facts": "Dates, amounts, places",
+    "scenario": "Information needs",
+    "rewrite": "Rewritten query",
+    "multi-hop": "Iterative search",
+}
+"""What systems do, for boxes that choose one."""
+SAFE_CSV = "Safe for spreadsheets: text that looks like a formula begins with an apostrophe."
 
 
 def file_name(words: str) -> str:

@@ -78,7 +78,7 @@ def one_of(choices: Sequence[str]) -> Read[str]:
 
     def read(text: str) -> str:
         if text not in choices:
-            raise ValueError(f"'{text}' is none of {', '.join(choices)}")
+            raise ValueError(f"'{text}' is not one of {', '.join(choices)}")
         return text
 
     return read
@@ -114,7 +114,7 @@ class BadParamError(BadInputError):
     """A part of a link that cannot be read."""
 
     def __init__(self, name: str, problem: str) -> None:
-        super().__init__(f"This link cannot be read: {problem}.", "The rest of it is used.")
+        super().__init__(f"Invalid link: {problem}.", "Using defaults.")
         self.name = name
 
 
@@ -330,7 +330,7 @@ def seed_is_there(explorer: Explorer, corpus: str, seed: str, text_id: str) -> b
         else:
             explorer.document(corpus, seed)
     except UnknownNameError as error:
-        note(error.message, "Another seed is taken here.")
+        note(error.message, "Showing another seed.")
         return False
     except SeedLensError:
         return True

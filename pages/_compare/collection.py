@@ -35,9 +35,9 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
         return
     pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
     st.html(
-        f'<h3>{escape(collection.name)}</h3><div class="cmp-dim">All {pairs} pairs of seed '
-        "and aspect, under every wording, on every system. Each wording is read from its words "
-        "alone; nothing else tells a system which aspect is meant.</div>"
+        f'<h3>{escape(collection.name)}</h3><div class="cmp-dim">All {pairs} pairs of seed and '
+        "aspect, every variant, every system. Systems get the instruction only, not the "
+        "aspect.</div>"
     )
     systems, sets = _asked_of(explorer, view)
     job = explorer.comparing.find_sensitivity(view.corpus, systems, sets)
@@ -51,7 +51,7 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
     else:
         _start_button(explorer)
         if job is not None and job.state == "cancelled":
-            note("Cancelled: nothing of the table is kept.")
+            note("Cancelled. No results saved.")
         elif job is not None:
             note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     paper_table()
@@ -82,9 +82,10 @@ def _choices(
         on_change=attempt, args=(lambda: choose("systems"),), disabled=disabled,
     )  # fmt: skip
     st.pills(
-        "Wordings", explorer.wording_sets, selection_mode="multi", key="compare_wordings",
+        "Variants", explorer.wording_sets, selection_mode="multi", key="compare_wordings",
         on_change=attempt, args=(lambda: choose("wordings"),), disabled=disabled,
-        help="RBO, tau and overlap are against base, SICR and WISE against no wording and reverse.",
+        help="RBO, tau and overlap: compared with base. SICR and WISE: with no instruction and "
+             "reverse.",
     )  # fmt: skip
 
 
@@ -97,10 +98,8 @@ def _start_button(explorer: Explorer) -> None:
 
         CompareView.change(asked)
 
-    st.button(
-        "Compute the table", key="compare_start", type="primary", on_click=attempt, args=(start,)
-    )
-    st.html('<div class="cmp-dim">Not computed since SeedLens was started.</div>')
+    st.button("Compute table", key="compare_start", type="primary", on_click=attempt, args=(start,))
+    st.html('<div class="cmp-dim">Not computed yet.</div>')
 
 
 def _progress(job: SensitivityJob) -> None:
@@ -110,7 +109,7 @@ def _progress(job: SensitivityJob) -> None:
         lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
         label="Computing the table", line=progress_line, cancel=comparing.jobs.cancel,
         border=False,
-        what_stays="Ends after the query at hand; nothing of the table is kept.",
+        what_stays="Stops after the current query. No results saved.",
     ).show(job)  # fmt: skip
 
 
@@ -120,7 +119,7 @@ def progress_line(job: SensitivityJob) -> str:
     return joined([
         f"{now.done:,} of {counted(now.total, 'query', 'queries')}",
         time_left(now.seconds_left) if now.done > 2 else "",
-        "it goes on when you leave",
+        "runs in the background",
     ])  # fmt: skip
 
 
@@ -139,7 +138,4 @@ def _downloads(explorer: Explorer, table: Sensitivity) -> None:
             lambda: explorer.comparing.sensitivity_json(table),
             key="compare_collection_table.json", mime="application/json",
         )  # fmt: skip
-        st.caption(
-            "This page as a link: copy it from the address bar. It holds what is compared; the "
-            "figures are computed again where they are not in memory."
-        )
+        st.caption("Copy the address to share this page.")

@@ -339,7 +339,7 @@ def _beside_curve(at: Sequence[complex]) -> list[str]:
 
 def frontier_axes(found: Frontier) -> tuple[str, str]:
     """What the two axes are."""
-    meaning = "rank gain over" if found.judged else "share of the top 20 not at"
+    meaning = "rank gain over" if found.judged else "share of the top 20 new at"
     relevance = CSFCUBE_NDCG if found.judged else "similarity to the whole seed (standardised)"
     return f"instruction following: {meaning} aspect weight 0 %", f"relevance: {relevance}"
 

@@ -12,6 +12,7 @@ from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.figure_file import FigureFile
+from pages._common.shared import system_label
 from pages._common.url_state import join
 from pages._compare import compare_charts
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
@@ -64,6 +65,7 @@ def variant_rows(
             "read": list(read),
             "models": list(models),
             "systems": list(systems),
+            "names": {name: system_label(name) for name in systems},
             "steered": list(steered),
             "readers": list(readers),
             "aspects": [{"key": a.key, "name": a.name} for a in lens.aspects],
@@ -86,9 +88,7 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     try:
         variants = variants_from_rows(rows)
     except ValueError as error:
-        raise BadInputError(
-            f"The variants cannot be used: {error}.", "Undo the last change."
-        ) from error
+        raise BadInputError(f"Invalid variants: {error}.", "Undo the last change.") from error
     if len(variants) <= before:
         return variants
     named: list[Variant] = []
@@ -108,9 +108,9 @@ def flow(view: CompareView, comparison: Comparison, of: str) -> None:
     grades = [line["grade"] for line in ranks["lines"]]
     count = len(comparison.variants)
     title = f"Rank flow: the top {view.depth}"
-    caption = f"{of} One line a document."
+    caption = f"{of} One line per document."
     file = FigureFile(
-        "rank flow", title + (f" under {count} wordings" if count > 1 else ""), caption,
+        "rank flow", title + (f" under {count} variants" if count > 1 else ""), caption,
         *compare_charts.flow_rows(ranks),
     )  # fmt: skip
     _FLOW(

@@ -6,14 +6,14 @@ Calls cost money: nothing is asked unless the button was pressed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Comparison, VariantsJob, VariantsRequest
+from engine.types.comparisons import Comparison, ComparisonRequest, VariantsJob, VariantsRequest
 from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
@@ -21,7 +21,7 @@ from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, note, show_error
-from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
+from pages._compare.compare_session import Stamp, asked, compared, estimated
 from pages._compare.compare_url import RERANK_DEPTH, CompareView
 from pages._compare.sections import KINDS
 from pages._explore.explore_url import DEEPEST
@@ -44,8 +44,8 @@ from pages._model.visit_jobs import VisitJobs
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
 ORDER = "compare_order"
 BESIDE = (
-    "Each system is also reranked once without a wording, which is counted here: against that "
-    "shows whether the model follows a wording or merely ranks better."
+    "Each system is also reranked once without an instruction: the difference shows whether the "
+    "model follows instructions."
 )
 _Key = tuple[VariantsRequest, Stamp, str, str]
 
@@ -70,7 +70,9 @@ def no_run(explorer: Explorer) -> ModelRun:
     return ModelRun(endpoint(explorer), None, (), None)
 
 
-def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> ModelRun:
+def open_run(
+    explorer: Explorer, view: CompareView, asked: ComparisonRequest, stamp: Stamp
+) -> ModelRun:
     """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
     info = endpoint(explorer)
     request = _wanted(view, asked)
@@ -85,12 +87,12 @@ def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) 
     return ModelRun(info, request, stamp, job)
 
 
-def _wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
+def _wanted(view: CompareView, asked: ComparisonRequest) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
-    wanted = view.variants, view.rerank, view.rerank_depth
-    return VariantsRequest(*asked[:4], *wanted, filters=asked[4])
+    same = {field.name: getattr(asked, field.name) for field in fields(asked)}
+    return VariantsRequest(**same, mode=view.rerank, depth=view.rerank_depth)
 
 
 def _start(explorer: Explorer, run: ModelRun) -> None:
@@ -120,15 +122,11 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
 
     rerank_controls(
         explorer, "compare", view, DEPTHS,
-        depth_field="rerank_depth", whose="each variant's",
-        words="A language model reads what each variant ranks first, and its wording, and puts it "
-        "into its own order.",
+        depth_field="rerank_depth",
+        words="A language model reorders the top documents of each variant by its instruction.",
     )  # fmt: skip
     if view.rerank and not run.info.set_up:
-        st.html(
-            f'<div class="md-dim">{NOT_CONNECTED} Until then, the rankings are those without '
-            "it.</div>"
-        )
+        st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
     other_jobs(
         _jobs(explorer), run.job, "compare_cancel_others", "other comparison", "other comparisons"
     )
@@ -142,8 +140,8 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
         return
     if not run.info.set_up:
         st.html(
-            '<div class="md-dim">Nothing is reranked, as no language model is connected: connect '
-            "one under “Language model”, below the variants.</div>"
+            '<div class="md-dim">Not reranked: no language model is connected. Connect one under '
+            "“Language model”, below the variants.</div>"
         )
         return
     if job is not None and job.running:
@@ -152,7 +150,7 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
             order_switch(ORDER, "Order of the rankings")
         return
     if job is not None and job.state == "failed":
-        note(job.error, f"{job.remedy} The rankings below are those without the model.",
+        note(job.error, f"{job.remedy} Showing the original rankings.",
              kind="error")  # fmt: skip
     elif job is not None:
         what_was_asked(job.progress.report)
@@ -171,7 +169,7 @@ def _running(job: VariantsJob) -> None:
     JobCard(
         lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
         cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
-        what_stays="What was answered is kept, and so is every order so far.",
+        what_stays="Cached answers and partial rankings are kept.",
     ).show(job)  # fmt: skip
 
 
@@ -186,8 +184,8 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
     if job is None:
         model = escape(run.info.model)
         st.html(
-            f'<div class="md-dim">Not reranked yet. When you press the button, {model} reads what '
-            "each variant ranks first, and its wording.</div>"
+            f'<div class="md-dim">Not reranked yet. {model} will reorder the top documents of each '
+            "variant.</div>"
         )
 
 
@@ -206,7 +204,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     )  # fmt: skip
     line, count = estimate_line(estimate), len(run.request.variants)
     if job is not None and job.progress.report.questions:
-        line += "; what was answered is free"
+        line += "; cached answers are free"
     elif count > 1:
         line = f"All {count} variants: {line}"
     st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{escape(line)}</span></div>')
@@ -237,9 +235,8 @@ def shown(
     looked_at = _has_orders(job) and shows_model(ORDER)
     if comparison is None or request is None or job is None or not looked_at:
         return comparison
-    asked = request.corpus, request.seed, request.text, request.aspect, request.filters
     which = job.id, job.state, len(job.progress.whole)
-    return compared(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
+    return compared(explorer, asked(explorer, view), run.stamp, which, job.progress.orders)
 
 
 def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:
@@ -253,7 +250,7 @@ def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapp
         if name in after.by_model:
             whole = name in run.job.progress.whole
             moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
-            sentences[name] = f"{moved} Without it: {kinds[name]}."
+            sentences[name] = f"{moved} Original: {kinds[name]}."
     return sentences
 
 

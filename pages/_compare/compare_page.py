@@ -127,12 +127,12 @@ def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, 
 
 
 PRESETS = {
-    "Five kinds": (five_kinds, "Base, generic, definition, one paraphrase, and the base wording "
-                   "with the seed cut to the aspect's sentences."),
-    "Paraphrases": (paraphrases, "The base wording and others that ask for the same."),
-    "Aspect against instructed": (against_instructed, "The base wording on three systems: one "
-                                  "that has the aspect built in, one that is told the wording, "
-                                  "and one that never reads it."),
+    "Five kinds": (five_kinds, "Base, generic, definition, one paraphrase, aspect's sentences "
+                   "only."),
+    "Paraphrases": (paraphrases, "The base instruction and its paraphrases."),
+    "Aspect against instructed": (against_instructed, "The base instruction on an "
+                                  "aspect-conditioned system, an instruction-following one and a "
+                                  "baseline."),
 }  # fmt: skip
 
 
@@ -168,14 +168,13 @@ def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
         noun = "sentence" if len(serving) == 1 else "sentences"
         items = "".join(f"<li>{escape(text)}</li>" for text in serving)
         parts.append(
-            f"<details><summary>Its {len(serving)} {noun} of {name}</summary>"
-            f"<ul>{items}</ul></details>"
+            f"<details><summary>{len(serving)} {noun} of {name}</summary><ul>{items}</ul></details>"
         )
     st.html("".join(parts) + "</div>")
     if index is not None and not serving:
         note(
             f"The seed has no sentence of {lens.aspects[index].name}.",
-            "A wording that asks for it finds nothing in the seed to hold on to.",
+            "Instructions for this aspect have no matching sentence in the seed.",
         )
 
 
@@ -196,7 +195,7 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
         key="compare_aspect",
         on_change=attempt,
         args=(change,),
-        help="The aspect that the wordings are meant to ask for: verdicts and measures go by it.",
+        help="Target aspect for verdicts and measures.",
     )
     words = about_no_aspect(view, workspace.pages().found(View), lens)
     if words:
@@ -209,16 +208,10 @@ def about_no_aspect(view: CompareView, search: View, lens: Lens) -> str:
     if search.aspect or not meant:
         return ""
     if search.variant(search.system) is None:
-        return (
-            "On Explore, neither an aspect nor a wording is chosen, so there is no wording of "
-            f"yours to compare. These ask for {meant}."
-        )
+        return f"No aspect or instruction is set on Explore. Comparing instructions for {meant}."
     if all(variant.name != OWN for variant in view.variants):
         return ""
-    return (
-        f"On Explore no aspect is chosen. “{OWN}” is ranked as there: its wording decides. "
-        f"Verdicts and measures need an aspect, and go by {meant}."
-    )
+    return f"“{OWN}” has no aspect: its instruction decides. Verdicts and measures use {meant}."
 
 
 def presets_bar(explorer: Explorer) -> None:
@@ -266,12 +259,12 @@ def _reading(comparison: Comparison, index: int) -> str:
     if ranked.understood or terms:
         wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
         parts = [*(f"{name} {weight:.0%}" for name, weight in wanted), *terms]
-        said = f"Read as {', '.join(parts)}."
+        said = f"Interpreted as {', '.join(parts)}."
     elif not ranked.variant.instruction.strip() and not ranked.variant.aspect:
-        said = "No instruction: ranked by the seed alone."
+        said = "No instruction (seed only)."
     else:
         said = ""
-    ruled_out = f"Rules out {', '.join(ranked.avoided)}." if ranked.avoided else ""
+    ruled_out = f"Excludes {', '.join(ranked.avoided)}." if ranked.avoided else ""
     return " ".join(part for part in (said, ruled_out, *ranked.notes) if part)
 
 

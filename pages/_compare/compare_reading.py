@@ -50,5 +50,5 @@ def reading_control(explorer: Explorer, view: CompareView, found: Sequence[Model
         CompareView.change(lambda now: now.with_variants([changed(now, v) for v in now.variants]))
 
     if is_on() or any(v.instruction.strip() for v in view.variants):
-        label = "Read the wordings with a model"
+        label = "Interpret with a model"
         reading_switch(explorer, PAGE, label, found, view.corpus, switched)

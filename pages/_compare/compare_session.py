@@ -11,6 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.comparisons import (
     Comparison,
+    ComparisonRequest,
     Frontier,
     ModelOrders,
     MoverEvidence,
@@ -19,22 +20,23 @@ from engine.types.comparisons import (
 )
 from engine.types.lenses import Lens
 from engine.types.reranking import CostEstimate, EndpointInfo
-from engine.types.searches import Filter, Query
+from engine.types.searches import Query
 from pages._compare.compare_url import CompareView
 from pages._login import login
 from pages._model.beside import beside
 
-Asked = tuple[str, str | None, str | None, str, tuple[Filter, ...]]
-"""Corpus, seed, pasted text, aspect, filters."""
 Stamp = tuple[Any, ...]
 """What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
 
 
-def asked(explorer: Explorer, view: CompareView) -> Asked:
+def asked(explorer: Explorer, view: CompareView) -> ComparisonRequest:
     """What the view asks the engine for; BadInputError for filters that cannot be read."""
     text = explorer.notebook.text(view.text_id) if view.text_id else None
     seed = None if view.text_id else view.seed or None
-    return view.corpus, seed, text, view.aspect, explorer.parse_filters(view.where)
+    filters = explorer.parse_filters(view.where)
+    return ComparisonRequest(
+        view.corpus, seed, text, view.aspect, view.variants, filters, login.name()
+    )
 
 
 def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
@@ -52,9 +54,8 @@ def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def compared(
     _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,
+    asked: ComparisonRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
     which: tuple[str, str, int] | None = None,  # noqa: ARG001 - part of the key
     _orders: ModelOrders | None = None,
 ) -> Comparison:
@@ -64,9 +65,7 @@ def compared(
         which: tells a model's orders apart: id and state of the reranking, and how many
             variants are done.
     """
-    return _explorer.comparing.compare(
-        *asked[:4], variants, _orders, annotator=stamp[0], filters=asked[4]
-    )
+    return _explorer.comparing.compare(asked, _orders)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -83,15 +82,21 @@ def estimated(
 
 @st.cache_resource(show_spinner=False, max_entries=128)
 def evidence(
-    _explorer: Explorer, asked: Asked, variants: tuple[Variant, ...], stamp: Stamp, doc_id: str
+    _explorer: Explorer,
+    asked: ComparisonRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    doc_id: str,
 ) -> MoverEvidence:
     """One document's evidence under each variant."""
-    return _explorer.comparing.evidence(
-        *asked[:4], variants, doc_id, annotator=stamp[0], filters=asked[4]
-    )
+    return _explorer.comparing.evidence(asked, doc_id)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def traded(_explorer: Explorer, asked: Asked, variant: Variant, stamp: Stamp) -> Future[Frontier]:
+def traded(
+    _explorer: Explorer,
+    asked: ComparisonRequest,
+    variant: Variant,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+) -> Future[Frontier]:
     """The frontier of one variant, begun beside the page: it takes eleven rankings."""
-    return beside(partial(_explorer.comparing.frontier, *asked[:4], variant, stamp[0], asked[4]))
+    return beside(partial(_explorer.comparing.frontier, asked, variant))

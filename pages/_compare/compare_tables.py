@@ -27,30 +27,27 @@ from pages._evaluate.published import COLUMNS, WORDINGS
 SCROLLED = '<div class="cmp-scroll" tabindex="0" role="region" aria-label="Table">'
 """Around a table that may be wider than the window: who uses the keyboard scrolls it, too."""
 _GAIN = (
-    "How far judged documents relevant only to this aspect rank higher than under {}. From -1 to "
-    "1; 0 when they do not move."
+    "How far documents relevant only to this aspect rank higher than under {}. −1 to 1; 0 means "
+    "no change."
 )
 MEASURES = {
-    "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how similar two rankings are, the top counting "
-            "most. 1 is the same ranking."),
-    "tau": ("Kendall's tau", "Kendall's tau-b over all documents of either ranking, every rank "
-            "counting alike. From -1 (reversed) to 1 (the same)."),
-    "overlap": ("Overlap", "Share of the top 20 that two rankings have in common, in whatever "
-                "order."),
+    "rbo": ("RBO", "Rank-biased overlap (p = 0.9): similarity of two rankings, weighted towards "
+            "the top. 1 is identical."),
+    "tau": ("Kendall's tau", "Kendall's tau-b over all documents of both rankings. −1 is "
+            "reversed, 1 is identical."),
+    "overlap": ("Overlap", "Share of the top 20 that two rankings have in common."),
     "rank_gain": ("Rank gain", _GAIN.format("the column's variant")),
 }  # fmt: skip
 DEFINITIONS = {
-    CSFCUBE_NDCG: "Gain of the first 20 judged documents by their grades, later ranks discounted "
-    "(the first two alike, as CSFCube's script has it), against the best order: 0 to 1.",
-    "p-MRR": "How far judged documents relevant only to this aspect rank higher than in the same "
-    "system's ranking for another judged aspect, asked for in its base wording: from -1 to 1, 0 "
-    "when the aspect changes nothing (FollowIR). The mean over the other aspects.",
-    "Judged@20": "Share of the top 20 that anybody judged. Where it is low, nDCG says little.",
+    CSFCUBE_NDCG: "nDCG@20, as computed by the CSFCube script. 0 to 1.",
+    "p-MRR": "p-MRR: instruction following compared with the seed's other judged aspects (base "
+    "instruction). −1 to 1; 0 means no change.",
+    "Judged@20": "Judged share of the top 20. Low values make nDCG unreliable.",
 }
 ORDER = tuple(DEFINITIONS)
 ROBUSTNESS = (
-    "Robustness@10 (InstructIR): the lowest nDCG@10 of any wording that asks for the aspect (base, "
-    "definition, paraphrases), mean over queries. 0 to 1."
+    "Robustness@10 (InstructIR): the lowest nDCG@10 over base, definition and paraphrases, mean "
+    "over queries. 0 to 1."
 )
 NO_TITLES: Mapping[str, str] = {}
 Column = tuple[str, str, Callable[[VariantRanking], str]]
@@ -70,9 +67,9 @@ def measures(comparison: Comparison) -> None:
         {name: meaning for name, meaning, _ in columns},
     )
     if comparison.unjudged_reason:
-        words = f"{comparison.unjudged_reason} What is shown compares rankings with each other."
+        words = f"{comparison.unjudged_reason} Comparing rankings only."
     else:
-        words = "One seed has no interval; the whole collection has."
+        words = "One seed has no interval. Use the whole collection for intervals."
     st.html(f'<h3>Measures</h3>{table}<div class="cmp-dim">{escape(words)}</div>')
 
 
@@ -140,7 +137,7 @@ def collection_tables(table: Sensitivity) -> None:
     aspects = sorted({name for s in table.systems for r in s.rows for name in r.by_aspect})
     st.html(_overview(table))
     if table.single_aspect:
-        note("No seed is judged for two aspects, so there is no p-MRR.",
+        note("No seed is judged for two aspects, so p-MRR is undefined.",
              "RBO, tau and overlap need no judgments.")  # fmt: skip
     if aspects:
         with st.expander("By aspect"):
@@ -150,25 +147,24 @@ def collection_tables(table: Sensitivity) -> None:
 
 def _overview(table: Sensitivity) -> str:
     columns: list[tuple[str, str, Cell]] = [
-        (CSFCUBE_NDCG, f"{DEFINITIONS[CSFCUBE_NDCG]} Mean over queries, with its 95 % confidence "
-         "interval.", lambda r: _with_interval(r, CSFCUBE_NDCG, signed=False)),
-        ("p-MRR", "Mean over pairs of aspects of a seed, -1 to 1, with its 95 % confidence "
-         "interval: how far documents alike only in the aspect asked for stand higher.",
+        (CSFCUBE_NDCG, f"{DEFINITIONS[CSFCUBE_NDCG]} Mean over queries with its 95 % interval.",
+         lambda r: _with_interval(r, CSFCUBE_NDCG, signed=False)),
+        ("p-MRR", "p-MRR: mean over pairs of aspects of a seed with its 95 % interval. −1 to 1.",
          lambda r: _with_interval(r, "p-MRR", signed=True)),
         ("SICR", "Strict Instruction Compliance Ratio (InfoSearch): share of relevant documents "
-         "that rank higher than without a wording, and lower than that under reverse. 0 to 1.",
+         "that rank higher than without an instruction and lower with the reverse. 0 to 1.",
          lambda r: shown(r.metrics.get("SICR"))),
-        ("WISE", "Weighted Instruction Sensitivity Evaluation (InfoSearch): the same by how far "
-         "they rise and how high, with penalties for the wrong way. -1 to 1; below 0 where many "
-         "documents are relevant, as those beyond rank 20 can lose 1 and earn 0.01.",
+        ("WISE", "Weighted Instruction Sensitivity Evaluation (InfoSearch): SICR weighted by rank "
+         "change, with penalties for the wrong way. −1 to 1; often below 0 with many relevant "
+         "documents.",
          lambda r: shown(r.metrics.get("WISE"), signed=True)),
-        ("RBO", MEASURES["rbo"][1] + " Against base.", lambda r: shown(r.metrics.get("rbo"))),
-        ("tau", MEASURES["tau"][1] + " Against base.",
+        ("RBO", MEASURES["rbo"][1] + " Compared with base.", lambda r: shown(r.metrics.get("rbo"))),
+        ("tau", MEASURES["tau"][1] + " Compared with base.",
          lambda r: shown(r.metrics.get("tau"), signed=True)),
-        ("overlap", MEASURES["overlap"][1] + " Against base.",
+        ("overlap", MEASURES["overlap"][1] + " Compared with base.",
          lambda r: shown(r.metrics.get("overlap@20"))),
-        ("read as asked", "Share of queries whose aspect was read off the wording; empty for "
-         "wordings that ask for none, and systems that do not read them.",
+        ("correct aspect", "Share of queries whose aspect was recognised in the instruction. Empty "
+         "where it does not apply.",
          lambda r: "–" if r.read_as_asked is None else f"{r.read_as_asked:.0%}"),
     ]  # fmt: skip
     heads = "".join(
@@ -176,10 +172,9 @@ def _overview(table: Sensitivity) -> str:
     )
     body = "".join(_group(system, columns) for system in table.systems)
     return (
-        f'<div class="cmp-dim">{table.queries} queries. Documents that were judged are ranked '
-        "among themselves where a query has a judged pool.</div>"
-        f'{SCROLLED}<table class="cmp-table cmp-wide"><thead><tr>'
-        f'<th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
+        f'<div class="cmp-dim">{table.queries} queries. Queries with a judged pool rank only its '
+        f'documents.</div>{SCROLLED}<table class="cmp-table cmp-wide">'
+        f'<thead><tr><th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
     )
 
 
@@ -264,9 +259,9 @@ def _matrices(table: Sensitivity) -> None:
         )
     measure = measure or known[0]
     names, values = [row.variant for row in system.rows], _pairs(system.matrix[keys[measure]])
-    mean = f"The mean over {counted(table.queries, 'query', 'queries')}."
+    mean = f"Mean over {counted(table.queries, 'query', 'queries')}."
     similarity_chart(
-        names, values, measure, f"between wordings, system {system.system}",
+        names, values, measure, f"between variants, system {system.system}",
         words=f"{MEASURES[measure][1]} {mean}", source=f"Corpus {table.corpus}.",
         file=f"rank similarity {system.system} {measure}", key="compare_collection_matrix",
     )  # fmt: skip
@@ -323,12 +318,11 @@ def paper_table() -> None:
     measures = (NDCG, "p-MRR")  # as published: which discount they used is not said
     heads = [*measures, *(f"{m} {aspect.capitalize()}" for m in measures for aspect in COLUMNS[1:])]
     st.html(
-        "<h3>The paper's figures</h3>"
-        '<div class="cmp-dim">GritLM-7B, an instructed retriever, as published, times 100: '
+        '<h3>Published figures</h3><div class="cmp-dim">GritLM-7B as published, times 100: '
         "Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models Really Support "
-        "Exploration?”, CHIIR 2026, Table 3. It re-ranks 200 candidates out of 800,000 papers "
-        "with wordings of its own; compare how the rows differ rather than the figures "
-        "themselves.</div>" + html_table(["Variant", *heads], rows)
+        "Exploration?”, CHIIR 2026, Table 3. Not directly comparable: it re-ranks 200 candidates "
+        "out of 800,000 papers. Compare how the rows differ.</div>"
+        + html_table(["Variant", *heads], rows)
     )
 
 
@@ -346,7 +340,7 @@ def table_csv(table: Sensitivity) -> str:
     by_aspect = sorted({(a, m) for _, r in rows for a, of in r.by_aspect.items() for m in of})
     head = ["system", "variant", *names]
     head += [f"{name} {end}" for name in bounded for end in ("low", "high")]
-    head += ["read as asked", *(f"{measure} {aspect}" for aspect, measure in by_aspect)]
+    head += ["correct aspect", *(f"{measure} {aspect}" for aspect, measure in by_aspect)]
     head.append("system's Robustness@10")
     lines = [
         [

@@ -81,7 +81,7 @@ def variants_from_json(text: str) -> tuple[Variant, ...]:
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError("its variants are not JSON") from None
+        raise ValueError("invalid variants (not JSON)") from None
     return variants_from_rows(rows)
 
 
@@ -92,32 +92,32 @@ def variants_from_rows(rows: object) -> tuple[Variant, ...]:
         ValueError: what is wrong with them.
     """
     if not isinstance(rows, list) or not rows:
-        raise ValueError("its variants are no list")
+        raise ValueError("invalid variants (not a list)")
     if len(rows) > MOST_VARIANTS:
-        raise ValueError(f"it has {len(rows)} variants, and {MOST_VARIANTS} are the most")
+        raise ValueError(f"it has {len(rows)} variants; the maximum is {MOST_VARIANTS}")
     return tuple(_variant(row, number) for number, row in enumerate(rows, start=1))
 
 
 def _variant(row: object, number: int) -> Variant:
     if not isinstance(row, dict) or not {"name", "wording"} <= row.keys() <= _KEYS.keys():
-        raise ValueError(f"variant {number} does not have the fields of a variant")
+        raise ValueError(f"variant {number}: missing or unknown fields")
     for key, value in row.items():
         kinds = _KEYS[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise ValueError(f"the {key} of variant {number} is {str(value)[:40]!r}")
+            raise ValueError(f"variant {number}: {key} is {str(value)[:40]!r}")
         if isinstance(value, str) and not _is_text(value):
-            raise ValueError(f"the {key} of variant {number} holds half a character")
+            raise ValueError(f"variant {number}: {key} is not valid Unicode")
     name = " ".join(row["name"].split())
     if not 0 < len(name) <= LONGEST_NAME:
-        raise ValueError(f"the name of variant {number} has {len(name)} characters")
+        raise ValueError(f"variant {number}: the name has {len(name)} characters")
     steer = row.get("steer", _DEFAULT.steer)
     if not 0 <= steer <= 1:
-        raise ValueError(f"the steer of variant {number} is {str(steer)[:40]}, not from 0 to 1")
+        raise ValueError(f"variant {number}: steer is {str(steer)[:40]}, not from 0 to 1")
     try:
         focus = tuple(map(int, names(row.get("sentences", ""))))
         reading = Explorer.parse_reading(row.get("reading", ""))
     except (ValueError, BadInputError):
-        raise ValueError(f"what variant {number} is read as cannot be used") from None
+        raise ValueError(f"variant {number}: invalid interpretation") from None
     return Variant(
         name,
         row["wording"],

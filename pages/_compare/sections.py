@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Comparison, Frontier, Variant
+from engine.types.comparisons import Comparison, ComparisonRequest, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv
@@ -19,7 +19,7 @@ from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
-from pages._compare.compare_session import Asked, Stamp, evidence, traded
+from pages._compare.compare_session import Stamp, evidence, traded
 from pages._compare.compare_tables import MEASURES, measures, similarity_chart
 from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
@@ -39,7 +39,7 @@ def heading(explorer: Explorer, view: CompareView, comparison: Comparison | None
     """What the right column is about; returns the choice between one seed and all of them."""
     left, right = st.columns([4, 1.6], vertical_alignment="center")
     left.segmented_control(
-        "What to compare on", SHOWS, **view.bound("show", "compare_show"), required=True,
+        "Scope", SHOWS, **view.bound("show", "compare_show"), required=True,
         format_func={"seed": "This seed", "collection": "Whole collection"}.__getitem__,
         label_visibility="collapsed",
     )  # fmt: skip
@@ -61,9 +61,9 @@ def exports(explorer: Explorer, view: CompareView, comparison: Comparison) -> No
                 "Rankings (TREC runs)", "variants.run", lambda: explorer.comparing.runs(comparison),
                 key="compare_runs",
             )  # fmt: skip
-        st.caption("This page as a link: copy it from the address bar; it restores everything.")
+        st.caption("Copy the address to share this page.")
         if view.text_id or "stored" in st.query_params:
-            st.caption("It names texts that are stored here, so it opens only with this home.")
+            st.caption("Pasted texts are stored here, so the link works with this home only.")
 
 
 def ranks_csv(explorer: Explorer, comparison: Comparison) -> str:
@@ -84,7 +84,7 @@ def all_sections(
     view: CompareView,
     comparison: Comparison,
     lens: Lens,
-    asked: Asked,
+    asked: ComparisonRequest,
     stamp: Stamp,
     changes: Mapping[str, str],
 ) -> None:
@@ -132,20 +132,17 @@ def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
             f"<div>{escape(verdict.numbers)}</div></details>"
         )
     if len(comparison.variants) == 1:
-        rows.append(
-            '<div class="cmp-dim">It takes two to compare: add or duplicate a variant to see '
-            "what another wording changes. Below is this one's ranking.</div>"
-        )
+        rows.append('<div class="cmp-dim">Add a second variant to compare.</div>')
     st.html("".join(rows))
 
 
 def _question(comparison: Comparison) -> str:
     judged = not comparison.unjudged_reason
-    how = "judged documents" if judged else "an estimate, as nobody judged two aspects of this seed"
+    how = "judged documents" if judged else "an estimate (no judgments)"
     return (
-        '<h3 class="cmp-question">Does the model follow the wording?</h3>'
-        f'<div class="cmp-dim">By {how}. Each variant is held against the model’s own order of '
-        "the same system without a wording, so that merely ranking better does not count.</div>"
+        '<h3 class="cmp-question">Does the model follow the instruction?</h3>'
+        f'<div class="cmp-dim">By {how}. Each variant is compared with the model’s reranking of '
+        "the same system without an instruction.</div>"
     )
 
 
@@ -175,26 +172,25 @@ def movers(
     view: CompareView,
     comparison: Comparison,
     lens: Lens,
-    asked: Asked,
+    asked: ComparisonRequest,
     stamp: Stamp,
 ) -> None:
     """What moves most, and the evidence of the document that is open."""
     opened = None
     if view.document:
         try:
-            opened = evidence(explorer, asked, view.variants, stamp, view.document)
+            opened = evidence(explorer, asked, stamp, view.document)
         except SeedLensError as error:
             show_error(error)
     if not comparison.movers and opened is None:
         return
     if comparison.movers:
         st.html(
-            '<h3>Largest rank changes</h3><div class="cmp-dim">Places near the top count more. '
-            "Open one for its evidence under each wording; what the first variant does not show "
-            "is marked.</div>"
+            '<h3>Largest rank changes</h3><div class="cmp-dim">Weighted towards top ranks. Select '
+            "a document to see its evidence per variant.</div>"
         )
     else:
-        st.html("<h3>The document you opened</h3>")
+        st.html("<h3>Selected document</h3>")
     moved_documents(comparison, lens, opened)
 
 
@@ -207,7 +203,7 @@ def sensitivity_matrix(view: CompareView, comparison: Comparison, lens: Lens) ->
     )  # fmt: skip
     values = {(p.first, p.second): getattr(p, view.matrix) for p in comparison.pairs}
     if view.matrix == "rank_gain" and all(v is None for v in values.values()):
-        reason = comparison.unjudged_reason or "No document is judged alike in one aspect only."
+        reason = comparison.unjudged_reason or "No document is relevant for exactly one aspect."
         note(reason, "RBO, tau and overlap need no judgments.")
         return
     names = [v.variant.name for v in comparison.variants]
@@ -222,10 +218,10 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
     """In which aspects the top 20 came closer to the seed."""
     if not any(ranked.likeness for ranked in comparison.variants):
         return
-    title = "What the top 20 are more similar in"
+    title = "Similarity of the top 20 by aspect"
     words = (
-        "An estimate from sentence vectors: how much more similar to the seed the top 20 are "
-        "than those of the same system without a wording, in standard deviations over the corpus."
+        "Estimate from sentence vectors: similarity gain of the top 20 over the same system "
+        "without an instruction, in standard deviations over the corpus."
     )
     chart(
         lambda dark: compare_charts.likeness(comparison, lens, dark=dark),
@@ -244,7 +240,13 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
 
 
 def frontier(
-    explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp, *, by_model: bool, of: str
+    explorer: Explorer,
+    view: CompareView,
+    asked: ComparisonRequest,
+    stamp: Stamp,
+    *,
+    by_model: bool,
+    of: str,
 ) -> None:
     """What steer trades for what, for one variant whose system reads it.
 
@@ -255,7 +257,7 @@ def frontier(
     if not steered:
         st.html(TRADE_OFF)
         note(
-            "None of these systems reads the aspect weight.",
+            "None of these systems uses the aspect weight.",
             "Add a variant on the system “aspect”.",
         )
         return
@@ -279,12 +281,11 @@ def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool, of: str
     if all(point.instruction_following is None for point in curve.points):
         st.html(TRADE_OFF)
         note(
-            "Instruction following is undefined for this seed: there is nothing to set against "
-            "relevance.",
-            "It takes documents that are judged alike in one aspect only.",
+            "Instruction following is undefined for this seed.",
+            "No document is relevant for exactly one aspect.",
         )
         return
-    words = "Of the system alone, without the model. " if by_model else ""
+    words = "System only, without the model. " if by_model else ""
     words += _frontier_words(curve.judged)
     chart(
         lambda dark: compare_charts.frontier(curve, variant.steer, dark=dark),
@@ -318,12 +319,10 @@ def _steered(view: CompareView, steered: list[Variant]) -> Variant:
 def _frontier_words(judged: bool) -> str:
     if judged:
         return (
-            "From aspect weight 0 % (the whole document) to 100 % (the aspect only); the ring is "
-            "the weight in use. Right: judged documents relevant only to the aspect rank higher "
-            "than at 0 %. Up: the better graded lead. One seed; another one's may bend otherwise."
+            "Aspect weight 0 % to 100 %; the ring is the weight in use. x: instruction following "
+            "relative to 0 %. y: relevance (nDCG). Single seed."
         )
     return (
-        "An estimate, as nobody judged two aspects of this seed. Right: more of the top 20 are "
-        "others than at 0 %. Up: they are more similar to the seed as a whole, in standard "
-        "deviations above the mean of the corpus."
+        "Estimate (no judgments). x: change of the top 20 relative to 0 %. y: overall similarity "
+        "to the seed, in standard deviations over the corpus."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.job_words import estimate_line
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_drawn, attempt, error_boundary
+from pages._common.shared import as_drawn, attempt, error_boundary, system_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
     DEEPEST,
@@ -51,9 +52,8 @@ def controls(
     left, right = st.columns([9, 3])
     left.multiselect(
         "Systems", systems, **view.bound("systems", "evaluate_systems", read=tuple, model=""),
-        format_func=lambda name: f"{name} (asks a model)" if name in by_model else name,
-        help="Ways to rank; each is measured on the same queries. Runs that you upload below "
-        "stand beside them.",
+        format_func=partial(system_label, model=by_model),
+        help="Systems to evaluate. Uploaded runs are included.",
     )  # fmt: skip
     right.slider(
         "Aspect weight", 0, 100, step=5, format="%d %%",
@@ -61,7 +61,7 @@ def controls(
             "steer", "evaluate_steer", round(view.steer * 100), lambda percent: percent / 100,
             model="",
         ),
-        help="How far the aspect outweighs the whole document, for systems that take it.",
+        help="0 %: whole document. 100 %: aspect only.",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info)
@@ -85,7 +85,7 @@ def choose_collection(view: EvaluateView, collections: Sequence[CollectionInfo])
         **view.bound("collection", "evaluate_collection", sample=None, model=""),
     )  # fmt: skip
     right.segmented_control(
-        "What to measure", list(PARTS), format_func=PARTS.__getitem__, required=True,
+        "Measurement", list(PARTS), format_func=PARTS.__getitem__, required=True,
         # Each has a number of seeds that is quick enough.
         **view.bound("part", "evaluate_part", sample=None, model=""),
     )  # fmt: skip
@@ -102,7 +102,7 @@ def seeds_box(view: EvaluateView, info: CollectionInfo) -> None:
         "Seeds", [*choices, 0], width=150,
         **view.bound("sample", "evaluate_seeds", shown, model=""),
         format_func=lambda n: f"{n} of {info.seeds:,}" if n else f"all {info.seeds:,}",
-        help="A sample is quicker. It is the same every time, and a larger one holds the smaller.",
+        help="Fixed sample; larger samples contain smaller ones.",
     )  # fmt: skip
 
 
@@ -112,14 +112,14 @@ def _rerank(explorer: Explorer, view: EvaluateView) -> None:
         "Rerank with a model", ["", *modes], width=190,
         **view.bound("rerank", "evaluate_rerank", model=""),
         format_func=lambda mode: mode or "no",
-        help="Every system's ranking, reranked by a language model, stands beside it. "
+        help="Adds a reranked row for each system. "
         + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
     )  # fmt: skip
     if view.rerank:
         st.number_input(
             "Depth", min_value=1, max_value=DEEPEST, step=10, width=130,
             **view.bound("depth", "evaluate_depth", model=""),
-            help="Documents of each ranking that are reranked; the others follow.",
+            help="Number of top documents to rerank.",
         )  # fmt: skip
 
 
@@ -130,10 +130,10 @@ def _switches(view: EvaluateView, info: CollectionInfo) -> None:
             **view.bound(
                 "human", "evaluate_human", view.human and bool(info.annotators), model=""
             ),
-            help="The annotators themselves as a row: each one's own grades rank the pool, dense "
-            "breaks ties, measured against the adjudicated grades."
+            help="Adds a human upper bound: each annotator's grades evaluated against the "
+            "adjudicated grades."
             if info.annotators
-            else "This collection does not keep single annotators' grades.",
+            else "This collection has no grades of single annotators.",
         )  # fmt: skip
 
 
@@ -184,9 +184,9 @@ def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
         estimate: None when nothing has to be asked any more.
     """
     apply_model_style()
-    words = "Everything was answered before: nothing has to be asked."
+    words = "All answers are cached: no requests."
     if estimate is not None:
-        words = f"Cost: {estimate_line(estimate)}; answers in the ledger cost nothing."
+        words = f"Cost: {estimate_line(estimate)}; cached answers are free."
     with st.container(key="evaluate_model", gap="xsmall"):
         st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
         folded_panel(explorer, "evaluate")

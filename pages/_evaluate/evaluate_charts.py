@@ -81,23 +81,23 @@ def strip_rows(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) 
 def interval_plot(
     evaluation: Evaluation, measure: str, aspects: Sequence[str], *, dark: bool
 ) -> go.Figure:
-    """The mean of every aspect per system, with its 95 % interval."""
+    """The mean of every aspect per system, with its 95 % interval where there is one."""
     names = _best_last(evaluation, measure)
     shown = [a for a in aspects if any(a in s.by_aspect for s in evaluation.systems.values())]
     figure = go.Figure()
     for position, aspect in enumerate(shown):
         offset = 0.22 * ((len(shown) - 1) / 2 - position)
         points = [
-            (row + offset, scores.by_aspect[aspect][measure], bounds)
+            (row + offset, mean, scores.confidence_by_aspect.get(aspect, {}).get(measure))
             for row, scores in enumerate(evaluation.systems[name] for name in names)
-            if (bounds := scores.confidence_by_aspect.get(aspect, {}).get(measure)) is not None
+            if (mean := scores.by_aspect.get(aspect, {}).get(measure)) is not None
         ]
         figure.add_scatter(
             x=[mean for _, mean, _ in points], y=[row for row, _, _ in points], mode="markers",
             name=label(aspect), marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
             error_x=_error_bars([m for _, m, _ in points], [b for *_, b in points], 1.3, 3),
             customdata=[
-                [number(v, signed=measure == SIGNED) for v in (mean, *bounds)]
+                [number(v, signed=measure == SIGNED) for v in (mean, *(bounds or (None, None)))]
                 for _, mean, bounds in points
             ],
             hovertemplate="%{customdata[0]} (95 % interval %{customdata[1]} to "
@@ -107,13 +107,18 @@ def interval_plot(
 
 
 def interval_rows(evaluation: Evaluation, measure: str, aspects: Sequence[str]) -> Rows:
-    """System, aspect, mean and the bounds of its interval."""
+    """System, aspect, mean and the bounds of its interval, "" where there is none."""
     return [
-        [name, aspect, scores.by_aspect[aspect][measure], *bounds]
+        [
+            name,
+            aspect,
+            mean,
+            *(scores.confidence_by_aspect.get(aspect, {}).get(measure) or ("", "")),
+        ]
         for name in reversed(_best_last(evaluation, measure))
         for scores in [evaluation.systems[name]]
         for aspect in aspects
-        if (bounds := scores.confidence_by_aspect.get(aspect, {}).get(measure)) is not None
+        if (mean := scores.by_aspect.get(aspect, {}).get(measure)) is not None
     ]
 
 
@@ -270,8 +275,8 @@ def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
     low, high = max(0.0, least - room), min(1.02, most + room)
     _retrievers(figure, gap, (low, high), dark)
     sides = (
-        ("upper bound: missing documents put in", "upper", COUNTER[dark], "diamond-open"),
-        ("lower bound: as found", "lower", ACCENT[dark], "circle"),
+        ("upper bound: with missing documents", "upper", COUNTER[dark], "diamond-open"),
+        ("lower bound: as retrieved", "lower", ACCENT[dark], "circle"),
     )
     for name, side, colour, symbol in sides:
         values = [getattr(point, side) for point in gap.points]

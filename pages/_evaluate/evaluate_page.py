@@ -75,9 +75,9 @@ def open_view(
 def nothing_to_evaluate() -> None:
     """No corpus of this home came with judgments."""
     st.html(
-        '<div class="sl-empty">No corpus here came with judgments. Import a test collection '
-        "(CSFCube, BEIR, ImpliRet, or a folder with topics.jsonl and qrels.txt) on the Library "
-        "page, or upload judgments for a corpus below.</div>"
+        '<div class="sl-empty">No collection with judgments. Import one on the Library page '
+        "(CSFCube, BEIR, ImpliRet, or a folder with topics.jsonl and qrels.txt), or upload "
+        "judgments below.</div>"
     )
 
 
@@ -95,7 +95,7 @@ def about(info: CollectionInfo) -> None:
         f"{counted(info.queries, 'query', 'queries')} over {counted(info.seeds, 'seed')}",
         ", ".join(info.aspects) or "no aspects",
         counted(info.judgments, "grade")
-        + (", documents without one count as 0" if info.complete else ""),
+        + (", unjudged documents count as 0" if info.complete else ""),
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
@@ -108,7 +108,7 @@ def about(info: CollectionInfo) -> None:
 
 def broken(info: CollectionInfo) -> None:
     """A collection whose files cannot be read."""
-    note(info.problem, "Correct the file; it is read again as soon as it changes.", kind="error")
+    note(info.problem, "Correct the file; it is read again when it changes.", kind="error")
 
 
 def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Evaluation | None:
@@ -134,8 +134,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         JobCard(
             evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
             cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="What is done stays: rankings, and every answer of a model. Run goes on "
-            "with the rest.",
+            what_stays="Cached results are kept. Run computes the rest.",
         ).show(job)  # fmt: skip
         return evaluation
     if st.session_state.get(DRAWN_BUSY):
@@ -143,16 +142,18 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if job is not None and job.request == request and (evaluation is None or _problem(job)):
         stopped = job.report if job.report is not None and job.report.stopped else None
         show_end(
-            job, "The evaluation", "What was ranked and answered is kept; Run goes on from there.",
+            job, "The evaluation", "Cached results are kept. Run computes the rest.",
             *((stopped.problem, stopped.remedy) if stopped else ()),
         )  # fmt: skip
         if evaluation is None and job.report is not None:
             evaluation = job.report.evaluation
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
+        lacks_model = view.needs_model and not connected(explorer)
+        to_do = "Connect a language model" if lacks_model else "Press Run"
         st.html(
             f'<div class="sl-empty">Not ranked yet with these settings: {escape(names)}. '
-            "Press Run; it goes on when you leave the page, and its result stays.</div>"
+            f"{to_do}.</div>"
         )
     return evaluation
 

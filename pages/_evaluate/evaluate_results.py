@@ -28,6 +28,7 @@ from pages._evaluate.evaluate_page import request_of, set_measure
 from pages._evaluate.evaluate_tables import (
     MEASURES,
     REPORT_HELP,
+    REPORT_LABELS,
     aspect_rows,
     basis,
     leaderboard_rows,
@@ -43,9 +44,8 @@ from pages._evaluate.published import beside_the_paper
 from pages._evaluate.unjudged import unjudged_documents
 
 READING = (
-    "All are fractions. A 95 % interval says where the mean over more queries of the same kind "
-    "would lie (bootstrap, 10,000 draws). Differences are tested on the same queries by a paired "
-    "t-test and by random signs, corrected after Holm for the number of pairs."
+    "Fractions, with 95 % bootstrap intervals over queries (10,000 draws). Differences: paired "
+    "t-test and randomisation test on the same queries, Holm-corrected."
 )
 SENTENCES = 6
 """Differences that are put into words; the table has all."""
@@ -57,7 +57,7 @@ def results(
     """Everything that one evaluation says."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
-        definitions("What the measures mean", MEASURES, READING)
+        definitions("Measures", MEASURES, READING)
         _export(explorer, view, info, evaluation)
     _leaderboard(evaluation)
     sections: tuple[Callable[[], None], ...] = (
@@ -81,12 +81,12 @@ def _leaderboard(evaluation: Evaluation) -> None:
         "evaluate_leaderboard",
         "Systems and their measures",
         {
-            "Queries": st.column_config.NumberColumn(help="Queries that the means are over."),
+            "Queries": st.column_config.NumberColumn(help="Number of queries."),
             "p-MRR queries": st.column_config.NumberColumn(
-                help="Queries whose seed is judged for another aspect, too."
+                help="Queries whose seed is judged for another aspect."
             ),
             "Seconds": st.column_config.NumberColumn(
-                help="For all rankings, the model and evidence not included."
+                help="Ranking time, without model and evidence."
             ),
         },
     )
@@ -98,10 +98,13 @@ def _asked(evaluation: Evaluation) -> None:
     reports = evaluation.model_reports
     if not reports:
         return
-    st.subheader("What the model was asked", anchor=False)
+    st.subheader("Model requests", anchor=False)
     table(
-        report_rows(reports), "evaluate_reports", "What the model was asked for every system",
-        {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()},
+        report_rows(reports), "evaluate_reports", "Model requests per system",
+        {
+            name: st.column_config.Column(REPORT_LABELS.get(name), help=words)
+            for name, words in REPORT_HELP.items()
+        },
     )  # fmt: skip
 
 
@@ -134,9 +137,9 @@ def _verdicts(evaluation: Evaluation) -> None:
             if pairs:
                 _sentences(pairs)
             else:
-                st.caption("Choose a second system to see how sure a difference is.")
+                st.caption("Add a second system to test differences.")
             if not follows and any(value is not None for value in moves):
-                st.caption("p-MRR is 0: these systems rank the same whatever the aspect.")
+                st.caption("p-MRR is 0: these rankings do not depend on the aspect.")
         if right is not None:
             with right:
                 chart(
@@ -165,8 +168,8 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
             "Differences between systems and how sure they are",
             {
                 "Difference": st.column_config.NumberColumn(help="First minus second."),
-                "t-test p": st.column_config.NumberColumn(help="Paired, after Holm."),
-                "Random signs p": st.column_config.NumberColumn(help="After Holm."),
+                "t-test p": st.column_config.NumberColumn(help="Paired, Holm-corrected."),
+                "Random signs p": st.column_config.NumberColumn(help="Holm-corrected."),
             },
         )
 
@@ -187,9 +190,7 @@ def _queries(
                 f"{measure} of every query",
                 {
                     "Seed": st.column_config.TextColumn(width="medium", pinned=True),
-                    "Spread": st.column_config.NumberColumn(
-                        help="Best minus worst system: where they differ most."
-                    ),
+                    "Spread": st.column_config.NumberColumn(help="Best minus worst system."),
                     "Explore": st.column_config.LinkColumn(
                         display_text="open", help="This seed and aspect on the Explore page."
                     ),
@@ -203,11 +204,11 @@ def _queries(
                 FigureFile(
                     "queries",
                     f"{measure} of every query",
-                    f"One mark a query, a line at each mean. {basis(evaluation)}.",
+                    f"Each mark is a query; lines show means. {basis(evaluation)}.",
                     ["system", "query", "seed", "aspect", measure],
                     strip_rows(evaluation, measure, titles),
                 ),
-                alt=f"{measure}: one dot a query per system, the mean as a line",
+                alt=f"{measure}: one dot per query and system, lines show means",
                 key="evaluate_strip",
             )
 
@@ -289,7 +290,7 @@ def _export(
                     escape_label(f"Run of {name} (TREC)"),
                     partial(evaluations.run_file, request, name), f"{'-'.join(name.split())}.run",
                 )  # fmt: skip
-        st.caption("This page as a link: copy it from the address bar; it restores everything.")
+        st.caption("Copy the address to share this page.")
 
 
 def download(name: str, data: Callable[[], str], file: str) -> None:

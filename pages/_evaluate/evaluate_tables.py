@@ -25,13 +25,13 @@ from pages._common.url_state import UrlState
 from pages._explore.explore_url import View
 
 MEASURES = {
-    NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
-    CSFCUBE_NDCG: "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
-    "p-MRR": "Instruction following: how far documents relevant to this aspect only stand higher "
-    "here than in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
+    NDCG: "Relevance of the top 20 by graded judgments; 1 is the ideal order.",
+    CSFCUBE_NDCG: "nDCG@20, as computed by the CSFCube script (ranks 1 and 2 count alike). 0 to 1.",
+    "p-MRR": "Instruction following: how far documents relevant only to this aspect rank higher "
+    "than for another aspect of the seed. −1 to 1; 0 means no change.",
     "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
-    "R@100": "Share of the relevant documents that are in the top 100.",
-    "Judged@20": "Share of the top 20 that anybody judged; what is unjudged counts as 0.",
+    "R@100": "Share of the relevant documents in the top 100.",
+    "Judged@20": "Judged share of the top 20. Unjudged documents count as 0.",
 }
 """What each measure says, wherever it is shown."""
 CERTAIN = 0.05
@@ -106,11 +106,11 @@ def table(
     defined: dict[str, Any] = {
         "System": text(pinned=True),
         "95 % interval": text(
-            help="Of the mean: where that over more such queries would lie, by bootstrap.",
+            help="Of the mean, by bootstrap over queries.",
             width=118,
         ),
         "p-MRR interval": text(
-            help="95 %, of p-MRR; a dash where it is the same for all queries.", width=118
+            help="95 %, of p-MRR; a dash where all queries are equal.", width=118
         ),
     }
     defined |= {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
@@ -156,11 +156,11 @@ def verdict(row: Mapping[str, Any]) -> str:
         first, second, difference = second, first, -difference
     (test, p), n = tested(row), row["queries"]
     chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-    certainty = f"{test} {chance} after Holm, n = {n:,}"
+    certainty = f"{test} {chance}, Holm-corrected, n = {n:,}"
     if p < CERTAIN:
         return f"{first} is above {second} by {difference:.3f}; {certainty}."
     if not difference:
-        return f"{first} and {second} do equally well; n = {n:,}."
+        return f"{first} and {second} are equal; n = {n:,}."
     return (
         f"No significant difference between {first} and {second} ({difference:.3f}); {certainty}."
     )
@@ -231,19 +231,20 @@ def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
 
 # -- the model ---------------------------------------------------------------------------
 
+REPORT_LABELS = {"Calls": "Requests", "From ledger": "Cached"}
 REPORT_HELP: Mapping[str, str] = {
-    "Calls": "Requests sent, repeats and trying the endpoint out included.",
-    "Questions": "Put by the algorithm; answered by the model or from the ledger.",
-    "Rounds": "How often an answer had to be waited for, summed over the queries.",
-    "Tokens in": "Read by the model, as the endpoint reported.",
-    "Tokens out": "Written by the model, as the endpoint reported.",
-    "From ledger": "Answered before, at no cost.",
-    "Failed": "No answer in spite of repeated requests. Run asks these again.",
-    "Unanswered": "Questions without a usable answer, failed ones among them; they do not count.",
-    "Position bias": "How often the first of two equally good documents is "
-    "preferred; 0.5 is none. It is taken out of the order.",
-    "Cost": "By the prices that were set.",
-    "Seconds": "From the first question to the last answer.",
+    "Calls": "Requests sent, including retries and tests.",
+    "Questions": "Comparisons",
+    "Rounds": "Sequential rounds",
+    "Tokens in": "Input tokens, as reported by the endpoint.",
+    "Tokens out": "Output tokens, as reported by the endpoint.",
+    "From ledger": "From cache, free",
+    "Failed": "No response after retries. Run retries them.",
+    "Unanswered": "Invalid and failed responses; not counted.",
+    "Position bias": "How often the first of two equal documents wins; 0.5 means none. Corrected "
+    "in the ranking.",
+    "Cost": "Computed from token usage and the configured prices",
+    "Seconds": "Elapsed time",
 }
 
 
@@ -277,16 +278,14 @@ def report_rows(reports: Mapping[str, ModelReport]) -> pd.DataFrame:
 # -- the gap -----------------------------------------------------------------------------
 
 GAP_TERMS: Mapping[str, str] = {
-    "Verifier": "A language model that ranks a pool of candidates by how well each serves the "
-    "seed's aspect. The pool comes in an order that says nothing.",
-    "Pool": "Candidates drawn from all retrievers in turn, each document once.",
-    "Lower bound": "What the verifier makes of the pool as found: the best possible system does "
-    "no worse.",
-    "Upper bound": "The same with the missing relevant documents put in: close to what the best "
-    "possible system could do by this verifier.",
-    "Gap": "The verifier's quality less that of the best retriever alone, query by query. A wide "
-    "gap says: relevant documents can be recognised, but are not ranked at the top.",
-    "Intervals": "95 %, by bootstrap over the queries (10,000 draws).",
+    "Verifier": "A language model that ranks a shuffled pool of candidates by how well each "
+    "serves the seed's aspect.",
+    "Pool": "Candidates from all retrievers in turn, deduplicated.",
+    "Lower bound": "Lower bound: verifier on the retrieved pool.",
+    "Upper bound": "Upper bound: verifier on the pool plus all relevant documents.",
+    "Gap": "Verifier minus best retriever, per query. A wide gap: relevant documents can be "
+    "recognised, but are not ranked at the top.",
+    "Intervals": "95 %, by bootstrap over queries (10,000 draws).",
 }
 
 
@@ -294,12 +293,12 @@ def gap_verdict(gap: Gap) -> str:
     """The largest pool in words."""
     point, best = gap.points[-1], gap.best
     low, high = (signed_number(value) for value in gap.gap(point))
-    held = "" if point.found is None else f", which hold {point.found:.0%} of what is relevant"
+    held = "" if point.found is None else f" ({point.found:.0%} of the relevant documents)"
     return (
         f"With pools of {point.size:,}{held}, {gap.verifier} by {gap.report.model} reaches "
         f"{gap.measure} {point.lower:.3f}, and {point.upper:.3f} with the missing relevant "
-        f"documents put in; the best retriever, {best}, reaches {gap.retrievers[best]:.3f}. The "
-        f"gap lies between {low} and {high} (n = {gap.queries:,})."
+        f"documents; the best retriever, {best}, reaches {gap.retrievers[best]:.3f}. The gap lies "
+        f"between {low} and {high} (n = {gap.queries:,})."
     )
 
 
@@ -341,14 +340,13 @@ def point_columns() -> dict[str, Any]:
     """How the columns are shown, with their definitions."""
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     helps = {
-        "Read": "Documents that the verifier read per query, the mean: fewer than the pool where "
-        "the retrievers bring no more.",
-        "Read with missing": "The same with the missing relevant documents put in.",
-        "Found": "Share of the relevant documents that the pool holds, the mean over queries.",
+        "Read": "Mean documents read per query",
+        "Read with missing": "The same on the pool plus all relevant documents.",
+        "Found": "Mean share of the relevant documents in the pool.",
         "Lower": GAP_TERMS["Lower bound"],
         "Upper": GAP_TERMS["Upper bound"],
-        "Gap from": "Lower bound less the best retriever.",
-        "Gap to": "Upper bound less the best retriever.",
+        "Gap from": "Lower bound minus the best retriever.",
+        "Gap to": "Upper bound minus the best retriever.",
     }
     shown: dict[str, Any] = {name: number(help=words) for name, words in helps.items()}
     shown |= {name: number(help=helps[name], format="%.1f") for name in list(helps)[:2]}

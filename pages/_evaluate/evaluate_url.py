@@ -29,7 +29,7 @@ SAMPLE = 40
 MANY_SEEDS = 60
 GAP_SAMPLE, GAP_MANY_SEEDS = 10, 12
 """The same for the gap, for which a model reads eight pools a query."""
-PARTS = {"systems": "Systems side by side", "gap": "Retrieval–verification gap"}
+PARTS = {"systems": "Systems", "gap": "Retrieval–verification gap"}
 """What the page can measure."""
 CHARTED = (NDCG, CSFCUBE_NDCG, "p-MRR", "RR", "R@100")
 DEEPEST = 1_000
@@ -53,8 +53,8 @@ def sizes_of(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
     wrong = [p for p in parts if not p.isdecimal() or not 1 <= int(p) <= MOST_POOL]
     if wrong or not parts:
-        said = f"'{wrong[0]}' is no pool size" if wrong else "there is no pool size"
-        raise ValueError(f"{said}; give numbers from 1 to {MOST_POOL:,}, like 20, 50, 100, 200")
+        said = f"'{wrong[0]}' is not a pool size" if wrong else "no pool size"
+        raise ValueError(f"{said}; use numbers from 1 to {MOST_POOL:,}, like 20, 50, 100, 200")
     return tuple(sorted(set(map(int, parts))))
 
 

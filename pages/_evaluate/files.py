@@ -20,7 +20,7 @@ MEGABYTES = 100
 
 def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None:
     """Two uploads, and what was uploaded before."""
-    st.header("Your own runs and judgments", anchor=False)
+    st.header("Your runs and judgments", anchor=False)
     current = st.session_state.get("evaluate_collection")
     info = next((c for c in collections if c.key == current and not c.problem), None)
     left, right = st.columns(2, gap="large")
@@ -34,16 +34,16 @@ def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None
 def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     where = collection_label(info)
     uploader(
-        escape_label(f"A TREC run for {where}"), "evaluate_run_file",
+        escape_label(f"TREC run for {where}"), "evaluate_run_file",
         lambda name, content: explorer.collections.add_run(info.key, name, content),
         megabytes=MEGABYTES,
-        help_="Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its "
-        "tag. " + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
+        help_="TREC run format. Shown under its tag. "
+        + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
     )  # fmt: skip
     for run in explorer.collections.runs(info.key):
-        odd = " " + " ".join(run.notes) if run.notes else ""
+        said = [counted(run.queries, "query", "queries"), *(n.rstrip(".") for n in run.notes)]
         _line(
-            run.name, f"{counted(run.queries, 'query', 'queries')}.{odd}",
+            run.name, f"{'; '.join(said)}.",
             f"evaluate_remove_run_{run.id}", explorer.collections.remove_run, run.id,
         )  # fmt: skip
 
@@ -58,10 +58,9 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
 
     uploader(
         "TREC judgments for a corpus", "evaluate_qrels_file", keep, megabytes=MEGABYTES,
-        help_="Lines 'query_id 0 doc_id grade' with query ids <seed>_<aspect>; they become a test "
-        "collection of their own.",
+        help_="TREC qrels with query ids <seed>_<aspect>. They become a test collection.",
     )  # fmt: skip
-    st.selectbox("Corpus that they judge", names, key="evaluate_qrels_corpus")
+    st.selectbox("Judged corpus", names, key="evaluate_qrels_corpus")
     for info in collections:
         if info.uploaded:
             _line(

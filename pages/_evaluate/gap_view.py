@@ -15,7 +15,7 @@ from pages._common.figure_file import FigureFile
 from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
 from pages._common.outside_text import escape
-from pages._common.shared import error_boundary, note
+from pages._common.shared import error_boundary, note, system_label
 from pages._evaluate.controls import (
     MOST,
     choose_collection,
@@ -63,8 +63,8 @@ def controls(
     left.multiselect(
         "Retrievers", retrievers,
         **view.bound("retrievers", "evaluate_retrievers", read=tuple, model=""),
-        help="Candidates are drawn from all of them in turn; the best one alone is what the "
-        "verifier is compared with.",
+        format_func=system_label,
+        help="Candidates come from all of them; the verifier is compared with the best one alone.",
     )  # fmt: skip
     middle.selectbox(
         "Verifier", list(modes), **view.bound("verifier", "evaluate_verifier", model=""),
@@ -125,12 +125,12 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
         JobCard(
             lambda: gaps.job(info.key), key="evaluate_gap", label="Gap", line=progress_line,
             cancel=gaps.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="Every answer of the model is kept: Measure goes on from there.",
+            what_stays="Cached answers are kept. Measure resumes.",
         ).show(job)  # fmt: skip
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
     elif job is not None and job.request[0] == request:
-        kept = "Every answer of the model is kept; Measure goes on from there."
+        kept = "Cached answers are kept. Measure resumes."
         show_end(job, "The measurement", kept)
     if job is not None and job.request[0] == request and job.report is not None:
         gap = gap or job.report.gap
@@ -139,9 +139,8 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
             _gap(explorer, gap)
     elif not running:
         st.html(
-            '<div class="sl-empty">This gap was not measured yet. A language model ranks what the '
-            "retrievers return, at every pool size; press Measure. It goes on when you leave "
-            "the page, and its result stays.</div>"
+            '<div class="sl-empty">Not measured yet. A language model ranks the retrieved pool at '
+            "every size. Press Measure; it runs in the background.</div>"
         )
     previous_runs("evaluate_previous_gap", [(record_line(r), of_gap(view, r)) for r in records])
 
@@ -149,12 +148,12 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
 def _gap(explorer: Explorer, gap: Gap) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Retrieval–verification gap", anchor=False)
-        definitions("What this means", GAP_TERMS)
+        definitions("Definitions", GAP_TERMS)
         _export(explorer, gap)
     for sentence in gap.notes:
         note(sentence)
     if gap.report.stopped:
-        note("This is what there is so far.", gap.report.problem)
+        note("Partial result.", gap.report.problem)
     st.html(f'<p class="sl-gap-verdict">{escape(gap_verdict(gap))}</p>')
     table(
         point_rows(gap), "evaluate_gap_points", f"{gap.measure} and gap at every pool size",
@@ -173,8 +172,8 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
                     ["line", "pool", gap.measure, "95 % low", "95 % high"],
                     gap_rows(gap),
                 ),
-                alt=f"{gap.measure} of the verifier against pool size, as found and with what "
-                "is missing put in, and of every retriever alone",
+                alt=f"{gap.measure} of the verifier against pool size, lower and upper bound, and "
+                "of every retriever alone",
                 key="evaluate_gap_chart",
             )
         with right:
@@ -194,7 +193,7 @@ def _export(explorer: Explorer, gap: Gap) -> None:
         rows = point_rows(gap, plain=True)
         download("Gap (CSV)", lambda: to_csv(rows), "gap.csv")
         download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
-        st.caption("The chart has its own menu for SVG, PNG and CSV; the address is the link.")
+        st.caption("The chart menu exports SVG, PNG and CSV. Copy the address to share this page.")
 
 
 def record_line(record: GapRecord) -> str:

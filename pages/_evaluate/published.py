@@ -63,9 +63,9 @@ WORDINGS: Mapping[str, tuple[Row, Row]] = {
 def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
     """Their three tables, with our rows where this is the collection they used."""
     comparable = info.source_format == "csfcube"
-    with st.expander("Beside the published figures for CSFCube", expanded=comparable):
+    with st.expander("Published figures for CSFCube", expanded=comparable):
         st.caption(
-            f"Theirs ({SOURCE}): each system re-ranks 200 candidates found among 800,000 papers. "
+            f"Theirs ({SOURCE}): 200 candidates out of 800,000 papers. "
             + (
                 "Ours: each system ranks the judged pool of the query, measured by CSFCube's "
                 "script. The columns do not compare directly; the order of systems and their "
@@ -77,7 +77,7 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
         )
         ours = evaluation if comparable else None
         relevance, following, wordings = st.tabs(
-            ["Relevance (table 1)", "Instruction following (table 2)", "Wordings (table 3)"]
+            ["Relevance (table 1)", "Instruction following (table 2)", "Instructions (table 3)"]
         )
         with relevance:
             _table(paper_rows(RELEVANCE, ours, CSFCUBE_NDCG), CSFCUBE_NDCG, signed=False)
@@ -85,18 +85,18 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
             _table(paper_rows(INSTRUCTION_FOLLOWING, ours, "p-MRR"), "p-MRR", signed=True)
         with wordings:
             st.caption(
-                "Ours are ranked under the built-in wording of each aspect (base); the Compare "
-                "page ranks all wordings."
+                "Ours use the built-in instruction of each aspect (base). Compare ranks all "
+                "variants."
             )
             left, right = st.columns(2)
             with left:
                 st.caption(CSFCUBE_NDCG)
                 first = {f"GritLM-7B, {name}": both[0] for name, both in WORDINGS.items()}
-                _table(paper_rows(first, ours, CSFCUBE_NDCG), "nDCG@20, wordings", signed=False)
+                _table(paper_rows(first, ours, CSFCUBE_NDCG), "nDCG@20, instructions", signed=False)
             with right:
                 st.caption("p-MRR")
                 second = {f"GritLM-7B, {name}": both[1] for name, both in WORDINGS.items()}
-                _table(paper_rows(second, ours, "p-MRR"), "p-MRR, wordings", signed=True)
+                _table(paper_rows(second, ours, "p-MRR"), "p-MRR, instructions", signed=True)
 
 
 def paper_rows(

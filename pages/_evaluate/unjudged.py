@@ -54,7 +54,7 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
             st.button(
                 f"Add {lacking:,} to the pool", key="evaluate_add_unjudged", on_click=attempt,
                 args=(partial(_fill, explorer, project, runs, lacking),), type="primary",
-                help="They come up in the project's queue. What is judged there stays.",
+                help="Adds them to the project's queue.",
             )  # fmt: skip
         waiting = may_judge and len(unjudged) > lacking + len(gone)
         if waiting and st.button("Judge them", key="evaluate_judge_unjudged"):
@@ -80,14 +80,14 @@ def _not_to_judge(
 def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
     parts = [f"{added:,} added to the pool."] if added else []
     if unjudged:
-        some = counted(unjudged, "document is", "documents are")
-        parts.append(f"{some} unjudged in the top {TOP} of these systems: counted as not relevant.")
+        some = counted(unjudged, "unjudged document counts", "unjudged documents count")
+        parts.append(f"In the top {TOP}, {some} as not relevant.")
         waiting = unjudged - lacking - gone
         if gone:
-            parts.append(f"{gone:,} of them cannot be judged: the corpus does not have them.")
+            parts.append(f"{gone:,} of them cannot be judged: not in the corpus.")
         if waiting and not lacking:
             parts.append(
-                f"{'The others are' if gone else 'All of it is'} in the pool, waiting to be judged."
+                f"{'The others are' if gone else 'All are'} in the pool, waiting to be judged."
             )
         elif waiting:
             wait = "waits" if waiting == 1 else "wait"

@@ -178,26 +178,26 @@ def _ranked_by(system: str, reranking: Reranking | None) -> str:
     report = None if reranking is None else reranking.report
     if report is None:
         return system
-    how = f"{system}, the first {report.depth} reranked" if report.depth else system
+    how = f"{system}, top {report.depth} reranked" if report.depth else system
     return f"{how} by {report.model}"
 
 
 def _reading(page: SearchResults) -> str:
     """How the person's words were understood."""
     wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in page.understood)
-    ruled_out = f", ruling out {' and '.join(page.avoided)}" if page.avoided else ""
-    return f"read as {wanted}{ruled_out}".replace(" 100%", "")
+    ruled_out = f", excluding {' and '.join(page.avoided)}" if page.avoided else ""
+    return f"interpreted as {wanted}{ruled_out}".replace(" 100%", "")
 
 
 CHANGED_BY_WORDING = (
-    "Share of the top 20 that is not among the top 20 of the same search without aspect and "
-    "wording. It says how much the list changed, not whether it is right."
+    "Share of the top 20 that is new compared with the search without an aspect and instruction. "
+    "A measure of change, not of quality."
 )
 
 
 CHANGED = (
-    "Share of the top 20 that was not among the top 20 before the model ranked. It says how much "
-    "the model changed, not whether it is right."
+    "Share of the top 20 that is new compared with the ranking before the model. A measure of "
+    "change, not of quality."
 )
 
 
@@ -232,15 +232,15 @@ def _changed_by_wording(page: SearchResults, reads_aspect: bool) -> str:
     share, query = page.instruction_following, page.query
     if share is None:
         return ""
-    by = "the wording" if query.instruction or query.reading else "the aspect"
+    by = "the instruction" if query.instruction or query.reading else "the aspect"
     top = min(20, page.total)
     count = round(share * top)
     if not (reads_aspect or page.terms):
-        words = "This system does not read the aspect: the ranking is the same without it."
+        words = "This system ignores the aspect."
     elif count == 0 and any(r.rank_change for r in page.results):
-        words = f"The same documents lead without {by}, in another order."
+        words = f"Same top {top} without {by}, in another order."
     elif count == 0:
-        words = f"The same documents lead without {by}."
+        words = f"Same top {top} without {by}."
     else:
         words = f"{count} of {top}"
     return _meter(f"Changed by {by}", share, words, CHANGED_BY_WORDING)

@@ -80,14 +80,14 @@ def watch(explorer: Explorer, query: Query, generated: Mapping[str, Mapping[str,
 
 def _card(trial: _Trial, info: EndpointInfo) -> dict[str, Any]:
     if not trial.done():
-        return {"state": "asking", "title": f"{info.model} is asked …", "lines": []}
+        return {"state": "asking", "title": f"Asking {info.model}…", "lines": []}
     error = trial.exception()
     if error is None:
         return _done(trial.result())
     if not info.set_up:
         lines = ["Connect one under “Language model” beside the results, or:", *info.how]
         return {"state": "connect", "title": info.problem, "lines": lines}
-    ours = as_ours(error, "An explanation failed.")
+    ours = as_ours(error, "Explanation failed.")
     return {
         "state": "error",
         "title": f"{info.model} could not explain this",
@@ -108,14 +108,12 @@ def _done(said: GeneratedExplanation) -> dict[str, Any]:
 
 
 def _checked(said: GeneratedExplanation) -> str:
-    words = (
-        "Every quote was looked up and stands in the document it is from; the rest may be wrong."
-    )
+    words = "Quotes are verified against the documents. The explanation itself may be wrong."
     if said.unfounded == 1:
-        words += " One more quote stands in neither text and was left out."
+        words += " One unverifiable quote was removed."
     elif said.unfounded:
-        words += f" {said.unfounded} more quotes stand in neither text and were left out."
-    return words + (" From the ledger: nothing was asked." if said.cached else "")
+        words += f" {said.unfounded} unverifiable quotes were removed."
+    return words + (" Cached." if said.cached else "")
 
 
 def _key(query: Query, doc_id: str, info: EndpointInfo) -> _Key:

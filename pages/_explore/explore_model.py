@@ -36,7 +36,7 @@ from pages._model.reranking_controls import (
 from pages._model.visit_jobs import VisitJobs
 
 DEPTHS = (20, 50, 100, DEEPEST)
-KEPT = "Its answers are kept: the same again costs nothing."
+KEPT = "Cached: running this again is free."
 ORDER = "explore_order"
 SEARCHED = "explore_searched"
 _RENEW_SECONDS = 2.0
@@ -152,7 +152,7 @@ def run_area(run: ModelRun) -> None:
     elif job.running:
         _running(job)
     elif job.state == "failed":
-        note(job.error, f"{job.remedy} The ranking below is the one without the model.",
+        note(job.error, f"{job.remedy} Showing the original ranking.",
              kind="error")  # fmt: skip
     else:
         what_was_asked(job.progress.report)
@@ -172,18 +172,15 @@ def _running(job: RerankJob) -> None:
     JobCard(
         lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
         cancel=verifier.jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
-        what_stays="What was answered is kept, and so is the best order so far.",
+        what_stays="Cached answers and the partial ranking are kept.",
     ).show(job)  # fmt: skip
 
 
 def _unasked(info: EndpointInfo, asked: RerankRequest) -> str:
     model = escape(info.model)
     if asked.mode:
-        return f"Not reranked yet. Press <b>Rerank</b>, and {model} reads what is ranked here."
-    return (
-        f"This is the ranking of dense. Press <b>Search with the model</b>, and {model} helps "
-        "to search."
-    )
+        return "Not reranked yet."
+    return f"Showing the ranking of dense. Press <b>Search with the model</b> to use {model}."
 
 
 # -- the controls ----------------------------------------------------------------------------
@@ -195,18 +192,14 @@ def model_controls(explorer: Explorer, view: View, run: ModelRun) -> None:
     if not by_itself:
         rerank_controls(
             explorer, "explore", view, DEPTHS, depth_field="depth",
-            words="A language model reads the first documents of this ranking and puts them into "
-            "its own order.",
-            whose="the", page=1,
+            words="A language model reorders the top documents.",
+            page=1,
         )  # fmt: skip
     if by_itself or view.rerank:
         if run.info.set_up:
             _estimate_and_button(explorer, run)
         else:
-            st.html(
-                f'<div class="md-dim">{NOT_CONNECTED} Until then, the ranking is the one without '
-                "it.</div>"
-            )
+            st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original ranking.</div>')
     other_jobs(_jobs(explorer), run.job, "explore_cancel_others", "other search", "other searches")
     folded_panel(explorer, "explore", needed=by_itself or bool(view.rerank))
 
@@ -232,7 +225,7 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
 
 def _label(asked: RerankRequest, job: RerankJob | None) -> str:
     if job is not None and job.running:
-        return "Under way"
+        return "Running"
     if job is not None and is_whole(job):
         return "Reranked" if asked.mode else "Searched"
     return ask_label("Rerank" if asked.mode else "Search with the model", job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +17,7 @@ from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
 from pages._common.components import Event
 from pages._common.outside_text import with_marks
-from pages._common.shared import attempt
+from pages._common.shared import attempt, system_label
 from pages._common.url_state import aspect_that_is_there, seed_is_there
 from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
@@ -24,19 +25,20 @@ from pages._login import login
 
 FINDER = "explore_finder"
 SYSTEMS = {
-    "aspect": "document and aspect vectors, weighed by the aspect weight.",
+    "aspect": "document and aspect vectors, weighted by the aspect weight.",
     "transport": "sentences matched to sentences.",
-    "instructed": "the wording is told to the encoder.",
-    "dense": "one vector a document.",
-    "late-interaction": "token by token.",
+    "instructed": "instruction-conditioned encoder.",
+    "dense": "single vector.",
+    "late-interaction": "late interaction.",
     "bm25": "words.",
-    "bm25-aspect": "words of the sentences in focus.",
+    "bm25-aspect": "word match on the aspect's sentences.",
     "hybrid": "bm25 and dense, fused by rank.",
-    "facts": "dates, amounts and places that a document states or implies narrow, the topic "
-    "decides among equals; with +facts, they raise another system's results.",
-    "scenario": "dense, and what each document is of use for, written beforehand (see Library).",
-    "rewrite": "a model puts the search into other words, for dense.",
-    "multi-hop": "a model reads 25 documents at a time, and says four times what to look for.",
+    "facts": "filters by dates, amounts and places, stated or implied; with +facts, they raise "
+    "another system's results.",
+    "scenario": "dense, and the scenarios of each document (see Library).",
+    "rewrite": "a model rewrites the query for dense.",
+    "multi-hop": "iterative search: the model reads 25 documents per round and refines the query, "
+    "four rounds.",
 }
 """What each system goes by, a line each."""
 
@@ -83,25 +85,24 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerat
         place = _instruction(view, lens)
     steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
-        "Aspect weight: whole document to aspect only", 0, 100, step=5, format="%d %%",
+        "Aspect weight", 0, 100, step=5, format="%d %%",
         **view.bound(
             "steer", "explore_steer", round(view.steer * 100), lambda percent: percent / 100, page=1
         ),
         disabled=view.system not in steered,
-        help="How far the aspect outweighs the whole document. Higher follows the aspect more; "
-        f"past a point it costs relevance. Only {' and '.join(steered)} read it.",
+        help=f"0 %: whole document. 100 %: aspect only. Used by {' and '.join(steered)}.",
     )  # fmt: skip
     st.selectbox(
         "System", systems, index=0 if view.system in systems else None,
         **View.sets("system", "explore_system", lambda name: name or DEFAULT.system, page=1),
         placeholder="Choose a system",
         help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
-        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
+        format_func=partial(system_label, model=helped),
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(
-            "Score both directions", **view.bound("symmetric", "explore_symmetric", page=1),
-            help="Also the document's words against the seed's, averaged with the other way.",
+            "Symmetric scoring", **view.bound("symmetric", "explore_symmetric", page=1),
+            help="Average of seed→document and document→seed.",
         )  # fmt: skip
     return place
 
@@ -116,21 +117,20 @@ def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
-        "What should be similar", list(presets), index=None, key="explore_preset",
+        "Similar in", list(presets), index=None, key="explore_preset",
         format_func=with_marks,
         on_change=attempt, args=(preset,),
-        placeholder="Choose an aspect, or let your words decide",
+        placeholder="Choose an aspect or describe it",
     )  # fmt: skip
     st.text_input(
-        "In your own words",
+        "Instruction",
         # A correction of what other words were read as says nothing of these.
         **view.bound(
             "instruction", "explore_instruction", read=str.strip, page=1, reading=()
         ),
-        placeholder="such as: similar evaluation set-up, ignore the topic",
-        help="With an aspect, your words shift weight among the seed's sentences of it, and rule "
-        "others out; without one, they decide what should be similar. What they are read as "
-        "stands below and can be corrected.",
+        placeholder="similar evaluation set-up, ignore the topic",
+        help="Refines the aspect, or replaces it if none is selected. You can correct the "
+        "interpretation below.",
     )  # fmt: skip
     return st.container()
 

@@ -47,15 +47,15 @@ def reading_control(explorer: Explorer, view: View, found: ModelReading) -> None
     if not (is_on() or view.instruction.strip()):
         return
     with st.container(gap="xsmall"):
-        label = "Read the wording with a model"
+        label = "Interpret with a model"
         reading_switch(explorer, PAGE, label, [found], view.corpus, switched)
         content = found.said.content if found.said else ""
         if content and found.in_use:
-            st.html(f'<div class="md-dim">Read as content: “{escape(content)}”.</div>')
+            st.html(f'<div class="md-dim">Interpreted as content: “{escape(content)}”.</div>')
         elif content and not found.terms:
             st.html(
-                f'<div class="md-dim">{escape(found.model)} finds no aspect in it, only content; '
-                "the built-in reading is in use.</div>"
+                f'<div class="md-dim">{escape(found.model)} found no aspect. Using the built-in '
+                "interpretation.</div>"
             )
 
 
@@ -66,8 +66,8 @@ def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
         ``label``, ``tip``, and ``reading`` as a link has it; None where the model has none.
     """
     if found.in_use:
-        tip = f"Take back what {found.model} read"
-        return {"label": "Built-in reading", "tip": tip, "reading": ""}
+        tip = "Discard the model's interpretation"
+        return {"label": "Built-in interpretation", "tip": tip, "reading": ""}
     if not found.terms:
         return None
     names = {aspect.key: aspect.name for aspect in lens.aspects}
@@ -76,7 +76,7 @@ def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
         for part, term in ((part, Term.parse(part)) for part in found.terms)
     ]
     return {
-        "label": "The model’s reading",
-        "tip": f"{found.model} reads it as {', '.join(words)}",
+        "label": "Model's interpretation",
+        "tip": f"{found.model} interprets it as {', '.join(words)}",
         "reading": join(found.terms),
     }

@@ -38,7 +38,7 @@ def open_page(style: str = "") -> tuple[Explorer, list[str]]:
 def _wait_for_demo(explorer: Explorer) -> None:
     job = explorer.library.demo_job()
     if job is None or job.state == "done":
-        note("There is no corpus yet.", "Import one on the Library page.")
+        note("No corpus yet.", "Import one on the Library page.")
         st.page_link("library.py", label="Open the Library")
         st.stop()
     if job.running:

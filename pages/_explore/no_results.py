@@ -17,15 +17,15 @@ def nothing(explorer: Explorer, page: SearchResults, filters: PageFilters) -> No
     """Say why there is no result to show."""
     query = page.query
     if query.offset and page.total:
-        _empty(f"The ranking ends at {page.total:,}; this page is beyond it.")
+        _empty(
+            f"Page {query.offset // query.k + 1} does not exist: the ranking has {page.total:,} "
+            "documents."
+        )
     elif query.filters and not page.truncated:
         _which_filter(explorer, query, filters)
     else:
-        met = " that meets the filters" if query.filters else ""
-        _empty(
-            f"No document{met} shares anything with this seed under this system. "
-            "Try another system."
-        )
+        met = " and these filters" if query.filters else ""
+        _empty(f"No results for this seed with this system{met}. Try another system.")
 
 
 def _empty(words: str) -> None:
@@ -35,7 +35,7 @@ def _empty(words: str) -> None:
 def _which_filter(explorer: Explorer, query: Query, filters: PageFilters) -> None:
     """What each filter leaves, with a button that drops it where that helps."""
     effects = explorer.searcher(query.corpus).filter_effects(query)
-    st.html(f"<h2>No document meets {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
+    st.html(f"<h2>No documents match {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
     most = max(effects, key=lambda effect: (effect.rest, -effect.alone))
     if len(effects) > 1 and most.rest:
         st.html(f"<p><strong>{escape(most.filter.words)}</strong> excludes most.</p>")
@@ -44,12 +44,12 @@ def _which_filter(explorer: Explorer, query: Query, filters: PageFilters) -> Non
             st.html(escape(f"{effect}."))
             if effect.rest:
                 st.button(
-                    f"Drop {escape_label(effect.filter.words)}",
+                    f"Remove {escape_label(effect.filter.words)}",
                     key=f"explore_drop_{position}", on_click=attempt,
                     args=(partial(filters.change, partial(without, [effect.filter])),),
                 )  # fmt: skip
     if len(effects) > 1:
         st.button(
-            "Drop all filters", key="explore_drop_all", on_click=attempt,
+            "Clear all filters", key="explore_drop_all", on_click=attempt,
             args=(partial(filters.change, lambda _: ()),),
         )  # fmt: skip

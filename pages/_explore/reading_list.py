@@ -40,7 +40,7 @@ from pages._login import login
 OPEN, CHANGED, UNDO = "reading_list_open", "reading_list_changed", "reading_list_undo"
 """Keys of the session: the popover is open; the page has to be drawn again; words that say what
 was removed last, and what brings it back."""
-TABS = ("Reading list", "Export", "Former trails", "Saved searches")
+TABS = ("Reading list", "Export", "Previous trails", "Saved searches")
 PREVIEW = 3000
 """Characters of an export that are shown."""
 _LIST, _ITEMS = component("reading_list"), "reading_list_items"
@@ -118,11 +118,9 @@ def _kept(explorer: Explorer, view: View, kept: list[KeptDocument]) -> None:
         attempt_at("reading_list", notebook.name_trail, view.trail, name, login.owner())
 
     st.session_state[key] = notebook.trail_name(view.trail)
-    st.text_input(
-        "Name of this trail", key=key, on_change=rename, placeholder="Unnamed", max_chars=200
-    )
+    st.text_input("Trail name", key=key, on_change=rename, placeholder="Unnamed", max_chars=200)
     if not kept:
-        note("Nothing is kept yet.", "Press “keep” at a result, and it is listed here.")
+        note("Your reading list is empty.", "Use “Keep” on a result to add it.")
         return
     received, receives = inbox(_ITEMS, _events(explorer, view))
     _LIST(
@@ -191,7 +189,7 @@ def _export(explorer: Explorer, view: View) -> None:
         show_error(error)
         return
     if not text.strip("[] \n"):
-        note("Nothing is kept yet, so there is nothing to export.")
+        note("Nothing to export. Keep a result first.")
         return
     download(
         f"Download {form.label}", f"reading-list.{form.suffix}", lambda: text,
@@ -202,10 +200,10 @@ def _export(explorer: Explorer, view: View) -> None:
             "Download with italics (HTML)", "reading-list.html", lambda: page,
             key=f"explore_export_{in_italics}", mime=EXPORT_FORMATS[in_italics].mime,
         )  # fmt: skip
-        st.caption("Plain text has no italics. Copied from the HTML page, they are kept.")
+        st.caption("Plain text has no italics; copy from the HTML file to keep them.")
     st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
     if len(text) > PREVIEW:
-        st.caption(f"The first {PREVIEW:,} of {len(text):,} characters; the file has all.")
+        st.caption("Preview. Download for the full text.")
 
 
 # -- former trails -----------------------------------------------------------------------
@@ -214,11 +212,11 @@ def _export(explorer: Explorer, view: View) -> None:
 def _former(explorer: Explorer, view: View, open_step: Callable[[Query], None]) -> None:
     trails = [one for one in explorer.notebook.trails(login.owner()) if one.trail_id != view.trail]
     st.button(
-        "Start a new trail", key="reading_list_new",
+        "New trail", key="reading_list_new",
         on_click=lambda: _do(lambda: View.change(_without_trail), stays_open=False),
     )  # fmt: skip
     if not trails:
-        note("There is no former trail.", "A trail with two searches or a kept document is listed.")
+        note("No previous trails.", "Trails with two searches or a kept document appear here.")
     for number, one in enumerate(trails):
         with st.container(key=f"reading_list_trail_{number}", gap="xsmall"):
             _former_trail(explorer, one, number, open_step)
@@ -280,11 +278,11 @@ def _saved(explorer: Explorer, view: View) -> None:
     if key not in st.session_state:
         st.session_state[key] = _proposed_name(explorer, view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input("Name of this search", key=key, max_chars=200)
-        st.button("Save this search", key="reading_list_save", on_click=save)
+        st.text_input("Search name", key=key, max_chars=200)
+        st.button("Save search", key="reading_list_save", on_click=save)
     searches = notebook.saved_searches(login.owner())
     if not searches:
-        note("No search is saved yet.", "A saved search has seed, aspect, wording and filters.")
+        note("No saved searches.", "Saving keeps seed, aspect, instruction and filters.")
     for number, search in enumerate(searches):
         with st.container(key=f"reading_list_search_{number}", gap="xsmall"):
             _saved_search(explorer, search, number)

@@ -48,10 +48,10 @@ def trail_bar(
     with left, st.container(key="explore_trail"):
         _breadcrumb(explorer, steps, now)
     with tools:
-        CompareView.found_in(workspace.pages()).page_link("Compare wordings")
+        CompareView.found_in(workspace.pages()).page_link("Compare instructions")
         _on_map(view).page_link("Show on the map")
         with st.popover("Share", width="content"):
-            st.caption("This search as a link, for everybody who can open this SeedLens.")
+            st.caption("Link to this search")
             st.code(_address() + view.link(), language=None, wrap_lines=True)
         reading_list(explorer, view, open_step=_go_back)
         help_button()

@@ -69,8 +69,8 @@ def _unfinished(explorer: Explorer, info: CorpusInfo) -> None:
     if info.state == "indexing":
         source = escape(explorer.library.source_name(info.source))
         st.html(
-            f'<div class="sl-facts">Import {source} again under the name {escape(info.name)}, '
-            "below: what is stored is kept, the rest is indexed.</div>"
+            f'<div class="sl-facts">Import {source} again as {escape(info.name)}, below. Stored '
+            "documents are kept.</div>"
         )
 
 
@@ -123,15 +123,13 @@ def _corpus(
                 f"Update {label}",
                 key=f"library_update_{name}",
                 disabled=busy,
-                help=why or "Ask the services that it came from again, and add what is new.",
+                help=why or "Fetches new documents from its sources.",
                 on_click=attempt_at,
                 args=("corpora", explorer.library.update, name, login.owner()),
             )
         if st.button(f"Delete {label}", key=f"library_delete_{name}", disabled=busy, help=why):
             _confirm(explorer, info)
-    inside = st.expander(
-        "What is in it", key=f"library_inside_{name}", type="compact", on_change="rerun"
-    )
+    inside = st.expander("Details", key=f"library_inside_{name}", type="compact", on_change="rerun")
     if inside.open:
         with inside, error_boundary():
             _contents(explorer, info)
@@ -153,9 +151,8 @@ def _corpus(
 @st.dialog("Delete this corpus?")
 def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
     st.html(
-        f"<p><strong>{escape(info.name)}</strong> holds {info.documents:,} documents. "
-        "Grades, trails and the files it was made from stay. "
-        "You can undo this here for a day.</p>"
+        f"<p><strong>{escape(info.name)}</strong> holds {info.documents:,} documents. Judgments, "
+        "trails and source files are kept. You can undo this for 24 hours.</p>"
     )
     delete = explorer.library.delete
     confirm("Delete", "library_confirm", attempt_at, "corpora", delete, info.name)
@@ -176,11 +173,11 @@ def undo_list(explorer: Explorer) -> None:
 
 def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     if not info.documents:
-        st.text("Nothing is stored yet.")
+        st.text("No documents yet.")
         return
     contents = explorer.library.contents(info.name)
     titles = "".join(f"<li>{escape(cut(t, 200) or '(no title)')}</li>" for t in contents.titles)
-    years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none given"
+    years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none"
     if contents.years and contents.undated:
         years += f" ({contents.undated:,} without a year)"
     shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in contents.shares)
@@ -189,12 +186,12 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     facts = {
         "Years": years,
         "Sentences by aspect": shares,
-        "Read from": f"{explorer.library.source_name(info.source)}, read as {info.source_format}",
+        "Source": f"{explorer.library.source_name(info.source)} ({info.source_format})",
     }
     if info.sources:
-        facts["From services"] = "; ".join(map(_source_line, info.sources))
+        facts["Services"] = "; ".join(map(_source_line, info.sources))
         if info.source in {str(source.query) for source in info.sources}:
-            del facts["Read from"]
+            del facts["Source"]
     lines = "".join(
         f'<dt class="lib-dim">{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in facts.items()
     )

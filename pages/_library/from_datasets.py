@@ -29,9 +29,9 @@ def from_datasets(explorer: Explorer, documents: Mapping[str, int], running: set
         index=None,
         key=_NAME,
         persist_state="session",
-        placeholder="Type a part of its name, such as beir/scifact",
-        help="Data sets of ir_datasets, which ir-datasets.com describes. Nothing is downloaded "
-        "before you start.",
+        placeholder="Name, such as beir/scifact",
+        help="Data sets of ir_datasets (see ir-datasets.com). Nothing is downloaded before you "
+        "start.",
         width=720,
         on_change=forget_problem,
     )
@@ -48,18 +48,18 @@ def from_datasets(explorer: Explorer, documents: Mapping[str, int], running: set
 def dataset_card(info: DatasetInfo) -> str:
     """What a data set brings, in a few lines; all of it escaped."""
     head = "documents" if info.documents is None else counted(info.documents, "document")
-    lines = ["It has no queries with judgments: it can be explored, and not evaluated on."]
+    lines = ["No queries with judgments: cannot be evaluated."]
     if info.judged:
         queries = "queries" if info.queries is None else counted(info.queries, "query", "queries")
         judged = "judgments"
         if info.judgments is not None:
             judged = counted(info.judgments, "judgment")
         part = "" if info.judged == info.name else f", those of {info.judged}"
-        lines = [f"{queries} and {judged}{part}: Evaluate has them once it is indexed."]
+        lines = [f"{queries} and {judged}{part}, available on Evaluate once indexed."]
     lines.append(
-        "It was downloaded before."
+        "Already downloaded."
         if info.is_there
-        else "It is downloaded from its publisher, whose terms hold; some must be applied for."
+        else "Downloaded from the publisher; its terms apply."
     )
     said = "".join(f"<div>{escape(line[0].upper() + line[1:])}</div>" for line in lines)
     return (

@@ -53,7 +53,7 @@ def from_services(explorer: Explorer, documents: Mapping[str, int], running: set
     service = services[chosen or next(iter(services))]
     text, limit, with_abstract = _ask(service)
     st.button(
-        f"Look up at {service.name}",
+        f"Search {service.name}",
         key="library_service_look",
         on_click=_remember_asked,
         args=(service.key,),
@@ -72,9 +72,7 @@ def from_services(explorer: Explorer, documents: Mapping[str, int], running: set
         return
     name, lens = ask_name(explorer, str(query), query.digest, documents, running)
     start = partial(_start, explorer, query, name, lens)
-    start_button(
-        "Retrieve and index", "library_service_start", start, _CHOSEN, disabled=lens is None
-    )
+    start_button("Import", "library_service_start", start, _CHOSEN, disabled=lens is None)
 
 
 def _ask(service: ServiceInfo) -> tuple[str, int, bool]:
@@ -95,20 +93,20 @@ def _ask(service: ServiceInfo) -> tuple[str, int, bool]:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         if service.searches:
             limit = st.number_input(
-                "Documents at most",
+                "Max documents",
                 1,
                 SERVICE_DOCUMENTS,
                 DEFAULT_DOCUMENTS,
                 key="library_service_limit",
                 persist_state="session",
                 width=180,
-                help="Of a search; ids are asked for all.",
+                help="For searches. All IDs are requested.",
             )
         with_abstract = st.checkbox(
-            "Leave out documents without an abstract",
+            "Skip documents without an abstract",
             key="library_service_abstract",
             persist_state="session",
-            help="Otherwise their title is their text.",
+            help="Otherwise the title is used as text.",
         )
     return str(text or ""), int(limit), with_abstract
 
@@ -129,7 +127,7 @@ def _found(explorer: Explorer, service: ServiceInfo, text: str) -> Found | SeedL
 
     def look_up() -> Found | SeedLensError:
         library = explorer.library
-        with st.spinner(f"Asking {escape_label(service.name)}"):
+        with st.spinner(f"Searching {escape_label(service.name)}"):
             try:
                 return library.look_up(library.service_query(service.key, text))
             except SeedLensError as error:
@@ -141,10 +139,10 @@ def _found(explorer: Explorer, service: ServiceInfo, text: str) -> Found | SeedL
 def found_card(found: Found, query: ServiceQuery, name: str) -> str:
     """How much there is, the first titles, and what will be left out; all of it escaped."""
     if not found.looked_at and not found.missing:
-        return f'<div class="sl-empty" role="status">{escape(name)} has nothing for this.</div>'
+        return f'<div class="sl-empty" role="status">No results at {escape(name)}.</div>'
     many = "documents" if found.total is None else counted(found.total, "document")
     first = len(found.titles)
-    head = f"{name} has {many} for this."
+    head = f"{many} from {name}"
     if query.ids:
         head = f"{len(query.ids):,} ids." if len(query.ids) > 1 else "1 id."
     titles = "".join(
@@ -152,17 +150,17 @@ def found_card(found: Found, query: ServiceQuery, name: str) -> str:
     )
     lines = []
     if found.total is not None and found.total > query.limit:
-        lines.append(f"The first {query.limit:,} are retrieved.")
+        lines.append(f"Importing the first {query.limit:,}.")
     if found.without_abstract:
-        then = "left out" if query.with_abstract else "indexed by their title"
+        then = "skipped" if query.with_abstract else "indexed by title"
         lines.append(
-            f"{found.without_abstract:,} of the first {found.looked_at:,} have no abstract; such "
-            f"documents are {then}."
+            f"{found.without_abstract:,} of the first {found.looked_at:,} have no abstract and "
+            f"will be {then}."
         )
     if found.missing:
         ids = ", ".join(cut(id_, 80) for id_ in found.missing[:IDS])
         more = f" and {len(found.missing) - IDS:,} more" if len(found.missing) > IDS else ""
-        lines.append(f"Of the first ids, these do not exist: {ids}{more}.")
+        lines.append(f"Unknown IDs among the first: {ids}{more}.")
     said = "".join(f"<div>{escape(line)}</div>" for line in lines)
     list_head = f'<div class="lib-dim">The first {first}</div>' if first > 1 else ""
     return (

@@ -36,11 +36,11 @@ class _Question(NamedTuple):
 
 _QUESTIONS: dict[FaultKind, _Question] = {
     "broken": _Question(
-        "1 row cannot be read or is too long",
-        "{n} rows cannot be read or are too long",
+        "1 row is unreadable or too long",
+        "{n} rows are unreadable or too long",
         {
             "skip": _Answer(
-                "Leave out", "Or correct the file and choose it again.", {"skip_broken": True}
+                "Skip", "Or correct the file and upload it again.", {"skip_broken": True}
             )
         },
     ),
@@ -48,43 +48,43 @@ _QUESTIONS: dict[FaultKind, _Question] = {
         "1 row has no text",
         "{n} rows have no text",
         {
-            "skip": _Answer("Leave out", "", {"skip_empty": True}),
+            "skip": _Answer("Skip", "", {"skip_empty": True}),
             "title": _Answer(
                 "Use the title as text",
-                "Without a title as well, and left out: {left}.",
+                "{left} without a title are skipped.",
                 {"title_as_text": True, "skip_empty": True},
             ),
         },
     ),
     "id": _Question(
-        "1 row has no id",
-        "{n} rows have no id",
+        "1 row has no ID",
+        "{n} rows have no ID",
         {
             "number": _Answer(
                 "Number by row",
-                "{prefix}-1, {prefix}-2 … These ids hold while rows keep their places.",
+                "{prefix}-1, {prefix}-2 … IDs depend on row order.",
                 {"number_ids": True},
             ),
             "doi": _Answer(
                 "Use the DOI",
-                "Without a DOI, and numbered by row: {left}.",
+                "{left} without a DOI are numbered.",
                 {"ids_from_doi": True, "number_ids": True},
             ),
         },
     ),
     "duplicate": _Question(
-        "1 row repeats the id of an earlier row, with other content",
-        "{n} rows repeat the id of an earlier row, with other content",
+        "1 row repeats an earlier ID with other content",
+        "{n} rows repeat an earlier ID with other content",
         {
             "keep": _Answer(
-                "Keep the first", "The later ones are left out.", {"duplicates": "keep-first"}
+                "Keep the first", "Later ones are skipped.", {"duplicates": "keep-first"}
             ),
             "merge": _Answer(
                 "Merge",
-                "What the first lacks comes from the others; the longest text counts.",
+                "Merge fields; keep the longest text.",
                 {"duplicates": "merge"},
             ),
-            "rename": _Answer("Rename the later ones", "ID-2, ID-3 …", {"duplicates": "rename"}),
+            "rename": _Answer("Rename later ones", "ID-2, ID-3 …", {"duplicates": "rename"}),
         },
     ),
 }
@@ -114,7 +114,7 @@ def ask_about(report: CheckReport, key: str, prefix: str) -> None:
     """
     faults = {fault.kind: fault for fault in report.faults}
     if faults:
-        st.subheader("Rows that need a decision", anchor=False)
+        st.subheader("Unresolved rows", anchor=False)
     for kind in _QUESTIONS:
         if kind in faults:
             _ask(faults[kind], key, prefix)
@@ -124,9 +124,9 @@ def what_comes_of_it(report: CheckReport) -> None:
     """How many documents there will be, and what is done to the others."""
     if undecided := sum(fault.refused for fault in report.faults):
         rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
-        note(f"{rows} undecided.", "Choose above what becomes of them; nothing is indexed before.")
+        note(f"{rows} undecided.", "Resolve the issues above to continue.")
         return
-    takes = f"It takes about {size(report.disk)} of disk at most."
+    takes = f"Takes up to {size(report.disk)} of disk."
     documents = "1 document" if report.documents == 1 else f"{report.documents:,} documents"
     lines = "".join(f"<li>{escape(line)}</li>" for line in report.warnings)
     st.html(
@@ -163,7 +163,7 @@ def _ask(fault: Fault, key: str, prefix: str) -> None:
         key=_key(fault.kind, key),
         persist_state="session",
     )
-    with st.expander(f"The rows: {words}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
+    with st.expander(f"Rows: {words}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
         lines = "".join(f"<li>{escape(place)}</li>" for place in fault.places)
         more = fault.rows - len(fault.places)
         rest = f"<div>and {more:,} more</div>" if more else ""

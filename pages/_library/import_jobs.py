@@ -15,11 +15,11 @@ from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
 _PHASES = {
-    "retrieving": "Retrieving from the internet",
-    "checking": "Reading and checking every document, then loading the model",
+    "retrieving": "Downloading",
+    "checking": "Checking documents and loading the model",
     "indexing": "Indexing",
     "finishing": "Building the search indexes",
-    "mapping": "Laying out the map; it can be searched already",
+    "mapping": "Computing the map (search is available)",
     "done": "Done",
 }
 _STATES = {"elsewhere": "on another machine"}
@@ -45,7 +45,7 @@ def report_line(report: ImportReport) -> str:
     )
     read = counted(report.read, "document")
     if report.cancelled:
-        return f"Stopped after {read}: {done}. Resume goes on from there."
+        return f"Stopped after {read}: {done}. Resume to continue."
     read_as = f" Read as {report.encoding}." if report.encoding else ""
     return f"{read}: {done}.{report.kept_line} The corpus holds {report.documents:,}.{read_as}"
 
@@ -79,7 +79,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         resume=None if job.state == "done" else lambda: jobs.resume(job.id),
         dismiss=jobs.dismiss,
         is_news=lambda now: _registered(now) != _registered(job),
-        what_stays="What is indexed stays.",
+        what_stays="Indexed documents are kept.",
         attempt=partial(attempt_at, "jobs"),
     ).show(job)
 

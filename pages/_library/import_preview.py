@@ -79,7 +79,7 @@ def card(document: SourceDocument, sentences: list[str]) -> str:
     more = len(sentences) - SENTENCES
     rest = f'<div class="lib-dim">and {more:,} more sentences</div>' if more > 0 else ""
     return (
-        '<div class="lib-card"><div class="lib-dim">The first document, as it will be read</div>'
+        '<div class="lib-card"><div class="lib-dim">Preview of the first document</div>'
         f"<strong>{safe(document.title, 300) or '(no title)'}</strong>"
         f'<div class="lib-dim">{about}</div><ol>{lines}</ol>{rest}</div>'
     )

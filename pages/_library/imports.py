@@ -34,8 +34,8 @@ ENDINGS = [
     *("jsonl", "ndjson", "json", "csv", "tsv", "txt", "xlsx", "parquet", "bib", "ris", "nbib"),
     *("ciw", "enw", "xml", "gz", "pdf", "zip"),
 ]
-UPLOAD, PLACE = "Upload", "Folder or file on this machine"
-SERVICE, DATASET = "A service on the internet", "A test collection by name"
+UPLOAD, PLACE = "Upload", "Folder or file"
+SERVICE, DATASET = "Online service", "Test collection"
 FIELDS = {
     "doc_id": "Id",
     "title": "Title",
@@ -45,7 +45,7 @@ FIELDS = {
     "url": "Link",
 }
 PDF = "pdf"
-PARTS = {"papers": "Each paper, by its abstract", "sections": "Each abstract and section"}
+PARTS = {"papers": "Paper (abstract)", "sections": "Abstract and sections"}
 NO_COLUMN = ""
 AUTOMATIC = "Detect"
 _CHOSEN = (
@@ -65,7 +65,7 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
     """
     show_problem("imports", keep=True)
     way = st.segmented_control(
-        "Where the documents are",
+        "Source",
         [UPLOAD, PLACE, SERVICE, DATASET],
         default=UPLOAD,
         required=True,
@@ -83,7 +83,7 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
     # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
     uploaded = explorer.home.uploads in path.parents
     key = _digest(path.name if uploaded else str(path))
-    st.subheader("How it is read", anchor=False)
+    st.subheader("Format", anchor=False)
     reading = _Reading(explorer, path, key)
     with error_boundary():
         reading.look()
@@ -102,7 +102,7 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
         columns = _roles(shown, mapping, key)
         report = _check(explorer, path, reading.source_format, columns, repairs)
         if _lacks_text(shown, report):
-            note("No column is known to hold the text.", "Choose it above, under Text.")
+            note("No text column found.", "Choose a column under Text.")
         else:
             # Files that cannot be read are left out in any case, and named below.
             ask_about(_without_broken(report) if of_pdf else report, key, path.stem)
@@ -121,11 +121,10 @@ def _fill(documents: int, key: str) -> bool:
     """Whether abstracts that are missing are to be looked up."""
     which = "1 document has" if documents == 1 else f"{documents:,} documents have"
     return st.checkbox(
-        f"Look up missing abstracts: {which} no text, but a DOI",
+        f"Look up missing abstracts: {which} a DOI but no text",
         key=f"library_fill_{key}",
         persist_state="session",
-        help="OpenAlex, and then Crossref, are asked by DOI before the import; they learn which "
-        "papers these are.",
+        help="Sends DOIs to OpenAlex and Crossref.",
     )
 
 
@@ -153,7 +152,7 @@ def _check(
     basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
 
     def read() -> CheckReport:
-        with st.spinner("Checking all of it"):
+        with st.spinner("Validating"):
             return explorer.library.examine(path, source_format, mapping, repairs)
 
     return remembered("library_check", basis, read)
@@ -164,7 +163,7 @@ def _check(
 
 def _place() -> Path | None:
     text = st.text_input(
-        "Path of a file, or of a folder (PDFs, BEIR, CSFCube)",
+        "Path of a file or folder (PDFs, BEIR, CSFCube)",
         key="library_path",
         persist_state="session",
         placeholder="/home/me/papers.jsonl",
@@ -190,8 +189,8 @@ def _upload(explorer: Explorer) -> Path | None:
         st.session_state["library_uploaded"] = str(path)
 
     chosen = st.file_uploader(
-        "PDFs (or a zip of them), or one file: JSON, JSONL, CSV, TSV, Excel's text, Parquet, "
-        "BibTeX or RIS",
+        "PDFs (or a zip of them), or one file: JSON, CSV, Excel, Parquet, or references (RIS, "
+        "BibTeX, PubMed, Web of Science, EndNote)",
         type=ENDINGS,
         accept_multiple_files=True,
         key=widget,
@@ -199,10 +198,10 @@ def _upload(explorer: Explorer) -> Path | None:
     )
     if len(chosen) > 1 and not _all_pdfs(file.name for file in chosen):
         last = chosen[-1].name
-        note(f"{last} is read, and none of the others.", "Several files go together as PDFs only.")
+        note(f"Only {last} will be imported.", "Upload several files as PDFs only.")
     stored = st.session_state.get("library_uploaded")
     if stored and not chosen:
-        st.text(f"Uploaded before: {Path(stored).name}")
+        st.text(f"Uploaded earlier: {Path(stored).name}")
     return Path(stored) if stored else None
 
 
@@ -246,12 +245,12 @@ class _Reading:
             if guess is not None and guess.delimiter:
                 self._ask("Delimiter", "delimiter", {"": AUTOMATIC, **library.delimiters})
             if guess is not None and guess.source_format == PDF:
-                self._ask("What becomes a document", "pdf", PARTS)
+                self._ask("Document unit", "pdf", PARTS)
         if guess is not None:
             encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
             mark = library.delimiters.get(guess.delimiter, guess.delimiter)
-            used = [guess.source_format, encoding, mark and f"fields parted by {mark}"]
-            st.text(f"Read as {', '.join(filter(None, used))}.")
+            used = [guess.source_format, encoding, mark and f"delimiter: {mark}"]
+            st.text(f"Using {', '.join(filter(None, used))}.")
 
     def _ask(self, label: str, part: str, names: Mapping[str, str]) -> None:
         # Labels stay as they are: a browser sends the label that it was shown.
@@ -279,7 +278,7 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
                 format_func=lambda column: with_marks(column) or "(none)",
                 key=f"library_map_{field}_{key}",
                 persist_state="session",
-                help="The column that holds it.",
+                help="Source column.",
                 width=170,
             )
     if chosen == guessed:
@@ -313,11 +312,11 @@ def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str,
     if not shown.mapping.get("roles"):
         return mapping
     use = st.checkbox(
-        "Use the roles that the source gives its sentences",
+        "Use the source's sentence roles",
         value=True,
         key=f"library_roles_{key}",
         persist_state="session",
-        help="Otherwise they are estimated, as for documents without roles.",
+        help="Otherwise roles are predicted.",
     )
     return mapping if use else {**mapping, "roles": NO_COLUMN}
 

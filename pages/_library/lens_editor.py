@@ -41,12 +41,10 @@ def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Le
     choice = st.selectbox(
         "Lens",
         [*lenses, OWN],
-        format_func=lambda name: (
-            with_marks(lenses[name].name) if name in lenses else "A lens of your own"
-        ),
+        format_func=lambda name: with_marks(lenses[name].name) if name in lenses else "Custom lens",
         key=f"{key}_lens",
         persist_state="session",
-        help="The set of aspects that documents can be similar in.",
+        help="Aspects that documents can be similar in.",
         width=420,
     )
     if choice == OWN:
@@ -62,7 +60,7 @@ def _editor(explorer: Explorer, key: str) -> Lens | None:
     """The form for a lens of one's own: a name, and per aspect what tells its sentences."""
     left, right = st.columns([3, 1])
     name = left.text_input(
-        "Name of the lens",
+        "Lens name",
         key=f"{key}_own_name",
         persist_state="session",
         placeholder="Patient letters",
@@ -72,7 +70,7 @@ def _editor(explorer: Explorer, key: str) -> Lens | None:
     )
     aspects = [_aspect(f"{key}_own_{n}", n) for n in range(int(count))]
     if not any([name, *(value for aspect in aspects for value in aspect["texts"])]):
-        st.caption("Name your lens and its aspects, and give two sentences that serve each.")
+        st.caption("Name the lens and its aspects, with two example sentences each.")
         return None
     fields = {
         "name": name,
@@ -102,14 +100,14 @@ def _aspect(key: str, number: int) -> dict[str, Any]:
         left, right = st.columns([1, 3])
         name = ask(f"Aspect {number + 1}", "name", "Complaint", at=left)
         definition = ask(
-            "Which sentences serve it",
+            "Description",
             "definition",
             "Sentences that say what hurts, since when, and how much.",
             at=right,
         )
         left, right = st.columns(2)
-        first = ask("An example", "first", "My knee has been swollen for a week.", at=left)
-        second = ask("Another example", "second", "At night the cough gets worse.", at=right)
+        first = ask("Example 1", "first", "My knee has been swollen for a week.", at=left)
+        second = ask("Example 2", "second", "At night the cough gets worse.", at=right)
     texts = [name, definition, first, second]
     examples = [text for text in (first, second) if text.strip()]
     return {"name": name, "definition": definition, "examples": examples, "texts": texts}
@@ -118,18 +116,18 @@ def _aspect(key: str, number: int) -> dict[str, Any]:
 def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None:
     """Give an indexed corpus another lens, with a bar while it is written anew."""
     key = f"library_change_{info.name}"
-    with st.expander("Change the lens", key=key, type="compact"):
+    with st.expander("Change lens", key=key, type="compact"):
         lens = choose_lens(explorer, key, info.lens)
         changed = lens is not None and lens != info.lens
         if changed:
             st.caption(
-                "Nothing is encoded again. Roles that the source gave are kept for aspects that "
-                "both lenses have; all others are estimated."
+                "Roles from the source are kept for shared aspects; all others are predicted. "
+                "Vectors are kept."
             )
         with st.container(horizontal=True, gap="small"):
             wanted = st.button("Change", key=f"{key}_do", disabled=disabled or not changed)
             st.button(
-                "Edit it, with a preview", key=f"{key}_edit", disabled=disabled,
+                "Edit with preview", key=f"{key}_edit", disabled=disabled,
                 on_click=LensView(info.name).write,
             )  # fmt: skip
         if wanted and lens is not None:
@@ -148,7 +146,7 @@ def use_lens(explorer: Explorer, corpus: str, lens: Lens, place: Any) -> None:
 
 
 def _show_progress(place: Any, now: Progress) -> None:
-    words = "Building the indexes" if now.phase == "finishing" else "Sorting the sentences"
+    words = "Building the indexes" if now.phase == "finishing" else "Predicting roles"
     with place:
         line = f"{words}: {now.done:,} of {now.total:,}"
         progress(line, now.share, "Changing the lens")

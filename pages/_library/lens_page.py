@@ -76,15 +76,14 @@ def _field(name: str, value: Any) -> dict[str, Any]:
 def _form(explorer: Explorer, corpus: str, current: Lens) -> Lens | None:
     """The fields; the lens that they make, None with the reason where they make none."""
     rows = _rows(corpus, current)
-    name = st.text_input("Name of the lens", **_field("name", current.name))
+    name = st.text_input("Lens name", **_field("name", current.name))
     allows_none = st.toggle(
-        "A sentence may have no aspect", **_field("none", current.allows_none),
-        help="Where no aspect stands out, a sentence gets none. Otherwise every sentence gets the "
-        "likeliest one. It needs two aspects or more; roles that the source gave stay.",
+        "Allow sentences without an aspect", **_field("none", current.allows_none),
+        help="Needs two aspects or more. Roles from the source are kept.",
     )  # fmt: skip
     given = [_aspect(rows, at) for at in range(len(rows))]
     st.button(
-        "Add an aspect", key="lens_add", on_click=_add, args=(rows,),
+        "Add aspect", key="lens_add", on_click=_add, args=(rows,),
         disabled=len(rows) >= MOST_ASPECTS,
     )  # fmt: skip
     fields = {
@@ -116,16 +115,16 @@ def _aspect(rows: list[_Row], at: int) -> dict[str, Any]:
     ):
         name = st.text_input("Name", **_field(f"{place}name", before.name))
         definition = st.text_area(
-            "Which sentences serve it",
+            "Description",
             height=90,
             **_field(f"{place}definition", before.definition),
         )
         instruction = st.text_input(
-            "Wording that asks for it", **_field(f"{place}instruction", before.instruction),
-            placeholder="Made of the name, where it is left out",
+            "Instruction", **_field(f"{place}instruction", before.instruction),
+            placeholder="From the name if empty",
         )  # fmt: skip
         examples = st.text_area(
-            "Examples, a sentence on each line", height=120,
+            "Examples, one per line", height=120,
             **_field(f"{place}examples", "\n".join(before.examples)),
         )  # fmt: skip
         with st.container(horizontal=True, gap="small"):
@@ -159,14 +158,14 @@ def _use(explorer: Explorer, corpus: str, current: Lens, lens: Lens | None) -> N
     """The button that sorts the corpus's sentences by the lens."""
     changed = lens is not None and lens != current
     st.caption(
-        "Nothing is encoded again. Roles that the source gave are kept for aspects that both "
-        "lenses have; all others are estimated."
+        "Roles from the source are kept for shared aspects; all others are predicted. Vectors are "
+        "kept."
         if changed
-        else "Nothing is changed yet."
+        else "No changes yet."
     )
     place = st.empty()
     pressed = st.button(
-        "Use this lens", key="lens_use", type="primary", disabled=not changed or lens is None
+        "Apply lens", key="lens_use", type="primary", disabled=not changed or lens is None
     )
     if pressed and lens is not None:
         with error_boundary():
@@ -176,7 +175,7 @@ def _use(explorer: Explorer, corpus: str, current: Lens, lens: Lens | None) -> N
 
 def _preview(explorer: Explorer, corpus: str, lens: Lens) -> None:
     """Ten documents with their sentences' roles; computed for what is written, stored nowhere."""
-    with st.spinner("Sorting the sentences of ten documents"):
+    with st.spinner("Predicting roles of ten documents"):
         documents = explorer.library.preview_lens(corpus, lens, PREVIEWED)
     st.html(tally(documents, lens))
     with st.container(key="lens_preview", gap="small"):
@@ -194,7 +193,7 @@ def tally(documents: Sequence[Document], lens: Lens) -> str:
         for index, aspect in enumerate(lens.aspects)
     )
     if roles[None]:
-        each += f"<span>{roles[None]:,} without an aspect</span>"
+        each += f"<span>{roles[None]:,} without aspect</span>"
     total = counted(sum(roles.values()), "sentence")
     theme = " dark" if dark() else ""
     return (

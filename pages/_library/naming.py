@@ -9,6 +9,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
+from engine.types.plurals import counted
 from pages._common.shared import as_drawn, attempt_at, note
 from pages._library.lens_editor import choose_lens
 
@@ -33,9 +34,9 @@ def ask_name(
     Returns:
         the name, and the lens to import with; None where nothing can be imported under the name.
     """
-    st.subheader("The corpus", anchor=False)
+    st.subheader("Corpus", anchor=False)
     name = st.text_input(
-        "Name of the corpus",
+        "Corpus name",
         value=explorer.library.suggest_name(suggested),
         key=f"library_name_{key}",
         live="300ms",
@@ -70,7 +71,7 @@ def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:
     """The lens to import with; a corpus that is there keeps its own."""
     if is_there:
         own = explorer.library.lens(name)
-        st.text(f"Its lens: {own.name}.")
+        st.text(f"Lens: {own.name}.")
         return own
     return choose_lens(explorer, "library_new")
 
@@ -82,13 +83,13 @@ def _fits(explorer: Explorer, name: str, documents: Mapping[str, int], running: 
         note(error.message, error.remedy, kind="error")
         return False
     if name in running:
-        note(f"{name} is being indexed.", "Wait until it is done, or cancel it below.")
+        note(f"{name} is being indexed.", "Wait or cancel it below.")
         return False
     if name in documents:
         note(
-            f"{name} exists and holds {documents[name]:,} documents: these will be added to it.",
-            "A document whose id is there already takes the place of the old one.",
+            f"Adds to the existing corpus {name} ({counted(documents[name], 'document')}).",
+            "Documents with the same ID are replaced.",
         )
     elif name in explorer.library.deleted():
-        note(f"A corpus called {name} was deleted.", "It cannot be brought back after this.")
+        note(f"A corpus {name} was deleted.", "This permanently replaces the deleted corpus.")
     return True

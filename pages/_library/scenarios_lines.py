@@ -38,25 +38,22 @@ def by_whom(source: ScenarioSource, model: str) -> str:
 def standing(state: ScenarioState) -> list[str]:
     """What there is for a corpus: sentences, the first one about all of it."""
     if not state.covered:
-        lines = [f"None of the {counted(state.documents, 'document')} has scenarios yet."]
+        lines = [f"No scenarios yet for {counted(state.documents, 'document')}."]
     else:
         have = "has" if state.covered == 1 else "have"
         lines = [
-            f"{state.covered:,} of {counted(state.documents, 'document')} {have} scenarios, "
-            f"{state.scenarios:,} in all. A scenario's {COMPONENTS[state.component]} "
-            f"{'are' if '+' in state.component else 'is'} compared with the query."
+            f"{state.covered:,} of {counted(state.documents, 'document')} {have} "
+            f"{state.scenarios:,} scenarios. Searches compare the {COMPONENTS[state.component]}."
         ]
         lines += map(_author, state.authors)
     if state.outdated:
         changed = "document has" if state.outdated == 1 else "documents have"
         lines.append(
-            f"{state.outdated:,} {changed} changed since; the scenarios of the former text are "
-            "left aside until new ones are written."
+            f"{state.outdated:,} {changed} changed; their old scenarios are ignored until "
+            "rewritten."
         )
     if state.other_components:
-        lines.append(
-            f"{counted(state.other_components, 'scenario')} still to be embedded by that part."
-        )
+        lines.append(f"{counted(state.other_components, 'scenario')} to re-embed.")
     return lines
 
 
@@ -77,13 +74,13 @@ def estimate_line(estimate: ScenarioEstimate, covered: int) -> str:
         asked = f": {at_most(estimate)}" if estimate.calls else ""
         sentences.append(f"{counted(estimate.documents, 'document')}{asked}.")
         if estimate.done:
-            sentences.append(f"{estimate.done:,} have theirs and are skipped.")
+            sentences.append(f"{estimate.done:,} up to date, skipped.")
         others = min(estimate.documents, covered - estimate.done)
         if others > 0:
-            sentences.append(f"What others wrote for {others:,} of them is replaced.")
+            sentences.append(f"Replaces {others:,} existing scenarios.")
     if estimate.embedded:
-        sentences.append(f"{counted(estimate.embedded, 'scenario')} to be embedded anew.")
-    return " ".join(sentences) or "Nothing to do: every document has its scenarios."
+        sentences.append(f"{counted(estimate.embedded, 'scenario')} to re-embed.")
+    return " ".join(sentences) or "Up to date."
 
 
 def progress_line(progress: ScenarioProgress, seconds: float) -> str:
@@ -94,7 +91,7 @@ def progress_line(progress: ScenarioProgress, seconds: float) -> str:
     """
     if not progress.total:
         return joined(["Preparing", duration(seconds)])
-    verb = "Writing scenarios" if progress.step == "writing" else "Embedding anew"
+    verb = "Writing scenarios" if progress.step == "writing" else "Re-embedding"
     parts = [f"{verb}: {progress.done:,} of {counted(progress.total, 'document')}"]
     if progress.scenarios and progress.step == "writing":
         parts.append(counted(progress.scenarios, "scenario"))
@@ -115,7 +112,7 @@ def outcome_line(job: ScenarioJob) -> str:
             f"{counted(report.scenarios, 'scenario')} for {counted(report.written, 'document')}"
         )
     if report.embedded:
-        parts.append(f"{counted(report.embedded, 'scenario')} embedded anew")
+        parts.append(f"{counted(report.embedded, 'scenario')} re-embedded")
     if report.without_text:
         parts.append(f"{report.without_text:,} without text")
     return run_outcome(parts, report)
@@ -125,7 +122,7 @@ def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
     """The scenarios of one document as HTML; everything in them is escaped."""
     head = f'<div class="sc-title">{escape(title)}</div>'
     if not scenarios:
-        said = '<div class="md-dim">It has no scenarios of its text as it is now.</div>'
+        said = '<div class="md-dim">No scenarios for the current text.</div>'
         return f'<div class="sc-read">{head}{said}</div>'
     one = scenarios[0]
     topic = "" if one.topic == title else f"Main topic: {escape(one.topic)}"

@@ -51,22 +51,19 @@ from pages._model.model_form import folded_panel
 from pages._model.model_settings import chosen, endpoint, usable
 
 ABOUT = (
-    "A scenario says which need a document meets, and why: what the text only implies. They are "
-    "written once; then the system “scenario” finds documents by them too."
+    "Scenarios describe the information needs a document meets. They enable the “scenario” system."
 )
 
-BEING_WRITTEN = "Scenarios are being written; what there is shows here when that is done."
+BEING_WRITTEN = "Writing scenarios. Results appear here when done."
 WRITERS: dict[ScenarioSource, str] = {
-    "generated": "A language model",
-    "extractive": "Extracts, without a model",
+    "generated": "Language model",
+    "extractive": "Extracts (no model)",
 }
 _WORDS: dict[ScenarioSource, str] = {
-    "generated": "The model reads every document, long ones in parts, and writes which needs it "
-    "meets and why. It may be wrong about a document: what it wrote is marked as generated "
-    "wherever it is shown.",
-    "extractive": "Title and key sentences of each document, put into the form by rule and marked "
-    "as extracts. They say nothing that the document does not say; on CSFCube, whose results "
-    "researchers graded, searching by them was no clear gain over dense.",
+    "generated": "The model reads each document and writes the information needs it meets. Marked "
+    "as generated; may be wrong.",
+    "extractive": "Title and key sentences by rule, marked as extracts. No clear gain over dense "
+    "on CSFCube.",
 }
 ALL = 0
 LIMITS = (10, 100, 1000)
@@ -130,8 +127,7 @@ def _show_standing(state: ScenarioState, *, writing: bool) -> None:
 
 def _panel(explorer: Explorer, corpus: str, panel: Panel) -> None:
     if panel.corpus:
-        st.html(f'<div class="md-dim">The model is connected under {escape(panel.corpus)}.'
-                "</div>")  # fmt: skip
+        st.html(f'<div class="md-dim">Connect the model under {escape(panel.corpus)}.</div>')
         return
     panel.corpus = corpus
     folded_panel(explorer, "library")
@@ -146,16 +142,15 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
         attempt_at(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
-        "What the document itself counts for", 0, 100, step=5, format="%d %%", key=key,
+        "Document weight", 0, 100, step=5, format="%d %%", key=key,
         on_change=change, disabled=busy, width=420,
-        help="Score = this share of the document's cosine, the rest of its best scenario's. 70 % "
-        "is the default. It holds from the next search; nothing is written anew.",
+        help="The rest is its best scenario's weight. Default 70 %. Applies to the next search.",
     )  # fmt: skip
 
 
 def _remove_button(state: ScenarioState, *, busy: bool) -> None:
     if st.button(
-        "Remove all scenarios",
+        "Remove scenarios",
         key=f"library_scenarios_remove_{state.corpus}",
         type="tertiary",
         disabled=busy,
@@ -163,13 +158,13 @@ def _remove_button(state: ScenarioState, *, busy: bool) -> None:
         _confirm(state)
 
 
-@st.dialog("Remove these scenarios?")
+@st.dialog("Remove scenarios?")
 def _confirm(state: ScenarioState) -> None:
     corpus = escape(state.corpus)
-    kept = " What a model answered stays in the ledger: writing the same again costs nothing."
+    kept = " Cached answers are kept, so writing them again is free."
     st.html(
-        f"<p>All {state.scenarios:,} scenarios of <strong>{corpus}</strong> go, and the system "
-        f"“scenario” with them. The documents stay.{kept if state.generated else ''}</p>"
+        f"<p>Removes all {state.scenarios:,} scenarios of <strong>{corpus}</strong> and its system "
+        f"“scenario”. Documents are kept.{kept if state.generated else ''}</p>"
     )
     confirm("Remove", "library_scenarios_confirm", remove, state.corpus)
 
@@ -227,9 +222,9 @@ def _controls(
         )
         line = estimate_line(estimate, state.covered)
         if indexing:
-            line = "Documents are being added: wait until that is done, or cancel it below."
+            line = "Documents are being added. Wait or cancel below."
         elif lacks_model:
-            line = f"{line} Connect a model, and tokens are estimated too."
+            line = f"{line} Connect a model to estimate tokens."
         st.html(f'<div class="md-dim">{escape(line)}</div>')
     return by_model
 
@@ -255,24 +250,23 @@ def _choices(state: ScenarioState, job: ScenarioJob | None, *, busy: bool) -> Sc
     )
     left, right, _ = st.columns([4, 3, 4])
     component: Component = left.selectbox(
-        "Compared with the query",
+        "Compared part",
         list(COMPONENTS),
         index=list(COMPONENTS).index(state.component),
         format_func=COMPONENTS.__getitem__,
         # Another one after the corpus was set to it: the choice is what the corpus has.
         key=key.format(f"component_{state.component}"),
         disabled=busy,
-        help="The part of a scenario that is embedded. Another part is embedded anew for the "
-        "scenarios that there are; nothing is written twice.",
+        help="The part of a scenario that is embedded. Existing scenarios are re-embedded.",
     )
     limit = right.selectbox(
-        "Documents now",
+        "Documents",
         [ALL, *(n for n in LIMITS if n < state.documents)],
-        format_func=lambda n: f"the next {n:,}" if n else "all that need them",
+        format_func=lambda n: f"next {n:,}" if n else "all without scenarios",
         key=key.format("limit"),
         persist_state="session",
         disabled=busy,
-        help="Documents that have scenarios by the same writer are skipped.",
+        help="Skips documents with scenarios by the same writer.",
     )
     return ScenarioRequest(state.corpus, source or "generated", component, limit=limit or None)
 
@@ -294,10 +288,10 @@ def _estimate(
 
 def _label(estimate: ScenarioEstimate, *, busy: bool) -> str:
     if busy:
-        return "Under way"
+        return "Running"
     if estimate.documents:
-        return "Go on writing" if estimate.done else "Write scenarios"
-    return "Embed anew" if estimate.embedded else "All written"
+        return "Resume" if estimate.done else "Write scenarios"
+    return "Re-embed" if estimate.embedded else "All written"
 
 
 # -- the run under way, or the last one ------------------------------------------------------------
@@ -337,7 +331,7 @@ def scenarios_card(
         else None,
         dismiss=jobs.dismiss,
         more=partial(_search_button, corpus),
-        what_stays="What is written stays.",
+        what_stays="Completed work is kept.",
         attempt=partial(attempt_at, place_of(corpus)),
     ).show(job)
 
@@ -346,7 +340,7 @@ def _search_button(corpus: str, job: ScenarioJob) -> None:
     if (
         not job.running
         and is_finished(job.report)
-        and st.button("Search by them", key=f"library_scenarios_search_{corpus}")
+        and st.button("Search with scenarios", key=f"library_scenarios_search_{corpus}")
     ):
         View.elsewhere(corpus=corpus, system="scenario").go()
 
@@ -362,16 +356,16 @@ def reader(explorer: Explorer, corpus: str) -> None:
 def _reader(explorer: Explorer, corpus: str) -> None:
     picked = f"library_scenarios_read_{corpus}"
     words = st.text_input(
-        "Look at the scenarios of a document",
+        "Find scenarios",
         key=f"library_scenarios_title_{corpus}",
         live="250ms",
-        placeholder="Words of its title or text, or its id",
+        placeholder="Words or ID of a document",
         width=420,
     )
     with error_boundary():
         found = explorer.find_documents(corpus, words, MOST_FOUND)
         if words.strip() and not found:
-            st.caption("No title and no text has any of these words.")
+            st.caption("No documents contain these words.")
         picker(
             [one.document for one in found],
             on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),

@@ -158,7 +158,7 @@ def _closed_to(scope: Scope) -> str:
     """Why a request is not answered; "" for one that is."""
     headers = Headers(scope=scope)
     if scope["path"].endswith(LOGOUT) and headers.get("sec-fetch-site", "none") not in OWN_LINKS:
-        return "Log out on a page of SeedLens: this link is on a page of another one."
+        return "Cross-site logout blocked."
     if not any(part in scope["path"] for part in GUARDED):
         return ""
     return "" if _stands(login_name(HTTPConnection(scope).cookies)) else "Log in first."

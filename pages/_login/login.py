@@ -45,8 +45,8 @@ def login() -> Login | None:
         _wanted.set()
     elif _wanted.is_set():
         raise LoginSetupError(
-            "secrets.toml asked for login when SeedLens was started, and does not any more.",
-            "Put [auth] back, or restart SeedLens to serve it without login.",
+            "secrets.toml no longer configures login.",
+            "Put [auth] back, or restart SeedLens without login.",
         )
     return wanted
 
@@ -79,7 +79,7 @@ def person() -> Person | None:
     if wanted is None:
         if "is_logged_in" in st.user:  # Streamlit found an [auth] that we did not
             raise LoginSetupError(
-                "Login is asked for by something else than a file secrets.toml.",
+                "Login must be configured in secrets.toml.",
                 "Write [auth] and [people] into .streamlit/secrets.toml.",
             )
         return None

@@ -50,7 +50,7 @@ def corner(person: Person | None) -> None:
 
 def for_leads(title: str) -> None:
     """What an annotator sees of a page for leads."""
-    note(f"{title} is for leads.", "Ask one of them, or go on with another page above.")
+    note(f"{title} requires the lead role.", "Ask a lead, or open another page.")
 
 
 def _frame(heading: str, words: str, kind: str = "") -> None:
@@ -64,7 +64,7 @@ def _frame(heading: str, words: str, kind: str = "") -> None:
 def _ask_to_log_in() -> None:
     _frame(
         "SeedLens",
-        "Explore a corpus from one document through one aspect of it, and judge what you find.",
+        "Find documents similar in one aspect, and annotate them.",
     )
     login = _login.login()
     for provider in login.providers if login else ():
@@ -79,7 +79,7 @@ def _label(provider: Provider) -> str:
 def _refuse(error: RefusedError) -> None:
     _log_once(logging.WARNING, f"Refused {error.address!r}: {error.message}")
     who = f"You logged in as <b>{escape(error.address)}</b>. " if error.address else ""
-    _frame("You cannot enter", who + escape(f"{error.message} {error.remedy}"), "alert")
+    _frame("Access denied", who + escape(f"{error.message} {error.remedy}"), "alert")
     if st.button("Log out", key="login_out", type="primary"):
         _login.log_out()
 
@@ -95,7 +95,6 @@ def _closed(error: LoginSetupError) -> None:
     _log_once(logging.ERROR, f"Nobody can open SeedLens: {error}")
     _frame(
         "SeedLens is closed",
-        "Its login is not set up as it should be. Whoever runs it finds the reason in the log in "
-        "the terminal.",
+        "Login is misconfigured. See the server log.",
         "alert",
     )

@@ -16,10 +16,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages._login import login
 
-UNKNOWN = (
-    "This server is not known by that name. Whoever runs it can add it to allowedHosts in "
-    ".streamlit/config.toml."
-)
+UNKNOWN = "Host not allowed. An administrator can add it to allowedHosts in .streamlit/config.toml."
 _PORTS = {"http": 80, "https": 443}
 ONE_YEAR = "max-age=31536000"
 

@@ -134,13 +134,13 @@ def of_grades(
 
 def choices(explorer: Explorer, view: MapView, lens: Lens, drawn: CorpusMap) -> dict[str, str]:
     """What points can be coloured by: the key that a link has -> words."""
-    found = {CLUSTER: "Cluster by what is shown"}
+    found = {CLUSTER: "Cluster"}
     names = {a.key: a.name for a in lens.aspects}
     found |= {f"{CLUSTER}:{n}": f"Cluster by {names.get(n, WHOLE_WORDS)}" for n in drawn.layouts}
     if view.seed or view.text_id:
         names = {WHOLE: "as a whole"} | {a.key: f"in {a.name}" for a in lens.aspects}
         found |= {
-            f"{LIKENESS}{n}": f"Likeness to the seed {names.get(n, n)}" for n in drawn.layouts
+            f"{LIKENESS}{n}": f"Similarity to the seed {names.get(n, n)}" for n in drawn.layouts
         }
     fields = explorer.library.open(view.corpus).fields
     if fields[YEAR].counts:
@@ -163,14 +163,14 @@ def colour(explorer: Explorer, view: MapView, words: str) -> Colour:
         project = explorer.annotation.project(view.corpus, view.project)
         names = {grade.value: grade.name for grade in project.scale.grades}
         found = ask(view.corpus, GRADE, project=project)
-        label = f"highest grade in {project.name or 'what is judged on Explore'}"
+        label = f"highest grade {f'in {project.name}' if project.name else 'on Explore'}"
         return _stamped(of_grades(kind, label, _numbers(found), names))
     if kind.startswith(LIKENESS):
         query = _query(explorer, view, kind.removeprefix(LIKENESS))
         words = words[0].lower() + words[1:]
         numbers = _numbers(ask(view.corpus, "likeness", query=query))
         if np.isnan(numbers).all():
-            words += ", which says nothing of it"
+            words += ", no value"
         return _stamped(of_range(kind, words, numbers, "{:.2f}".format))
     if kind.startswith(CLUSTER):
         found = ask(view.corpus, CLUSTER, layout=kind.removeprefix(f"{CLUSTER}:"))
@@ -225,7 +225,7 @@ def marks(explorer: Explorer, view: MapView) -> list[Mark]:
         for name in view.marks
     ]
     row = explorer.library.open(view.corpus).row_of.get(view.seed)
-    return found if row is None else [*found, Mark("seed", "The seed", [row])]
+    return found if row is None else [*found, Mark("seed", "Seed", [row])]
 
 
 def _results(explorer: Explorer, view: MapView, project: Project) -> list[int]:

@@ -16,7 +16,7 @@ from engine.types.maps import CorpusMap, MapJob
 from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.shared import attempt, escape_label, note, show_error, system_label
 from pages._common.url_state import corpus_box, seed_is_there
 from pages._library.import_jobs import progress_line
 from pages._login import login
@@ -41,10 +41,10 @@ def open_view(explorer: Explorer, names: list[str]) -> MapView:
 def within(explorer: Explorer, view: MapView, drawn: CorpusMap) -> MapView:
     """The view with a layout and a colour that there are; says what is not there."""
     if view.layout not in drawn.layouts:
-        note(f"This map has no layout '{view.layout}'.", "It shows whole documents.")
+        note(f"This map has no layout '{view.layout}'.", "Showing whole documents.")
         view = replace(view, layout=WHOLE)
     if view.colour not in _colours(explorer, view, drawn):
-        note(f"Nothing here can be coloured by '{view.colour}'.", "Clusters are shown.")
+        note(f"Cannot colour by '{view.colour}'.", "Showing clusters.")
         view = replace(view, colour=CLUSTER)
     return _marked_by(explorer, view)
 
@@ -53,13 +53,13 @@ def _marked_by(explorer: Explorer, view: MapView) -> MapView:
     """The view with a project, query and system that there are; says what is not there."""
     annotation = explorer.annotation
     if view.project not in ("", *(p.name for p in annotation.projects(view.corpus))):
-        note(f"There is no project '{view.project}'.", "What is judged on Explore is marked.")
+        note(f"Unknown project '{view.project}'.", "Showing judgments from Explore.")
         view = replace(view, project="", query="")
     if view.query not in ("", *annotation.queries(annotation.project(view.corpus, view.project))):
-        note(f"The project has no query '{view.query}'.", "The seed's results are marked.")
+        note(f"The project has no query '{view.query}'.", "Showing the seed's results.")
         view = replace(view, query="")
     if view.system not in explorer.systems_of(view.corpus):
-        note(f"There is no system '{view.system}' here.", f"It is '{MapView().system}' instead.")
+        note(f"Unknown system '{view.system}'.", f"Using '{MapView().system}'.")
         view = replace(view, system=MapView().system)
     return view
 
@@ -104,9 +104,9 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="map_head"):
         corpus_box(view, names, "map_corpus", width=160)
         st.segmented_control(
-            "Documents lie by", layouts, required=True, width="content",
+            "Layout", layouts, required=True, width="content",
             format_func=lambda name: escape_label(labels.get(name or WHOLE, name or "")),
-            help="Near each other: alike as a whole, or in one aspect only.",
+            help="Whole document or one aspect.",
             **view.bound("layout", "map_layout"),
         )  # fmt: skip
         st.selectbox(
@@ -114,11 +114,11 @@ def controls(explorer: Explorer, view: MapView, names: list[str], drawn: CorpusM
             width=255, **view.bound("colour", "map_colour"),
         )  # fmt: skip
         st.multiselect(
-            "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Nothing but the seed",
+            "Mark", list(MARKS), format_func=MARKS.__getitem__, placeholder="Seed only",
             width=300, **view.bound("marks", "map_marks", read=tuple),
         )  # fmt: skip
         if view.marks:
-            with st.popover("Which pool and system", width="content"):
+            with st.popover("Pool and system", width="content"):
                 _whose(explorer, view)
 
 
@@ -132,7 +132,7 @@ def _whose(explorer: Explorer, view: MapView) -> None:
     queries = explorer.annotation.queries(explorer.annotation.project(view.corpus, view.project))
     if queries:
         titles = dict(zip(queries, explorer.notebook.seed_titles([*queries.values()]), strict=True))
-        names = {"": "The seed, by what the map shows"} | {
+        names = {"": "Seed and layout of the map"} | {
             one: " · ".join(filter(None, (" ".join(titles[one].split())[:60], query.aspect)))
             for one, query in queries.items()
         }
@@ -141,8 +141,9 @@ def _whose(explorer: Explorer, view: MapView) -> None:
             **view.bound("query", "map_query"),
         )  # fmt: skip
     st.selectbox(
-        "System", list(explorer.systems_of(view.corpus)), **view.bound("system", "map_system")
-    )
+        "System", list(explorer.systems_of(view.corpus)), format_func=system_label,
+        **view.bound("system", "map_system"),
+    )  # fmt: skip
 
 
 def shown(explorer: Explorer, view: MapView, drawn: CorpusMap) -> Shown:
@@ -165,14 +166,16 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
     """How to read the map, and what it does not show yet."""
     within = map_layers.within(explorer, view)
     if within is not None:
-        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')}"
-        st.caption(f"{passing} pass the filters; the others are faint.")
+        passing = f"{len(within):,} of {counted(len(drawn.doc_ids), 'document')} match the filters"
+        st.caption(
+            f"{passing}; the others are faint." if within else "No documents match the filters."
+        )
     sampled = "" if drawn.sampled is None else (
-        f" Computed for {drawn.sampled:,} of them; the others lie among their nearest neighbours."
+        f" Computed for {drawn.sampled:,} of them; the others are placed near their neighbours."
     )  # fmt: skip
     st.caption(
-        f"{counted(len(drawn.doc_ids), 'document')}; near each other means alike. "
-        f"Distances between clusters, and the axes, mean little.{sampled}"
+        f"{counted(len(drawn.doc_ids), 'document')}; similar ones are close. Axes and distances "
+        f"between clusters are not meaningful.{sampled}"
     )
     lens = explorer.library.lens(drawn.corpus)
     lacking = [a.name for a in lens.aspects if a.key not in drawn.layouts]
@@ -180,14 +183,14 @@ def about(explorer: Explorer, view: MapView, drawn: CorpusMap) -> None:
         job = explorer.maps.jobs.latest(drawn.corpus)
         if job is None or not job.running:
             note(
-                f"There is no map by {', '.join(lacking)} yet: the lens of the corpus changed.",
+                f"No map by {', '.join(lacking)} yet: the lens changed.",
                 f"Computing it takes about {_minutes(len(drawn.doc_ids))}.",
             )  # fmt: skip
-            _start_button(explorer, drawn.corpus, "Compute what is missing")
+            _start_button(explorer, drawn.corpus, "Update map")
     elif drawn.missing:
         came = counted(drawn.missing, "document is", "documents are")
-        note(f"{came} newer than the map.", "They can be placed without moving the others.")
-        _start_button(explorer, drawn.corpus, "Place them on the map")
+        note(f"{came} newer than the map.", "Add them without changing the layout.")
+        _start_button(explorer, drawn.corpus, "Add to map")
 
 
 def job_card(explorer: Explorer, corpus: str) -> None:
@@ -196,12 +199,12 @@ def job_card(explorer: Explorer, corpus: str) -> None:
     JobCard(
         lambda: jobs.latest(corpus), key="map", label="Computing the map",
         line=lambda job: escape(progress_line(job.progress)), cancel=jobs.cancel,
-        dismiss=jobs.dismiss, ended=_ended, what_stays="A map that was there before stays.",
+        dismiss=jobs.dismiss, ended=_ended, what_stays="The previous map is kept.",
     ).show(jobs.latest(corpus))  # fmt: skip
 
 
 def _ended(job: MapJob) -> str:
-    return "" if job.report is None else f"The map is computed, in {job.report.seconds:.0f} s."
+    return "" if job.report is None else f"Map computed in {job.report.seconds:.0f} s."
 
 
 def nothing_drawn(explorer: Explorer, corpus: str) -> None:
@@ -212,8 +215,8 @@ def nothing_drawn(explorer: Explorer, corpus: str) -> None:
     documents = explorer.library.corpus(corpus).documents
     note(
         f"{corpus} has no map yet.",
-        f"Computing it for {counted(documents, 'document')} takes about {_minutes(documents)}; "
-        "searching goes on meanwhile.",
+        f"Computing it for {counted(documents, 'document')} takes about {_minutes(documents)}; you "
+        "can search meanwhile.",
     )
     _start_button(explorer, corpus, "Compute the map")
 
@@ -225,7 +228,7 @@ def _minutes(documents: int) -> str:
 
 def _start_button(explorer: Explorer, corpus: str, label: str) -> None:
     if not login.acting().is_lead:
-        st.caption("Leads can do that.")
+        st.caption("Only leads can compute a map.")
         return
     start = partial(explorer.maps.start, corpus, owner=login.owner())
     st.button(label, "map_compute", type="primary", on_click=attempt, args=(start,))

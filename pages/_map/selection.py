@@ -45,9 +45,8 @@ def selection_panel(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -
     said = st.session_state.pop(SAID, "")
     if not doc_ids:
         st.html(
-            '<h2>Selection</h2><p class="map-hint">Nothing is selected. Click a point or the name '
-            "of a cluster, draw around points with Rectangle or Lasso (with Shift, more are "
-            "added), or find titles.</p>"
+            '<h2>Selection</h2><p class="map-hint">No selection. Click a point or cluster, draw '
+            "with Rectangle or Lasso (Shift adds), or find titles.</p>"
         )
         return
     documents = explorer.library.open(view.corpus).documents(doc_ids[:MOST_ROWS])
@@ -57,7 +56,7 @@ def selection_panel(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -
     with st.container(key="map_table"):
         st.html(_table(view, documents))
     if len(doc_ids) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS} of {len(doc_ids):,}; an export has all.")
+        st.caption(f"The first {MOST_ROWS} of {len(doc_ids):,}; exports have all.")
     _actions(explorer, view, doc_ids)
 
 
@@ -107,25 +106,23 @@ def _actions(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
             if st.button("Use as seed on Explore", "map_explore", type="primary"):
                 explore_view(view, doc_ids[0]).go()
             seed = partial(MapView.change, lambda now: replace(now, seed=doc_ids[0], text_id=""))
-            st.button("Mark as the seed here", "map_seed", on_click=attempt, args=(seed,),
-                      help="Colours and marks can then be about it.")  # fmt: skip
+            st.button("Set as map seed", "map_seed", on_click=attempt, args=(seed,))
         if st.button(
-            "Filter Explore by these", "map_filter", help="Searches rank these documents only. "
-            "The link of Explore has the filter, for this home.",
+            "Filter Explore by these", "map_filter", help="Restricts search to the selection. The "
+            "link works with this home only.",
         ):  # fmt: skip
             filtered_view(explorer, view, doc_ids).go()
         many = len(doc_ids) > MOST_KEPT
         keep = partial(_keep, explorer, view, tuple(doc_ids))
         st.button(
             "Add to reading list", "map_keep", on_click=attempt, args=(keep,), disabled=many,
-            help=f"At most {MOST_KEPT} at once." if many else "The list is on Explore.",
+            help=f"Up to {MOST_KEPT} at once." if many else "The list is on Explore.",
         )  # fmt: skip
         if len(doc_ids) > MOST_IN_LINK:
             st.button(
-                "In the link" if view.kept else "Put into the link", "map_link",
+                "In URL" if view.kept else "Add selection to URL", "map_link",
                 on_click=attempt, args=(partial(_link, explorer, view, tuple(doc_ids)),),
-                disabled=bool(view.kept), help="The address of this page then has the selection, "
-                "for everybody who can open this SeedLens.",
+                disabled=bool(view.kept),
             )  # fmt: skip
         _opened("Judge", "map_judge", lambda: _pool(explorer, view, doc_ids))
         _opened("Export", "map_export", lambda: _export(explorer, view, doc_ids))
@@ -162,7 +159,7 @@ def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
     projects = {p.name: p for p in explorer.annotation.projects(view.corpus)
                 if p.name and is_lead(p, who)}  # fmt: skip
     if not projects:
-        note("There is no project of yours to judge in.", "Make one on Annotate.")
+        note("No project to judge in.", "Create one on Annotate.")
         if st.button("Open Annotate", "map_annotate"):
             AnnotateView.elsewhere(corpus=view.corpus, part=NEW).go()
         return
@@ -173,7 +170,7 @@ def _pool(explorer: Explorer, view: MapView, doc_ids: Sequence[str]) -> None:
         return
     titles = dict(zip(queries, explorer.notebook.seed_titles(list(queries.values())), strict=True))
     query = st.selectbox(
-        "For the query", list(queries), key="map_pool_query",
+        "Query", list(queries), key="map_pool_query",
         format_func=lambda one: with_marks(_query_name(titles[one], queries[one])),
     )  # fmt: skip
     add = partial(_fill, explorer, projects[name], query, doc_ids)
@@ -191,7 +188,7 @@ def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence
     if len(doc_ids) > MOST_POOLED:
         raise BadInputError(
             f"{len(doc_ids):,} documents are too many for a pool.",
-            f"Select at most {MOST_POOLED:,}.",
+            f"Select up to {MOST_POOLED:,}.",
         )
     seed = explorer.annotation.queries(project)[query_id].seed
     ids = tuple(doc_id for doc_id in doc_ids if doc_id != seed)
@@ -200,7 +197,7 @@ def _fill(explorer: Explorer, project: Project, query_id: str, doc_ids: Sequence
     explorer.annotation.fill_pool(project, request, [query_id])
     st.session_state[SAID] = (
         f"{counted(len(ids), 'document is', 'documents are')} in the pool of “{project.name}”; "
-        "what was there or judged stays as it is."
+        "existing items and grades are unchanged."
     )
 
 

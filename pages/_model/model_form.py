@@ -47,15 +47,15 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
         note(secrets_problem())
     problem = st.session_state.get(_PROBLEM, "")
     if problem and not _checking():
-        note(f"{info.model or 'The model'} could not be asked.", problem, kind="error")
+        note(f"{info.model or 'The model'} did not respond.", problem, kind="error")
     if not login.acting().is_lead:
-        note("Leads connect a model.", "Ask one of them, or whoever runs SeedLens.")
+        note("Only leads can connect a model.", "Ask a lead or your administrator.")
         return info
     if not info.set_up:
         lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
         st.html(
-            '<div class="md-how">Any endpoint that speaks the OpenAI protocol will do. Enter it '
-            f"below for this visit, or set it where SeedLens is started.<ul>{lines}</ul></div>"
+            '<div class="md-how">Works with any OpenAI-compatible endpoint. Enter it here for '
+            f"this session, or configure it on the server.<ul>{lines}</ul></div>"
         )
     _form(info)
     if _checking():
@@ -82,10 +82,10 @@ def calls_box(explorer: Explorer, key: str) -> None:
     """A limit of requests, for this visit; that of the settings holds all the same."""
     limit = explorer.settings.llm_max_calls
     st.number_input(
-        "Calls at most", key=key, min_value=1, max_value=limit or None, value=None, step=100,
+        "Max requests", key=key, min_value=1, max_value=limit or None, value=None, step=100,
         placeholder="no limit" if limit is None else f"{limit:,}", width=170,
-        persist_state="session", help="A run ends when so many requests were sent, repeats "
-        "included. Completed work is kept.",
+        persist_state="session", help="Maximum number of requests, including retries. Partial "
+        "results are kept.",
     )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def _status(info: EndpointInfo) -> str:
     if not info.set_up:
         return f'<div class="md-endpoint"><strong>{escape(info.problem)}</strong></div>'
     parts = endpoint_parts(info)
-    parts.append("entered here" if session_values().get(ADDRESS) else "set where SeedLens runs")
+    parts.append("entered here" if session_values().get(ADDRESS) else "configured on the server")
     return (
         f'<div class="md-endpoint"><strong>{escape(info.model)}</strong> '
         f"<span>at {escape(info.address)}</span>"
@@ -124,36 +124,35 @@ def _form(info: EndpointInfo) -> None:
         )  # fmt: skip
         left, right = st.columns(2)
         left.text_input(
-            "Model", key="model_name", placeholder=info.model or "its name there",
+            "Model", key="model_name", placeholder=info.model or "model name",
             autocomplete="off",
         )  # fmt: skip
         right.text_input(
             "Key", key="model_key", type="password", autocomplete="new-password",
-            placeholder="kept" if own.get(KEY) else "if it needs one",
-            help="Kept in the server's memory for this visit: until you disconnect, or do not use "
-            "SeedLens for 12 hours. Not stored, not in the link, not shown again. It is sent to "
-            "this address and nowhere else.",
+            placeholder="kept" if own.get(KEY) else "optional",
+            help="Sent only to this address. Kept in server memory until you disconnect or after "
+            "12 hours of inactivity. Never stored.",
         )  # fmt: skip
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.form_submit_button(
-                "Connect for this visit", key="model_connect", type="primary", on_click=_connect,
+                "Connect", key="model_connect", type="primary", on_click=_connect,
                 disabled=checking,
             )  # fmt: skip
     if offered := st.session_state.get(_OFFERED):
         st.pills(
-            "Models at this address", offered, key="model_offered", format_func=escape_label,
+            "Available models", offered, key="model_offered", format_func=escape_label,
             on_change=_take_offered,
         )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if info.set_up:
             st.button(
                 "Check", key="model_check_button", on_click=_check, disabled=checking,
-                help="Asks something tiny, and finds out what the model can do.",
+                help="Sends a short test request and detects what the model supports.",
             )  # fmt: skip
         if own:
             st.button(
                 "Disconnect", key="model_forget", on_click=_forget, disabled=checking,
-                help="Forgets the address, model and key that were entered here.",
+                help="Forgets the address, model and key entered here.",
             )  # fmt: skip
 
 
@@ -177,20 +176,17 @@ def _connect() -> None:
     state.pop(_OFFERED, None)
     try:
         verifier.find_endpoint(values, secrets)
-        unnamed = None
     except SeedLensError as error:
-        state[_PROBLEM] = problem = str(error)
-        if values[MODEL] or not address:
-            return
-        unnamed = values | {MODEL: "unnamed"}
-    if unnamed is None:
-        state["model_key"] = ""
-        remember_for_session(values)
-        _check()
-    else:
-        state[_CHECK] = beside(
-            lambda: (problem, verifier.offered(verifier.find_endpoint(unnamed, secrets)))
-        )
+        state[_PROBLEM] = str(error)
+        if address and not values[MODEL]:
+            unnamed, problem = values | {MODEL: "unnamed"}, f"{error.message} Enter its name below."
+            state[_CHECK] = beside(
+                lambda: (problem, verifier.offered(verifier.find_endpoint(unnamed, secrets)))
+            )
+        return
+    state["model_key"] = ""
+    remember_for_session(values)
+    _check()
 
 
 def _take_offered() -> None:
@@ -233,13 +229,13 @@ def _take_answer() -> None:
     if trial is None:
         return
     if not trial.done():
-        st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
+        st.html('<span class="md-dim" role="status">Testing the endpoint…</span>')
     else:
         del st.session_state[_CHECK]
         try:
             st.session_state[_PROBLEM], st.session_state[_OFFERED] = trial.result()
         except Exception as error:
-            st.session_state[_PROBLEM] = str(as_ours(error, "The endpoint could not be tried."))
+            st.session_state[_PROBLEM] = str(as_ours(error, "Connection test failed."))
 
 
 def _code(line: str) -> str:

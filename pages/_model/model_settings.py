@@ -79,5 +79,5 @@ def _read_secrets() -> tuple[dict[str, str], str]:
             return {}, ""
         # Not the error's words: they may quote a line of the file.
         log.warning("%s cannot be read (%s).", broken, type(error).__name__)
-        return {}, f"{broken} cannot be read and is left aside; text in it needs quotes."
+        return {}, f"Ignoring {broken}: invalid TOML (strings need quotes)."
     return {n: str(values[n]).strip() for n in NAMES if isinstance(values.get(n), str)}, ""

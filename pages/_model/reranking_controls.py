@@ -17,9 +17,9 @@ from pages._common.outside_text import escape
 from pages._common.url_state import UrlState
 from pages._model.visit_jobs import VisitJobs
 
-OWN, BEFORE = "by the model", "without it"
+OWN, BEFORE = "With the model", "Original"
 POLL_SECONDS = 0.5
-NOT_CONNECTED = "This asks a language model, and none is connected: connect one below."
+NOT_CONNECTED = "Requires a language model. Connect one below."
 
 
 def rerank_controls(
@@ -30,7 +30,6 @@ def rerank_controls(
     *,
     depth_field: str,
     words: str,
-    whose: str,
     **also: Any,
 ) -> None:
     """The switch that lets a model rerank; with it on, how, and how many documents.
@@ -40,7 +39,6 @@ def rerank_controls(
         view: of the page; its field ``rerank`` is the mode, "" for not at all.
         depth_field: the field of the view with the number of documents.
         words: what the model is to do.
-        whose: ``each variant's``: of what the first documents are reranked.
         also: fields of the view that a change sets along.
     """
     modes = explorer.rerank_modes
@@ -48,18 +46,17 @@ def rerank_controls(
     st.toggle(
         "Rerank with a model",
         **view.bound("rerank", f"{key}_rerank", bool(mode), lambda on: first if on else "", **also),
-        help=f"{words} It is asked when you press the button, not before.",
+        help=f"{words} No request is sent until you click.",
     )
     if not mode:
         return
     left, right = st.columns([3, 2])
-    left.selectbox("How", list(modes), **view.bound("rerank", f"{key}_mode", **also))
+    left.selectbox("Mode", list(modes), **view.bound("rerank", f"{key}_mode", **also))
     right.selectbox(
         "Documents", sorted({*depths, getattr(view, depth_field)}),
         **view.bound(depth_field, f"{key}_{depth_field}", **also),
-        format_func=lambda depth: f"the first {depth}",
-        help=f"How many of {whose} first documents the model reranks; the others follow as they "
-        "are.",
+        format_func=lambda depth: f"top {depth}",
+        help="Number of top documents to rerank.",
     )  # fmt: skip
     st.html(f'<div class="md-dim">{escape(modes[mode])}</div>')
 
@@ -68,7 +65,7 @@ def ask_label(verb: str, job: Job[Any, Any] | None) -> str:
     """What the button says that has a model asked, or asked for what is missing."""
     if job is None:
         return verb
-    return "Try again" if job.state == "failed" else "Go on"
+    return "Try again" if job.state == "failed" else "Resume"
 
 
 def other_jobs(
@@ -85,8 +82,8 @@ def other_jobs(
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         what = counted(len(running), one, many)
-        st.html(f'<div class="md-dim">The model still works for {what} of yours.</div>')
-        st.button("Cancel it" if len(running) == 1 else "Cancel them", key=key, type="tertiary",
+        st.html(f'<div class="md-dim">You have {what} running.</div>')
+        st.button("Cancel" if len(running) == 1 else "Cancel all", key=key, type="tertiary",
                   on_click=cancel)  # fmt: skip
 
 

@@ -160,18 +160,18 @@ def reading_switch(
     )  # fmt: skip
     failed = [one for one in readings if one.problem]
     if failed:
-        which = "the wording" if len(readings) == 1 else f"{len(failed)} of the wordings"
+        which = "the instruction" if len(readings) == 1 else f"{len(failed)} instructions"
         note(
-            f"{info.model} did not read {which}; the built-in reading is in use.",
+            f"{info.model} did not interpret {which}. Using the built-in interpretation.",
             failed[0].problem,
         )
-        st.button("Ask again", key=f"{page}_read_again", on_click=attempt,
+        st.button("Try again", key=f"{page}_read_again", on_click=attempt,
                   args=(lambda: _forget_failures(page),))  # fmt: skip
     asked = [one.asked for one in readings if one.asked]
     if asked:
         st.html(
-            f'<div class="md-dim" role="status">{escape(info.model)} is reading; until it answers, '
-            "the built-in reading is in use.</div>"
+            f'<div class="md-dim" role="status">{escape(info.model)} is interpreting. Using the '
+            "built-in interpretation until it answers.</div>"
         )
         renew_when(lambda: any(trial.done() for trial in asked), every=_POLL_SECONDS)
 
@@ -227,7 +227,7 @@ def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
         found = trial.result()
         said = found.readings.get(words)
         return ModelReading(query, model, said, "" if said else found.problem)
-    return ModelReading(query, model, problem=str(as_ours(error, "A wording could not be read.")))
+    return ModelReading(query, model, problem=str(as_ours(error, "Interpretation failed.")))
 
 
 def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) -> str:
@@ -238,7 +238,6 @@ def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) ->
         size = f", about {tokens((estimate.input_tokens or 0) + (estimate.output_tokens or 0))}"
         size += "" if estimate.cost is None else f", {money(estimate.cost)}"
     return (
-        "The connected model reads what you write in your own words, in place of the built-in "
-        f"reader, while this is on: one question a wording{size}. Answers are kept: the same "
-        "wording costs nothing again."
+        "Use the model to interpret instructions instead of the built-in parser. One request per "
+        f"instruction{size}, cached."
     )

@@ -21,10 +21,10 @@ def connect(page: Page, url: str, key: str = "") -> None:
     page.get_by_label("Model", exact=True).fill(MODEL)
     if key:
         page.get_by_label("Key", exact=True).fill(key)
-    page.get_by_role("button", name="Connect for this visit").click()
+    page.get_by_role("button", name="Connect", exact=True).click()
     expect(page.get_by_text(f"Language model: {MODEL}").first).to_be_visible()
     expect(page.get_by_label("Key", exact=True).first).to_have_value("")
-    expect(page.get_by_text("Asking the endpoint")).to_have_count(0, timeout=60_000)
+    expect(page.get_by_text("Testing the endpoint")).to_have_count(0, timeout=60_000)
 
 
 def download(page: Page, button: str, *, exact: bool = False) -> Download:

@@ -63,7 +63,7 @@ def candidate(page: Page) -> Locator:
 def stored(page: Page, words: str) -> None:
     """All that was said is stored, and the progress line says so."""
     expect(page.locator(".progress .words")).to_contain_text(words)
-    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    expect(page.locator(".progress .stored")).to_have_text("Saved")
 
 
 def said(explorer: Explorer, project: Project, who: str) -> list[Judgment]:
@@ -108,7 +108,7 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
 
     second = candidate_text(page)
     page.keyboard.press("b")
-    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    expect(page.get_by_text("You graded 3 · Nearly the same")).to_be_visible()
     expect(page.locator("textarea")).to_have_value("u & <b>0</b>")
     page.wait_for_timeout(80)
     page.keyboard.press("1")
@@ -118,21 +118,21 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
 
     page.wait_for_timeout(80)
     page.keyboard.press("z")
-    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    expect(page.get_by_text("You graded 3 · Nearly the same")).to_be_visible()
     page.keyboard.press("f")
     expect(candidate(page)).to_have_text(second)
 
     for key in "su012301":
         page.wait_for_timeout(80)
         page.keyboard.press(key)
-    expect(page.get_by_text("That was the last one")).to_be_visible()
+    expect(page.get_by_text("All done")).to_be_visible()
     expect(page.get_by_text("You graded 8 items, skipped 1 and were unsure of 1.")).to_be_visible()
     visit.shoot("annotate-end")
     verdicts = [j.verdict for j in said(explorer, project, "Ada")]
     assert sorted(verdicts) == ["grade"] * 8 + ["skip", "unsure"]
 
-    page.get_by_role("button", name="Look again at what you skipped (1)").click()
-    expect(page.get_by_text("You skipped it")).to_be_visible()
+    page.get_by_role("button", name="Review skipped (1)").click()
+    expect(page.get_by_text("You skipped this")).to_be_visible()
     page.keyboard.press("2")
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
 
@@ -157,8 +157,8 @@ def test_digits_choose_and_enter_decides_a_disagreement_whatever_has_the_focus(
     page.keyboard.type("uncompiled, so 3")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 to decide, 1 decided")).to_be_visible()
-    page.get_by_text("Decided ones, too").click()  # the focus is on the toggle
-    page.get_by_text("Decided ones, too").click()
+    page.get_by_text("Show decided").click()  # the focus is on the toggle
+    page.get_by_text("Show decided").click()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(reason).to_be_focused()
@@ -276,7 +276,7 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
         grace.keyboard.press("2")
         ada.wait_for_timeout(80)
     for page in (ada, grace):
-        expect(page.get_by_text("That was the last one")).to_be_visible()
+        expect(page.get_by_text("All done")).to_be_visible()
     assert {j.relevance for j in said(explorer, project, "Ada")} == {1}
     assert {j.relevance for j in said(explorer, project, "Grace")} == {2}
     assert len(explorer.annotation.judgments(project)) == 12
@@ -317,12 +317,12 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
     stored(page, "2 of 8")
     page.keyboard.press("b")
     here = candidate_text(page)
-    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
 
     page.reload()
     expect(candidate(page)).to_have_text(here)
     expect(page.get_by_role("textbox", name="Annotator")).to_have_value("Ada")
-    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+    expect(page.get_by_text("You graded 2 · Similar")).to_be_visible()
 
     second = page.context.new_page()
     second.goto(page.url)
@@ -334,7 +334,7 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
     page.keyboard.press("f")
     page.wait_for_timeout(80)
     page.keyboard.press("0")
-    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    expect(page.locator(".progress .stored")).to_have_text("Saved")
     second.close()
     assert len(explorer.annotation.history(project)) == 4
 

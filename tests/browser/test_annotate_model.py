@@ -46,11 +46,11 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     annotation.add_queries(project, [Query("graded", seed=SEED, aspect="method")])
     annotation.fill_pool(project, PoolRequest(("dense",), 39))
     page = visit.open("/annotate?corpus=graded&project=by-model&part=model")
-    expect(page.get_by_text("39 candidates of 1 query have no grade by people")).to_be_visible()
+    expect(page.get_by_text("39 candidates of 1 query have no human grade")).to_be_visible()
     connect(page, grader.url)
-    expect(page.get_by_text("of 1 query: 39 calls, at most 88 with repeats")).to_be_visible()
+    expect(page.get_by_text("of 1 query: 39 requests, up to 88 including retries")).to_be_visible()
     grader.behaviour.latency = 0.6
-    page.get_by_role("button", name="Let it grade").click()
+    page.get_by_role("button", name="Start grading").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.locator(".md-line", has_text="of 39 candidates graded")).to_be_visible()
     # It goes on while the part is left, and is there on return.
@@ -63,13 +63,13 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     visit.shoot("annotate-model")
     check_a_sample_of_three(page)
 
-    page.get_by_role("button", name="See where you differ").click()
-    expect(page.get_by_text("Where they differ (3)")).to_be_visible()
+    page.get_by_role("button", name="Show differences").click()
+    expect(page.get_by_text("Differences (3)")).to_be_visible()
     expect(page.locator(".sl-differ").first).to_contain_text(HOSTILE.replace("<img", "< img"))
     expect(page.locator(".sl-differ img")).to_have_count(0)
     page.locator(".sl-differ summary").first.click()
     expect(page.locator(".sl-differ .sl-paper").first).to_be_visible()
-    mine = [j for j in annotation.judgments(project) if j.origin == "person"]
+    mine = [j for j in annotation.judgments(project) if j.origin == "audit"]
     assert [j.relevance for j in mine] == [1, 1, 1]
     assert annotation.grading.check(project).items == 3
     assert annotation.exchange.qrels(project).count("model") == 0
@@ -88,10 +88,10 @@ def check_a_sample_of_three(page: Page) -> None:
         page.keyboard.press("1")
         expect(session.locator(".words")).to_contain_text(f"{done} of 3")
         page.wait_for_timeout(80)
-    expect(session.get_by_text("That was the last one")).to_be_visible()
+    expect(session.get_by_text("All done")).to_be_visible()
     page.keyboard.press("z")  # of the sample, the last one
     expect(session.locator(".words")).to_contain_text("2 of 3")
     page.wait_for_timeout(80)
     page.keyboard.press("1")
-    expect(session.get_by_text("That was the last one")).to_be_visible()
-    expect(session.locator(".stored")).to_have_text("all stored")
+    expect(session.get_by_text("All done")).to_be_visible()
+    expect(session.locator(".stored")).to_have_text("Saved")

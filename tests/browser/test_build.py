@@ -73,11 +73,11 @@ def settled(page: Page, words: str = "Done") -> Locator:
 def describe(page: Page, name: str) -> None:
     """Describe the attribute."""
     box(page, "Name").fill(name)
-    box(page, "What a document shows without saying so").fill(ATTRIBUTE)
+    box(page, "Implicit attribute").fill(ATTRIBUTE)
     page.locator(".st-key-build_limit_new input").fill(str(DOCUMENTS))
-    page.get_by_text("How it is made").click()
+    page.get_by_text("Advanced").click()
     page.locator(".st-key-build_depth_new input").fill("5")
-    page.get_by_role("button", name="Save and go on to the labels").click()
+    page.get_by_role("button", name="Save and continue").click()
     expect(page).to_have_url(re.compile(f"build={name}&step=labels"))
 
 
@@ -92,7 +92,7 @@ def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps
     expect(page.get_by_role("button", name="Label the documents")).to_be_disabled()
     connect(page, model.url)
     expect(
-        page.get_by_text(re.compile("120 documents: .* calls, at most .* repeats"))
+        page.get_by_text(re.compile("120 documents: .* requests, up to .* retries"))
     ).to_be_visible()
     labels(visit, model, explorer)
     clusters(visit, explorer)
@@ -115,7 +115,7 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     settled(page, "Cancelled")
     visit.shoot("build-cancelled")
     model.behaviour.latency = 0.0
-    page.get_by_role("button", name=re.compile("Go on|Label the documents")).click()
+    page.get_by_role("button", name=re.compile("Resume|Label the documents")).click()
     settled(page)
     expect(step(page, "Labels")).to_contain_text("120 documents")
     click_row(page, "build_labels", 1)
@@ -140,7 +140,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
     before = builds.open("demo", "methods").clusters()
     click_row(page, "build_clusters", 0, tick=True)
     click_row(page, "build_clusters", 1, tick=True)
-    page.get_by_role("button", name="Merge them").click()
+    page.get_by_role("button", name="Merge").click()
     expect(step(page, "Clusters")).to_contain_text(f"{len(before) - 1} clusters,")
     # The tests' model words queries for what it knows by either name.
     kinds = demo_methods().kinds.values()
@@ -160,7 +160,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
 def queries(visit: Visit, explorer: Explorer) -> None:
     """One that gives its documents away is flagged before it is kept, and worded better."""
     page, builds = visit.page, explorer.builds
-    page.get_by_role("button", name="Go on to the queries").click()
+    page.get_by_role("button", name="Next: Queries").click()
     page.get_by_role("button", name="Write the queries").click()
     settled(page)
     click_row(page, "build_queries", 0)
@@ -170,13 +170,13 @@ def queries(visit: Visit, explorer: Explorer) -> None:
     wording.fill(f"Whatever is about {telling_word(explorer, first)}")
     page.get_by_role("button", name="Check").click()
     said = page.locator(".bd-overlap")
-    expect(said).to_contain_text("Above the limit")
+    expect(said).to_contain_text("Over limit")
     expect(said).to_contain_text("Not saved yet.")
     expect(said.locator("mark").first).to_be_visible()
     visit.shoot("build-queries")
     wording.fill("Whoever went about it in one of two fashions")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("worded by people")).to_be_visible()
+    expect(page.get_by_text("Edited manually.")).to_be_visible()
     assert builds.open("demo", "methods").queries()[0].text.startswith("Whoever went")
 
 
@@ -229,10 +229,10 @@ def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
 ) -> None:
     explorer.builds.save(BuildSpec("demo", "linked", ATTRIBUTE), "ada")
     page = visit.open("/build?corpus=demo&build=linked&step=clusters")
-    expect(page.get_by_text("First comes step 2, Labels.")).to_be_visible()
-    expect(page.get_by_role("button", name="Go to the labels")).to_be_visible()
+    expect(page.get_by_text("Waiting for step 2, Labels.")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to Labels")).to_be_visible()
     step(page, "Attribute").click()
-    expect(box(page, "What a document shows without saying so")).to_have_value(ATTRIBUTE)
+    expect(box(page, "Implicit attribute")).to_have_value(ATTRIBUTE)
     page.go_back()
     expect(step(page, "Clusters")).to_have_attribute("aria-current", "step")
     page = visit.open("/build?corpus=demo&build=nowhere")

@@ -86,17 +86,18 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
     page = compared(visit.open(link()))
     before = {name: ranked(page, name) for name in ("base", "mine", "none")}
     assert len(before["mine"]) == 20
-    box = page.get_by_label("Wording of variant 2")
+    box = page.get_by_label("Instruction of variant 2")
     box.fill("Papers that report a similar finding or conclusion.")
     box.press("Control+Enter")
-    expect(page.locator(".variant").nth(1).locator(".reading")).to_contain_text("Read as Result")
+    reading = page.locator(".variant").nth(1).locator(".reading")
+    expect(reading).to_contain_text("Interpreted as Result")
     # The left column is drawn first: the chart on the right follows.
     until(page, lambda: ranked(page, "mine") != before["mine"], what="another ranking of mine")
     assert ranked(page, "base") == before["base"]
     assert ranked(page, "none") == before["none"]
     expect(page).to_have_url(re.compile("similar\\+finding"))
     page.go_back()
-    expect(page.get_by_label("Wording of variant 2")).to_have_value(THREE[1]["wording"])
+    expect(page.get_by_label("Instruction of variant 2")).to_have_value(THREE[1]["wording"])
 
 
 @pytest.mark.nightly
@@ -110,15 +111,15 @@ def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None
     expect(page.locator(".cmp-verdict").nth(1)).to_contain_text("<i>odd</i> & **name**")
     page.get_by_role("button", name="Remove variant 2").click()
     compared(page, 3)
-    page.get_by_role("button", name="Add a wording").click()
+    page.get_by_role("button", name="Add variant").click()
     compared(page, 4)
-    expect(page.get_by_label("Wording of variant 4")).to_have_value("")
+    expect(page.get_by_label("Instruction of variant 4")).to_have_value("")
     expect(page.locator(".variant").nth(3)).to_contain_text("No instruction")
     visit.open(
         link([{**THREE[0], "system": "aspect"}, {**THREE[0], "name": "b", "system": "dense"}])
     )
     compared(page, 2)
-    page.get_by_role("button", name="Add a wording").click()
+    page.get_by_role("button", name="Add variant").click()
     compared(page, 3)
     # On dense it would change nothing, whatever it asks for.
     expect(page.get_by_label("System of variant 3")).to_have_value("aspect")
@@ -218,7 +219,7 @@ def test_a_link_brings_variants_depth_measure_and_the_open_paper_to_somebody_els
 
     other = visit_with(browser, server)
     there = compared(other.open(urlsplit(page.url)._replace(scheme="", netloc="").geturl()))
-    expect(there.get_by_label("Wording of variant 2")).to_have_value(THREE[1]["wording"])
+    expect(there.get_by_label("Instruction of variant 2")).to_have_value(THREE[1]["wording"])
     expect(there.locator(".variant").first.locator(".value")).to_have_text("100 %")
     expect(there.locator(".paper.on .title")).to_have_text(opened)
     assert ranked(there, "base") == shown
@@ -244,10 +245,8 @@ def test_an_error_is_said_and_mended_in_place(visit: Visit) -> None:
 def test_the_table_of_a_whole_collection_is_computed_beside_the_papers(visit: Visit) -> None:
     page = visit.open("/compare?" + urlencode({**SEED, "show": "collection"}))
     expect(page.get_by_text("GritLM-7B")).to_be_visible()
-    page.get_by_role("button", name="Compute the table").click()
+    page.get_by_role("button", name="Compute table").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_text(re.compile(r"of 4,320 queries"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled: nothing of the table is kept.")).to_be_visible(
-        timeout=60_000
-    )
+    expect(page.get_by_text("Cancelled. No results saved.")).to_be_visible(timeout=60_000)

@@ -99,28 +99,31 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     before = lines(page)
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
     connect(page, model.url, KEY)
-    expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ calls in \d+ rounds"))
+    estimate = re.compile(r"All 3 variants: \d+ requests in \d+ rounds")
+    expect(run_area(page)).to_contain_text(estimate)
     assert model.seen.questions == 0, "nobody pressed the button"
     model.behaviour.latency = 0.3
     ask(page)
     expect(run_area(page).get_by_role("progressbar")).to_be_visible()
     expect(run_area(page)).to_contain_text(
-        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ calls")
+        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ requests")
     )
     visit.shoot("compare-model-running")
-    expect(report(page)).to_contain_text(re.compile(r"\d+ calls in \d+ rounds"))
-    expect(page.get_by_role("heading", name="Does the model follow the wording?")).to_be_visible()
+    expect(report(page)).to_contain_text(re.compile(r"\d+ requests in \d+ rounds"))
+    expect(
+        page.get_by_role("heading", name="Does the model follow the instruction?")
+    ).to_be_visible()
     expect(verdict(page, 1)).to_contain_text("“deaf” on dense with the model follows")
     expect(verdict(page, 1)).to_contain_text(re.compile(r"rank gain \+0\.\d\d"))
     expect(verdict(page, 1)).to_contain_text(
-        re.compile(r"The model moved \d+ of the top 20; .* Without it: no effect\.")
+        re.compile(r"The model moved \d+ of the top 20, .* Original: no effect\.")
     )
     expect(verdict(page, 2)).to_contain_text("changes nothing")
     after = settled(page)
     assert after != before
     visit.shoot("compare-model-done")
 
-    page.get_by_role("radio", name="without it").click()
+    page.get_by_role("radio", name="Original").click()
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
     expect_lines(page, before)
 
@@ -128,7 +131,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     other = visit_with(browser, server)
     again = open_comparison(other)
     connect(again, model.url, KEY)
-    expect(report(again)).to_contain_text("nothing asked")
+    expect(report(again)).to_contain_text("no requests")
     expect(verdict(again, 1)).to_contain_text("with the model follows")
     expect_lines(again, after)
     assert model.seen.questions == asked, "who opens the link is shown what the ledger knows"
@@ -160,12 +163,12 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     expect(run_area(page)).to_contain_text(re.compile(r"round ([89]|[1-9]\d+) of about"))
     page.get_by_role("button", name="Cancel").click()
     expect(report(page)).to_contain_text("cancelled")
-    expect(page.locator(".cmp-change").first).to_contain_text("So far the model has")
+    expect(page.locator(".cmp-change").first).to_contain_text("So far, the model")
     visit.shoot("compare-model-cancelled")
     model.behaviour.latency = 0.0
-    ask(page, "Go on")
+    ask(page, "Resume")
     expect(report(page)).not_to_contain_text("cancelled")
-    expect(report(page)).to_contain_text(re.compile(r"\d+ answers? from the ledger"))
+    expect(report(page)).to_contain_text(re.compile(r"\d+ answers? cached"))
     expect(page.locator(".cmp-change")).to_have_count(3)
 
 
@@ -176,7 +179,7 @@ def test_an_unreachable_endpoint_is_named_and_the_comparison_stays(visit: Visit)
     connect(page, f"http://127.0.0.1:{free_port()}/v1", KEY)
     ask(page)
     expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
-    expect(run_area(page).get_by_role("alert")).to_contain_text("those without the model")
+    expect(run_area(page).get_by_role("alert")).to_contain_text("Showing the original rankings")
     expect(run_area(page).get_by_role("button", name="Try again")).to_be_enabled()
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
     assert lines(page) == before

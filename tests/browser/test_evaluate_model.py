@@ -64,7 +64,7 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     page = visitor.open(GAP)
     expect(page.get_by_role("button", name="Measure", exact=True)).to_be_disabled(timeout=90_000)
     connect(page, lab.model.url)
-    expect(page.get_by_text(re.compile(r"[\d,]+ calls in [\d,]+ rounds"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"[\d,]+ requests in [\d,]+ rounds"))).to_be_visible()
     lab.model.behaviour.latency = 0.3  # slow enough to be seen
     page.get_by_role("button", name="Measure", exact=True).click(timeout=60_000)
     expect(page.get_by_text(re.compile("Verifying, pointwise.* pools"))).to_be_visible()
@@ -103,8 +103,8 @@ def test_a_reranked_system_stands_beside_dense_with_its_calls(visitor: Visit, la
 
     lab.model.behaviour.latency = 0.03
     page.get_by_role("button", name="Run", exact=True).click(timeout=60_000)
-    expect(page.get_by_text("What the model was asked")).to_be_visible(timeout=120_000)
-    expect(page.get_by_text("Everything was answered before")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Model requests")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("All answers are cached")).to_be_visible(timeout=120_000)
     expect(page.get_by_text("The evaluation was cancelled.")).to_have_count(0)
     reported = cells(page, "evaluate_reports")
     expect(reported.filter(has_text=re.compile("^dense\\+pairwise$"))).to_be_attached()
@@ -118,7 +118,7 @@ def test_an_endpoint_that_is_gone_is_told_with_what_to_do(visitor: Visit) -> Non
     problem = page.locator(".sl-error")
     expect(problem.first).to_contain_text("127.0.0.1", timeout=60_000)
     page.get_by_role("button", name="Run", exact=True).click(timeout=60_000)
-    expect(problem.filter(has_text="Run goes on from there")).to_be_visible(timeout=120_000)
+    expect(problem.filter(has_text="Run computes the rest")).to_be_visible(timeout=120_000)
     expect(
         cells(page, "evaluate_leaderboard").filter(has_text=re.compile("^dense$"))
     ).to_be_attached()

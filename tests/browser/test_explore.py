@@ -47,11 +47,11 @@ def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visi
     page = visit.open()
     expect(results(page)).to_have_count(20)
     expect(page.get_by_role("button", name="M · Method")).to_have_attribute("aria-pressed", "true")
-    seed = page.get_by_role("dialog", name="The seed")
+    seed = page.get_by_role("dialog", name="Seed")
     expect(seed).to_be_focused()
     expect(seed).to_contain_text("1 of 3")
     expect(seed.get_by_role("button", name="Back")).to_be_disabled()
-    for stop in ("What should be similar", "A result and its evidence"):
+    for stop in ("Aspect and instruction", "Result and evidence"):
         page.get_by_role("button", name="Next", exact=True).click()
         expect(page.get_by_role("dialog", name=stop)).to_be_focused()
         expect(page.locator(".ring").last).to_be_in_viewport()
@@ -82,10 +82,10 @@ def test_the_tour_stands_at_the_foot_of_a_phone_below_what_it_is_about(
     visit = visit_with(browser, server, viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = visit.open()
     page.get_by_role("button", name="Next", exact=True).click()
-    panel = page.get_by_role("dialog", name="What should be similar")
+    panel = page.get_by_role("dialog", name="Aspect and instruction")
     for button in panel.get_by_role("button").all():
         expect(button).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("combobox", name="What should be similar")).to_be_in_viewport()
+    expect(page.get_by_role("combobox", name="Similar in")).to_be_in_viewport()
     assert_fits(page)
     visit.shoot("explore-tour-narrow")
     page.context.close()
@@ -186,29 +186,29 @@ def test_one_sentence_of_the_seed_can_be_what_should_be_alike(visit: Visit) -> N
     results(page)
     page.locator("section.card .sentence").first.click()
     expect(page).to_have_url(re.compile("focus=0"))
-    expect(page.locator("section.card .hint")).to_contain_text("sentences you picked")
+    expect(page.locator("section.card .hint")).to_contain_text("selected sentences only")
 
 
 def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visit: Visit) -> None:
     words = "similar evaluation set-up, ignore the topic"
     page = visit.open(f"/?corpus=demo&seed=demo-0232&q={quote(words)}")
     results(page)
-    reading = page.get_by_role("region", name="What the search is read as")
+    reading = page.get_by_role("region", name="Interpretation")
     expect(reading.get_by_role("listitem")).to_have_text(
         [re.compile("Method"), re.compile("− Back")]
     )
     reading.get_by_role("button", name="Remove Background").click()
     expect(page).to_have_url(re.compile("reading=%2Bmethod"))
     expect(reading.get_by_role("listitem")).to_have_count(1)
-    reading.get_by_role("button", name="+ Method: Method is asked for").click()
+    reading.get_by_role("button", name="+ Method: Method is included").click()
     expect(reading.get_by_role("listitem")).to_have_text(re.compile("− Method"))
-    reading.get_by_label("Add to what").select_option("+result")
+    reading.get_by_label("Add to the interpretation").select_option("+result")
     expect(reading.get_by_role("listitem")).to_have_count(2)
     visit.shoot("explore-reading")
-    reading.get_by_role("button", name="Let the words decide").click()
+    reading.get_by_role("button", name="Reset").click()
     expect(page).not_to_have_url(re.compile("reading="))
     expect(reading).to_contain_text("− Background")
-    expect(page.get_by_role("textbox", name="In your own words")).to_have_value(words)
+    expect(page.get_by_role("textbox", name="Instruction")).to_have_value(words)
 
 
 def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: Visit) -> None:
@@ -344,7 +344,7 @@ def test_a_pasted_text_is_the_seed_at_the_first_click(visit: Visit) -> None:
     page = visit.open(METHOD)
     finder(page)
     page.get_by_role("button", name="Start from this text").click()
-    expect(page.get_by_text("There is no text yet.")).to_be_visible()
+    expect(page.get_by_text("Enter a text.")).to_be_visible()
     box = page.get_by_label("Or paste a text")
     box.fill(
         "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
@@ -377,7 +377,7 @@ def test_keys_walk_grade_keep_and_unfold_the_results(visit: Visit) -> None:
     expect(articles.nth(11).locator(".title")).to_be_focused()
     expect(articles.nth(11)).to_be_in_viewport(ratio=0.9)
     # While one writes, a key is a letter.
-    field = page.get_by_role("textbox", name="In your own words")
+    field = page.get_by_role("textbox", name="Instruction")
     field.click()
     page.keyboard.type("jx3?")
     expect(field).to_have_value("jx3?")
@@ -389,7 +389,7 @@ def test_keys_walk_grade_keep_and_unfold_the_results(visit: Visit) -> None:
 @pytest.mark.parametrize("found", [20, 0])
 def test_a_question_mark_shows_all_keys_until_escape(visit: Visit, found: int) -> None:
     page = visit.open(METHOD if found else METHOD + "&where=venue%3DNowhere")
-    expect(page.get_by_text("No document meets" if not found else "1–20 of")).to_be_visible()
+    expect(page.get_by_text("No documents match" if not found else "1–20 of")).to_be_visible()
     expect(page.locator("article")).to_have_count(found)
     expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()
     page.keyboard.press("?")
@@ -411,7 +411,7 @@ def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) ->
     expect(page).to_have_url(re.compile("view=table"))
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(100)
-    expect(page.locator("caption")).to_have_text(re.compile("sorts these 100, ranks 1 to 100 of"))
+    expect(page.locator("caption")).to_have_text(re.compile("Sorting applies to ranks 1–100 of"))
     heading = page.get_by_role("columnheader", name="Year")
     heading.get_by_role("button").click()
     expect(page).to_have_url(re.compile("sort=-year"))

@@ -34,10 +34,10 @@ def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
 ) -> None:
     page = visit.open("/library")
     page.locator("input[type=file]").set_input_files(write_csv(tmp_path / "bees.csv", 30))
-    expect(page.get_by_text("The first document, as it will be read")).to_be_visible()
-    expect(page.get_by_text("Read as csv, Windows-1252")).to_be_visible()
+    expect(page.get_by_text("Preview of the first document")).to_be_visible()
+    expect(page.get_by_text("Using csv, Windows-1252")).to_be_visible()
     expect(page.get_by_role("button", name="Index", exact=True)).to_be_disabled()
-    page.get_by_text("Leave out", exact=True).click()
+    page.get_by_text("Skip", exact=True).click()
     expect(page.get_by_text("30 documents will be indexed.")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390

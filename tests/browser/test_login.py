@@ -177,7 +177,7 @@ def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     visit.shoot("login-annotate")
     page.keyboard.press("2")
     expect(page.locator(".progress .words")).to_contain_text("Ada: 1 of 6")
-    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    expect(page.locator(".progress .stored")).to_have_text("Saved")
     found = served.explorer.annotation.judgments(project)
     assert [(judgment.annotator, judgment.relevance) for judgment in found] == [("Ada", 2)]
 
@@ -195,7 +195,7 @@ def test_an_outsider_is_refused_and_can_come_back_as_somebody_else(
     assert not re.search("Explore|Library|demo|Ada|Grace", words(page))
     for path in ("/", "/library", "/annotate"):
         visit.open(path)
-        expect(page.get_by_text("You cannot enter")).to_be_visible()
+        expect(page.get_by_text("Access denied")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="End session").click()
     log_in(page, "grace")
@@ -218,7 +218,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
     log_in(page, "ada")
     for title in ("Library", "Evaluate", "Build"):
         visit.open(f"/{title.lower()}")
-        expect(page.get_by_text(f"{title} is for leads.")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text(f"{title} requires the lead role.")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("link", name="Library")).to_have_count(0)
     visit.shoot("login-for-leads")
 
@@ -272,10 +272,10 @@ def test_who_is_taken_off_the_list_stores_nothing_more(visit: Visit, served: Ser
     log_in(page, "ada")
     expect(candidate(page)).to_be_visible(timeout=120_000)
     page.keyboard.press("2")
-    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    expect(page.locator(".progress .stored")).to_have_text("Saved")
     with served.with_people("Ada@example.org", "ida@example.org"):
         page.keyboard.press("3")
-        expect(page.get_by_text("You cannot enter")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Access denied")).to_be_visible(timeout=60_000)
         assert len(served.explorer.annotation.judgments(project)) == 1
     page.reload()
     expect(candidate(page)).to_be_visible(timeout=60_000)
@@ -347,9 +347,9 @@ def test_a_lead_who_becomes_an_annotator_deletes_nothing_in_a_tab_that_was_open(
     expect(sure).to_be_visible()
     with served.with_people('"Grace", role = "lead"', '"Grace", role = "annotator"'):
         page.reload()
-        expect(page.get_by_text("Library is for leads.")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Library requires the lead role.")).to_be_visible(timeout=60_000)
         sure.click()
-        expect(second.get_by_text("Library is for leads.")).to_be_visible(timeout=60_000)
+        expect(second.get_by_text("Library requires the lead role.")).to_be_visible(timeout=60_000)
     assert served.explorer.library.names() == ["demo"]
 
 

@@ -50,7 +50,7 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
             pressed += 1
             expect(page.locator(".candidate .title")).not_to_have_text(before)
             page.wait_for_timeout(chance.choice((20, 60, 150, 400)))
-            if page.locator(".progress .stored").inner_text() == "all stored":
+            if page.locator(".progress .stored").inner_text() == "Saved":
                 acknowledged = pressed
             if press == fatal:
                 os.killpg(app.pid, signal.SIGKILL)
@@ -58,7 +58,7 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
                 stored = explorer.annotation.history(project)
                 assert acknowledged <= len(stored) <= pressed
         app = start_app(home, port, log)
-        expect(page.locator(".progress .stored")).to_have_text("all stored", timeout=120_000)
+        expect(page.locator(".progress .stored")).to_have_text("Saved", timeout=120_000)
         acknowledged = pressed
     os.killpg(app.pid, signal.SIGKILL)
     app.wait()

@@ -32,7 +32,7 @@ def go(page: Page, name: str) -> None:
 
 
 def wording(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="In your own words")
+    return page.get_by_role("textbox", name="Instruction")
 
 
 def search(page: Page) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
     expect(page).to_have_url(re.compile(f"seed={SEED}"))
     until(page, lambda: search(page) == left, what="the search as it was left")
     go(page, "Compare")
-    expect(page.get_by_role("textbox", name="Wording of variant 1")).to_have_value(WORDING)
+    expect(page.get_by_role("textbox", name="Instruction of variant 1")).to_have_value(WORDING)
     expect(page).to_have_url(re.compile("variants="))
     page.go_back()
     expect(page).to_have_url(re.compile("q=trained"))  # not Compare without its parameters
@@ -138,7 +138,7 @@ def test_pages_that_were_open_at_a_restart_keep_what_was_written_and_do_what_is_
         page.get_by_role("button", name="R · Result").click()
         expect(page).to_have_url(re.compile("aspect=result"))
         expect(guidelines).to_have_value("The same procedure.")
-        form.get_by_role("button", name="Make the project").click()
+        form.get_by_role("button", name="Create project").click()
         expect(form).to_have_url(re.compile("project=weir"))
         page.context.close()
     finally:

@@ -280,8 +280,7 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     gone = run_inside(judging, "pool", "small", "--systems", "bm25")
     assert (gone.code, gone.stderr) == (
         0,
-        "Warning: 1 query is passed over, as the seed or the aspect is not in the corpus any more: "
-        f"{QUERY}.\n",
+        f"Warning: 1 query is skipped (seed or aspect not in the corpus): {QUERY}.\n",
     )
     run_file.write_text("broken\n")
     assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.types.annotating import Judgment
 from tests.cli.command_line import run_inside
 from tests.grading_answers import grades_by
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED
+from tests.support import make_explorer
 
 QUERY = f"{SEED}_method"
 JUDGE = f"model:{MODEL}"
@@ -95,6 +97,20 @@ def people_check_what_the_model_graded(pooled: Path) -> None:
     assert "Against language models" in agreed.stdout
     pairs = run_inside(pooled, "agreement", "small", "--project", "p", "--json").json["pairs"]
     assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]
+
+
+def test_audit_grades_are_exported_where_they_are_asked_for(pooled: Path) -> None:
+    annotation = make_explorer(pooled).annotation
+    project = annotation.project("small", "p")
+    query_id, doc_id = annotation.pool(project)[0].item
+    annotation.judge(project, Judgment(query_id, doc_id, "Ada", 2, origin="audit"))
+    command = ("qrels", "export", "small", "--project", "p")
+    refused = run_inside(pooled, *command)
+    assert refused.code == 2
+    assert "1 audit grade is left out: given to check a model." in refused.stderr
+    assert run_inside(pooled, *command, "--include-audit").stdout == f"{query_id} 0 {doc_id} 2\n"
+    agreed = run_inside(pooled, "agreement", "small", "--project", "p", "--include-audit", "--json")
+    assert agreed.json["annotators"] == ["Ada"]
 
 
 def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import lance
 import numpy as np
 import psutil
 import pyarrow as pa
@@ -20,11 +19,9 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import distributed
-from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
-from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.repairs import Repairs
 from engine.types.searches import Query
@@ -33,7 +30,7 @@ from tests import ray_cluster
 from tests.cli.command_line import run_process
 from tests.cli.refusals import assert_refusal
 from tests.cluster.conftest import Place
-from tests.ray_cluster import SmallCluster, kill_worker, write_index_slowly
+from tests.ray_cluster import SmallCluster, kill_worker
 from tests.s3_server import Proxy
 from tests.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
@@ -242,118 +239,6 @@ def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
     assert ids(on_ray) == EXPECTED[:40]
 
 
-# -- indexes of large corpora --------------------------------------------------------------------
-
-FEW_ARE_MANY = {"engine.corpora.importing.LARGE": 100, "storage.vectors.FRAGMENT_ROWS": 64}
-SLOWLY = "storage.vectors.DocumentTable.write_index"
-
-
-@pytest.fixture
-def large(
-    home: Path, cluster: SmallCluster, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Explorer]:
-    """Makes explorers for which a hundred documents are too many to be held in memory."""
-    for name, value in FEW_ARE_MANY.items():
-        monkeypatch.setattr(name, value)
-
-    def make(home: Path = home, address: str = cluster.address) -> Explorer:
-        return make_explorer(home, ray=address, shard_documents=SHARD, resident_megabytes=0)
-
-    return make
-
-
-def assert_indexed(explorer: Explorer, *, alone: bool = True) -> None:
-    """Each column that searches need has one index, of all rows.
-
-    Args:
-        alone: nothing is there beside these indexes.
-    """
-    table = explorer.home.corpus("c") / "documents.lance"
-    found = lance.dataset(str(table)).describe_indices()
-    columns = {"doc_id", "search_text", *vector_columns([a.key for a in RESEARCH.aspects])}
-    assert {index.name.removesuffix("_idx") for index in found} == columns
-    assert {index.num_rows_indexed for index in found} == {len(ids(explorer))}
-    used = [segment.uuid for index in found for segment in index.segments]
-    assert len(used) == len(columns)
-    if alone:
-        assert sorted(folder.name for folder in (table / "_indices").iterdir()) == sorted(used)
-
-
-def found_by(explorer: Explorer, system: str) -> dict[str, float]:
-    return {
-        r.doc_id: r.score for r in explorer.search(Query("c", seed="d0007", system=system)).results
-    }
-
-
-def assert_same_searches(one: Explorer, other: Explorer) -> None:
-    for system, apart in (("bm25", 1e-5), ("dense", 5e-3), ("aspect", 5e-3)):
-        here, there = found_by(one, system), found_by(other, system)
-        for a, b in ((here, there), (there, here)):  # what is alike may lie below the page
-            least = min(b.values())
-            assert a == pytest.approx({i: b.get(i, least) for i in a}, abs=apart), system
-
-
-def test_workers_build_the_indexes_of_many_documents_and_searches_are_those_of_a_local_import(
-    large: Callable[..., Explorer], many: Path, tiny_model: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    on_ray, local = large(), large(tmp_path / "local", "")
-    first = write_jsonl(tmp_path / "first.jsonl", generated()[:180])
-    killed: list[bool] = []
-
-    def kill() -> None:
-        killed.append(wait_until(lambda: kill_worker("build_index"), what="a worker that indexes"))
-
-    killing = threading.Thread(target=kill)
-    with monkeypatch.context() as patch:
-        patch.setattr(SLOWLY, write_index_slowly)
-        killing.start()
-        on_ray.library.import_documents(wanted(first, tiny_model))
-        killing.join(1)
-    assert killed == [True]
-    assert_indexed(on_ray)
-    for explorer in (on_ray, local):
-        explorer.library.import_documents(wanted(many, tiny_model))
-    # Files of the index before stay for whoever still reads them.
-    assert_indexed(on_ray, alone=False)
-    assert_same_searches(on_ray, local)
-
-
-@pytest.mark.nightly
-def test_an_import_that_was_killed_while_indexes_were_built_is_completed_by_the_next(
-    large: Callable[..., Explorer], many: Path, tiny_model: Path, tmp_path: Path
-) -> None:
-    on_ray, local = large(), large(tmp_path / "local", "")
-    patches = "".join(f"{name} = {value}\n" for name, value in FEW_ARE_MANY.items())
-    program = (
-        "import runpy, engine.corpora.importing, storage.vectors\n"
-        "from tests.ray_cluster import write_index_slowly\n"
-        f"{patches}{SLOWLY} = write_index_slowly\n"
-        "runpy.run_module('engine.cli', run_name='__main__')\n"
-    )
-    settings = {"HOME": on_ray.home.root, "SHARD_DOCUMENTS": SHARD, "RESIDENT_MEGABYTES": 0}
-    command = ["import", str(many), "--name", "c", "--encoder", str(tiny_model)]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *command, "--on", on_ray.settings.ray],
-        env={**os.environ, **{f"SEEDLENS_{name}": str(v) for name, v in settings.items()}},
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-    ) as process:
-
-        def builds() -> bool:
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            return bool(ray_cluster.workers("build_index"))
-
-        wait_until(builds, what="a worker that indexes")
-        process.send_signal(signal.SIGKILL)
-    assert on_ray.library.corpus("c").state == "indexing"
-    assert on_ray.library.import_documents(wanted(many, tiny_model)).unchanged == COUNT
-    assert on_ray.library.corpus("c").state == "ready"
-    assert_indexed(on_ray)
-    local.library.import_documents(wanted(many, tiny_model))
-    assert_same_searches(on_ray, local)
-
-
 # -- on object storage --------------------------------------------------------------------------
 
 
@@ -488,30 +373,12 @@ def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_commit
     assert seen(one) == seen(other) == EXPECTED[:80]
 
 
-def lines_of(*documents: Any) -> list[Any]:
-    return [*generated(20), *documents]
-
-
-EMPTY = {"doc_id": "x", "text": " "}
-TWICE, OTHER = generated(1)[0], {**generated(1)[0], "text": "Something else."}
-
-
-@pytest.mark.parametrize(
-    ("documents", "repairs"),
-    [
-        ([EMPTY], Repairs()),
-        ([{"text": "No id."}, {"doc_id": "y", "text": ""}], Repairs()),
-        ([OTHER], Repairs()),
-        ([EMPTY, {"text": "No id."}], Repairs(skip_empty=True, number_ids=True)),
-        ([TWICE, OTHER], Repairs(duplicates="rename")),
-        ([TWICE, OTHER], Repairs(duplicates="merge")),
-        ([TWICE], Repairs()),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_rows_is_told_and_repaired_as_by_a_local_import(
-    on_ray: Explorer, tiny_model: Path, tmp_path: Path, documents: list[Any], repairs: Repairs
+@pytest.mark.parametrize("repairs", [Repairs(), Repairs(skip_empty=True, number_ids=True)])
+def test_faulty_rows_are_refused_or_repaired_as_by_a_local_import(
+    on_ray: Explorer, tiny_model: Path, tmp_path: Path, repairs: Repairs
 ) -> None:
-    source = write_jsonl(tmp_path / "rows.jsonl", lines_of(*documents))
+    documents = [*generated(20), {"doc_id": "x", "text": " "}, {"text": "No id."}]
+    source = write_jsonl(tmp_path / "rows.jsonl", documents)
     told: list[tuple[object, ...]] = []
     local = make_explorer(tmp_path / "local", shard_documents=SHARD)
     for explorer in (local, on_ray):

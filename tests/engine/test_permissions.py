@@ -29,6 +29,7 @@ from engine.llm.endpoint_errors import BudgetReachedError
 from engine.permissions import check_source
 from engine.search.queries import query_id
 from engine.types.annotating import Judgment, PoolRequest, Project
+from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import ImportRequest
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
@@ -194,17 +195,17 @@ def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
     ada, eve, grace = map(small_copy.acting_as, (ADA, EVE, GRACE))
     ada.notebook.judge(query, doc_id, 3)
     project = small_copy.annotation.project("small")
-    asked = ("small", SEED, None, "method")
     variants = small_copy.comparing.presets("small", "method")[:2]
+    asked = ComparisonRequest("small", SEED, None, "method", variants, annotator="Ada")
     for refused in (
         lambda: eve.annotation.judgments(project),
         lambda: eve.annotation.judgments(project, annotator="Ada"),
         lambda: eve.annotation.queue(project, "Ada"),
         lambda: eve.annotation.share(project, "Ada", "visit"),
         lambda: eve.notebook.grades(query, "Ada"),
-        lambda: eve.comparing.compare(*asked, variants, annotator="Ada"),
-        lambda: eve.comparing.evidence(*asked, variants, doc_id, annotator="Ada"),
-        lambda: eve.comparing.frontier(*asked, variants[0], annotator="Ada"),
+        lambda: eve.comparing.compare(asked),
+        lambda: eve.comparing.evidence(asked, doc_id),
+        lambda: eve.comparing.frontier(asked, variants[0]),
     ):
         with pytest.raises(NotAllowedError, match=r"others said|logged in as Eve"):
             refused()

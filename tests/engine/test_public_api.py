@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import engine
-from engine import Comparison, Evaluation, Explorer, Query, read_collection
+from engine import Comparison, ComparisonRequest, Evaluation, Explorer, Query, read_collection
 from engine.config import ROOT
 from tests.support import make_explorer
 
@@ -60,7 +60,9 @@ def test_an_empty_page_is_an_empty_frame_with_the_same_columns(small: Explorer) 
 
 def test_comparisons_as_a_frame_have_a_rank_per_wording(small: Explorer) -> None:
     variants = small.comparing.presets("small", "method")
-    comparison = small.comparing.compare("small", "bees-network", None, "method", variants)
+    comparison = small.comparing.compare(
+        ComparisonRequest("small", "bees-network", None, "method", variants)
+    )
     assert isinstance(comparison, Comparison)
     frame = comparison.to_frame()
     assert list(frame.columns) == ["title", *(v.name for v in variants)]

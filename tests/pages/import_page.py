@@ -17,7 +17,7 @@ def shown(page: AppTest) -> str:
 
 def give_path(page: AppTest, path: Path | str) -> AppTest:
     """The page after a file or folder was named in place of an upload."""
-    page.get_by_key("library_way").set_value("Folder or file on this machine")
+    page.get_by_key("library_way").set_value("Folder or file")
     run(page)
     page.text_input(key="library_path").set_value(str(path))
     return run(page)

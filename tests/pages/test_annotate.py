@@ -54,7 +54,7 @@ def test_no_new_project_takes_the_place_of_one_of_its_name(home_page: Explorer) 
     home_page.annotation.save(theirs, "Grace")
     page.text_input(key="annotate_name_new").set_value("pilot")
     click(page, "annotate_save_new")
-    assert "has a project" in shown(page)
+    assert "already has a project" in shown(page)
     assert home_page.annotation.project("small", "pilot") == theirs
 
 
@@ -69,7 +69,7 @@ def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
         click(page, "annotate_save_small_p")
         assert "was changed by somebody else" in shown(page)
         assert home_page.annotation.project("small", "p") == theirs
-    assert "was changed elsewhere" in shown(page)
+    assert "Edited by someone else" in shown(page)
 
     page = visit("annotate", corpus="small", project="p", part="project")
     assert page.text_area(key="annotate_guide__small_p").value == "Theirs."
@@ -84,7 +84,7 @@ def test_what_another_lead_saved_meanwhile_is_not_undone_by_saving_again(
 
 def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
     page = visit("annotate", corpus="small")
-    assert "Judging in a queue needs a project" in shown(page)
+    assert "Create a project to start annotating" in shown(page)
     click(page, "annotate_make")
     page.text_input(key="annotate_name_new").set_value("")
     click(page, "annotate_save_new")
@@ -135,7 +135,7 @@ def test_the_page_names_a_query_whose_seed_has_left_the_corpus(
     jobs = home_page.annotation.filling.jobs
     wait_until(lambda: jobs.running(project.key) is None, what="a filled pool")
     run(page)
-    assert f"the seed or the aspect is not in the corpus any more: {query_id}." in shown(page)
+    assert f"seed or aspect not in the corpus): {query_id}." in shown(page)
 
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
@@ -144,7 +144,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
-    assert "is none of judge" in shown(page)
+    assert "is not one of judge" in shown(page)
 
 
 def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
@@ -188,9 +188,9 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 ) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
-    assert "for the leads of this project" in shown(page)
-    assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
-    assert "is not among the annotators" in shown(page)
+    assert "Only leads of this project can open" in shown(page)
+    assert "Leads: Grace; you are &#x27;me&#x27;." in shown(page)
+    assert "is not an annotator" in shown(page)
     click(page, "annotate_as_Ada")
     assert judged_on(page)
     page.text_input(key="annotate_name").set_value("Grace")
@@ -202,7 +202,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     home_page.annotation.save(Project("small", "empty"), "lead")
     page = visit("annotate", corpus="small", project="empty")
-    assert "Nothing is to be judged here yet" in shown(page)
+    assert "No items to judge yet" in shown(page)
     click(page, "annotate_to_pool")
     assert page.text_area(key="annotate_seeds")
 
@@ -226,7 +226,7 @@ def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
     page.selectbox(key="annotate_project").set_value("")
     run(page)
     assert page.segmented_control(key="annotate_part").value == "agreement"
-    assert "No item was graded by two people yet" in shown(page)
+    assert "No item has grades by two people yet" in shown(page)
 
 
 def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> None:
@@ -238,7 +238,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
         )
         annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
-    assert "Rows: what Ada said" in shown(page)
+    assert "Rows: grades of Ada" in shown(page)
     own = page.dataframe[-1].value
     assert list(own["Annotator"]) == ["Ada", "Grace"]
     assert own["nDCG@20"].between(0, 1).all()
@@ -328,7 +328,7 @@ def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer)
     ]  # fmt: skip
     assert page.multiselect(key=f"{CHOSEN}_small").value == []
     click(page, "annotate_add_queries")
-    assert "No seed is chosen." in shown(page)
+    assert "No seed chosen." in shown(page)
 
 
 def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(
@@ -371,7 +371,7 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     project = make_project(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
     items = annotation.pool(project)
     page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "agreement is undefined" in shown(page)
+    assert "No item has grades by two people yet" in shown(page)
     for number, item in enumerate(items[:4]):
         annotation.judge(project, Judgment(*item.item, "Ada", number % 2))
         verdict = {"verdict": "skip"} if number == 3 else {"relevance": 0 if number < 2 else 2}
@@ -386,7 +386,7 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert f"3 of {len(items)} items have 2 annotations" in text
     assert "&lt;i&gt;Ben&lt;/i&gt;" in text
     assert "<i>Ben" not in text
-    assert "over 3 items that two or more graded." in text
+    assert "over 3 items with two or more grades." in text
     assert "undefined at n = 1" in text
     click(page, "annotate_to_decide")
     assert param(page, "part") == "disagreements"
@@ -400,7 +400,7 @@ def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
 def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="progress")
-    assert "is for the leads of this project" in shown(page)
+    assert "Only leads of this project can open" in shown(page)
 
 
 # Their source runs as a script of its own, where only builtins have names.
@@ -438,7 +438,7 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     ranked = f"{query_id} Q0 {other} 1 2 mine\n{query_id} Q0 elsewhere 2 1 mine\n"
     home_page.collections.add_run("small:p", "mine.run", ranked.encode())
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
-    assert "1 of them cannot be judged: the corpus does not have them." in shown(page)
+    assert "1 of them cannot be judged: not in the corpus." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
 
 

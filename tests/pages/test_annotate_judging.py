@@ -188,7 +188,7 @@ def test_annotators_are_told_what_a_corrected_reading_asks_for(small: Explorer) 
     names = {aspect.key: aspect.name for aspect in lens.aspects}
     query = Query("small", "bees-network", aspect="method", reading=("+result", "-background"))
     shown = seed_data("q", query, seed, lens)
-    without = f"Likeness in {names['background']} does not count."
+    without = f"Similarity in {names['background']} does not count."
     assert shown["asked"] == f"{words['result']} {without}"
     assert [row["on"] for row in shown["sentences"]] == [False, False, True]
     assert (shown["aspect"], shown["aspect_key"]) == ("", "")
@@ -209,7 +209,7 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(
         answer = receive(quick, place, message(1, *events))
     assert answer.retry
     assert answer.settled == ()
-    assert "Not stored yet" in answer.message
+    assert "Not saved yet" in answer.message
     assert receive(small_copy, place, message(2, *events)).settled == ("e1", "e2")
     assert len(small_copy.annotation.history(project)) == 2
 

@@ -86,9 +86,9 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
 ) -> None:
     project = make_project(graded)
     page = visit_grading()
-    assert "No model has graded anything" in shown(page)
-    assert "12 candidates of 1 query: 12 calls, at most 34 with repeats" in shown(page)
-    assert "Its grades are no qrels." in shown(page)
+    assert "No model grades in this project yet" in shown(page)
+    assert "12 candidates of 1 query: 12 requests, up to 34 including retries" in shown(page)
+    assert "Model grades are not used in qrels" in shown(page)
     page.button(key="annotate_model_start").click()
     until_graded(page)
     assert f"{JUDGE}: done" in shown(page)
@@ -100,7 +100,8 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     run(page)
     click(page, "annotate_sample_begin")
     assert judged_on(page)
-    assert "hidden until you are through" in shown(page)
+    assert "hidden until you finish" in shown(page)
+    assert "exports and agreement leave them out" in shown(page)
     _, items = page.session_state[assessor_check._SAMPLE]
     place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
     data = view_data(graded, place)
@@ -116,10 +117,11 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     ]  # fmt: skip
     assert not receive(graded, place, {"turn": 1, "events": events}).refused
     assert view_data(graded, place)["next"] == []
+    assert {j.origin for j in graded.annotation.judgments(project, annotator="Ada")} == {"audit"}
 
     click(page, "annotate_sample_end")
     assert "people graded 4 of them." in shown(page)
-    assert "Rows: what people said. Columns: what model:judge said." in shown(page)
+    assert "Rows: grades of people. Columns: grades of model:judge." in shown(page)
     assert "&lt;b&gt;close&lt;/b&gt;" in shown(page)
     assert "<b>close" not in shown(page)
     assert "does something else." in shown(page) or "does the same." in shown(page)
@@ -132,7 +134,7 @@ def test_a_model_is_not_asked_for_more_than_was_chosen_just_before_the_click(
     page = visit_grading()
     page.selectbox(key=f"annotate_model_limit_{PLACE}").set_value(10)
     click(page, "annotate_model_start")
-    assert "Something was changed just before the click" in shown(page)
+    assert "Settings changed before your click" in shown(page)
     assert graded.annotation.grading.jobs.latest(project.key) is None
     page.button(key="annotate_model_start").click()
     until_graded(page)
@@ -173,7 +175,7 @@ def test_without_an_endpoint_the_page_says_how_to_connect_one(
 def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> None:
     make_project(graded, leads=("Grace",))
     page = visit_grading()
-    assert "is for the leads of this project" in shown(page)
+    assert "Only leads of this project can open" in shown(page)
     page.text_input(key="annotate_name").set_value("Grace")
     run(page)
     page.segmented_control(key="annotate_part").set_value("project")
@@ -183,7 +185,7 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     assert graded.annotation.project("small", "p").model_grades
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)
-    assert "the project says so." in shown(page)
+    assert "set under Project" in shown(page)
 
 
 def test_a_decision_stands_beside_what_each_person_said_and_not_over_it(

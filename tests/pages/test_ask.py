@@ -43,9 +43,9 @@ def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("k", "many", "This link cannot be read"),
+        ("k", "many", "Invalid link"),
         ("k", "99", "not a number from 1 to 20"),
-        ("system", "magic", "&#x27;magic&#x27; is none of"),
+        ("system", "magic", "&#x27;magic&#x27; is not one of"),
         ("corpus", "nowhere", "nowhere"),
     ],
 )
@@ -96,7 +96,7 @@ def test_without_a_model_the_page_says_how_to_connect_one(small_copy: Explorer) 
     assert "No language model is connected." in words
     assert "Connect a model below to ask." in words
     assert page.button(key="ask_button").disabled
-    assert "This corpus has no scenarios yet." in words
+    assert "No scenarios yet." in words
 
 
 def answered(page: AppTest) -> AppTest:
@@ -133,14 +133,14 @@ def test_an_example_is_asked_followed_up_reopened_and_removed(
     later = address(APP, corpus="small", answer=first)
     later.switch_page(script("ask"))
     run(later)
-    assert "Earlier questions (2)" in [e.label for e in later.expander]
+    assert "Previous questions (2)" in [e.label for e in later.expander]
     click(later, f"ask_reopen_{second}")
     assert later.text_area(key="ask_question").value == "And then?"
     click(later, "ask_former")
     assert param(later, "answer") == first
     click(later, "ask_forget")
     assert f"ask_reopen_{first}" not in keys(later)
-    assert "The answer stands here" in shown(later)
+    assert "The answer and its sources appear here" in shown(later)
 
 
 def test_a_link_to_an_answer_that_is_not_there_says_so_and_the_page_stays(page: AppTest) -> None:

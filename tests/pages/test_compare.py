@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.comparisons import Variant
+from engine.types.comparisons import ComparisonRequest, Variant
 from pages._common.shared import escape_label
 from pages._common.workspace import Pages
 from pages._compare import compare_page
@@ -64,21 +64,21 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
     ("text", "says"),
     [
         ("{", "not JSON"),
-        ("[]", "no list"),
-        ('"x"', "no list"),
-        (link({"name": "base"}), "variant 1 does not have the fields"),
-        (link({**BASE, "__class__": "x"}), "variant 1 does not have the fields"),
-        (link({**BASE, "steer": 7}), "the steer of variant 1 is 7"),
-        (link({**BASE, "steer": 10**400}), "the steer of variant 1 is 1000"),
-        ('[{"name":"a","wording":"b","steer":NaN}]', "the steer of variant 1 is nan"),
-        (link({**BASE, "steer": True}), "the steer of variant 1"),
-        (link({**BASE, "wording": 3}), "the wording of variant 1"),
-        (link({**BASE, "name": "  "}), "the name of variant 1"),
-        (link(*[BASE] * (MOST_VARIANTS + 1)), f"{MOST_VARIANTS} are the most"),
-        ('[{"name":"a","wording":"\\ud800"}]', "half a character"),
+        ("[]", "not a list"),
+        ('"x"', "not a list"),
+        (link({"name": "base"}), "variant 1: missing or unknown fields"),
+        (link({**BASE, "__class__": "x"}), "variant 1: missing or unknown fields"),
+        (link({**BASE, "steer": 7}), "variant 1: steer is 7"),
+        (link({**BASE, "steer": 10**400}), "variant 1: steer is 1000"),
+        ('[{"name":"a","wording":"b","steer":NaN}]', "variant 1: steer is nan"),
+        (link({**BASE, "steer": True}), "variant 1: steer"),
+        (link({**BASE, "wording": 3}), "variant 1: wording"),
+        (link({**BASE, "name": "  "}), "variant 1: the name"),
+        (link(*[BASE] * (MOST_VARIANTS + 1)), f"the maximum is {MOST_VARIANTS}"),
+        ('[{"name":"a","wording":"\\ud800"}]', "not valid Unicode"),
         ("[" * 50_000, "not JSON"),
-        (link({**BASE, "reading": "+method,-method"}), "what variant 1 is read as"),
-        (link({**BASE, "sentences": "first"}), "what variant 1 is read as"),
+        (link({**BASE, "reading": "+method,-method"}), "variant 1: invalid interpretation"),
+        (link({**BASE, "sentences": "first"}), "variant 1: invalid interpretation"),
     ],
 )
 def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
@@ -126,7 +126,7 @@ def test_any_other_parameter_that_cannot_be_read_is_explained(
 
 def test_one_variant_shows_its_ranking_and_that_it_takes_two(demo: Explorer) -> None:
     page = visit("compare", variants=link(BASE))
-    assert "It takes two to compare" in shown(page)
+    assert "Add a second variant to compare" in shown(page)
     assert "Rank similarity" not in shown(page)
     assert page.get("bidi_component")
 
@@ -135,12 +135,12 @@ def test_no_wording_is_a_variant_too_and_is_called_so(demo: Explorer) -> None:
     page = visit("compare", variants=link({**BASE, "wording": " "}, OTHER))
     comparison = compared(demo, page)
     assert compare_page._reading(comparison, 0).startswith("No instruction")
-    assert compare_page._reading(comparison, 1).startswith("Read as Method")
+    assert compare_page._reading(comparison, 1).startswith("Interpreted as Method")
 
 
 def compared(explorer: Explorer, page: AppTest) -> Any:
     return explorer.comparing.compare(
-        "demo", param(page, "seed"), None, param(page, "aspect"), variants(page)
+        ComparisonRequest("demo", param(page, "seed"), None, param(page, "aspect"), variants(page))
     )
 
 

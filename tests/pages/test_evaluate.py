@@ -35,7 +35,7 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert list(board["nDCG@20"]) == sorted(board["nDCG@20"], reverse=True)
     assert set(board["Queries"]) == {12}
     assert "–" in board["95 % interval"][0]
-    assert "after Holm, n = 12" in shown(page)
+    assert "Holm-corrected, n = 12" in shown(page)
     assert len(page.get("plotly_chart")) == 3
     assert CSFCUBE_NDCG in board
     assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
@@ -45,7 +45,7 @@ def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explore
     page = visit()
     page.multiselect(key="evaluate_systems").set_value(["bm25"])
     page.button(key="evaluate_run").click()
-    assert "Something was changed just before the click" in shown(run(page))
+    assert "Settings changed before your click" in shown(run(page))
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)
     assert list(page.dataframe[0].value["System"]) == ["bm25"]
@@ -66,10 +66,10 @@ MEASURE = "1 divided by the rank of the first relevant document"
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"systems": "magic"}, "&#x27;magic&#x27; is none of"),
+        ({"systems": "magic"}, "&#x27;magic&#x27; is not one of"),
         ({"steer": "7"}, "steer is 7"),
         ({"seeds": "-3"}, "seeds is -3"),
-        ({"measure": "luck"}, "&#x27;luck&#x27; is none of"),
+        ({"measure": "luck"}, "&#x27;luck&#x27; is not one of"),
         ({"collection": "nope"}, "no test collection &#x27;nope&#x27;"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_collection_that_broke_says_where(fresh: Explorer, tmp_path: Path, ser
 
 def test_a_home_without_judgments_says_what_to_import(small: Explorer, serve: Serve) -> None:
     serve(small)
-    assert "No corpus here came with judgments" in shown(visit())
+    assert "No collection with judgments" in shown(visit())
 
 
 EVIL = "![](http://host/x.png)"

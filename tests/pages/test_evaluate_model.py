@@ -44,7 +44,7 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
     lab: Explorer, server: ModelServer
 ) -> None:
     page = visit(**SYSTEMS)
-    assert "calls in" in shown(page)
+    assert "requests in" in shown(page)
     assert server.seen.requests == 0, "an estimate asks nothing"
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)
@@ -53,7 +53,7 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
     assert list(asked["System"]) == ["dense+pairwise"]
     assert asked["Calls"][0] == server.seen.requests
     assert asked["Failed"][0] == 0
-    assert "Everything was answered before" in shown(page)
+    assert "All answers are cached" in shown(page)
     assert page.query_params["rerank"] in ("pairwise", ["pairwise"])
 
 
@@ -65,8 +65,8 @@ def test_questions_that_failed_are_not_said_to_be_answered(
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)
     assert page.dataframe[1].value["Failed"][0] > 0
-    assert "Everything was answered before" not in shown(page)
-    assert "calls in" in shown(page), "Run asks these again"
+    assert "All answers are cached" not in shown(page)
+    assert "requests in" in shown(page), "Run asks these again"
 
 
 def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
@@ -121,12 +121,12 @@ def test_without_an_endpoint_the_page_says_how_to_connect_one(
     assert page.button(key=button).disabled
     assert "No language model is connected" in shown(page)
     assert "OPENAI_BASE_URL" in shown(page)
-    assert "calls in" in shown(page), "what it would cost is said all the same"
+    assert "requests in" in shown(page), "what it would cost is said all the same"
 
 
 def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: ModelServer) -> None:
     page = visit(**GAP)
-    assert "This gap was not measured yet" in shown(page)
+    assert "Not measured yet" in shown(page)
     page.button(key="evaluate_gap_run").click()
     page = finished(run(page), lambda: lab.gaps.job("lab"))
     assert list(page.dataframe[0].value["Pool"]) == [5, 10]
@@ -147,7 +147,7 @@ def test_pool_sizes_that_are_none_are_explained_and_change_nothing(lab: Explorer
     page = visit(**GAP)
     page.text_input(key="evaluate_sizes").set_value("5, many")
     page = run(page)
-    assert "&#x27;many&#x27; is no pool size" in shown(page)
+    assert "&#x27;many&#x27; is not a pool size" in shown(page)
     assert page.text_input(key="evaluate_sizes").value == "5, 10"
 
 
@@ -155,7 +155,7 @@ def test_pool_sizes_that_are_none_are_explained_and_change_nothing(lab: Explorer
 def test_a_link_with_a_mode_or_size_that_does_not_exist_is_explained(
     lab: Explorer, params: dict[str, str]
 ) -> None:
-    assert "This link cannot be read" in shown(visit(**params))
+    assert "Invalid link" in shown(visit(**params))
 
 
 # -- figures -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.search.filters import parse_filters
 from engine.types.annotating import Project
+from engine.types.comparisons import ComparisonRequest
 from engine.types.corpora import FieldValues
 from engine.types.searches import Filter, Query
 from pages._common import filter_panel
@@ -101,7 +102,7 @@ def test_compare_ranks_what_meets_the_filters_of_explore(demo: Explorer) -> None
     (variant,) = demo.comparing.presets("demo", "method")[:1]
     filters = demo.parse_filters(params["where"])
     compared = demo.comparing.compare(
-        "demo", "demo-0232", None, "method", [variant], filters=filters
+        ComparisonRequest("demo", "demo-0232", None, "method", (variant,), filters)
     )
     found = demo.library.open("demo").documents(compared.variants[0].ranking.doc_ids)
     assert {d.metadata["venue"] for d in found} == {venue}

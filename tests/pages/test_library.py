@@ -102,19 +102,19 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     assert "(no title)" in said
     box(page, "text").set_value("")
     page = run(page)
-    assert "No column is known to hold the text" in shown(page)
+    assert "No text column found" in shown(page)
     assert page.button(key="library_index").disabled
 
 
 def test_columns_of_other_names_are_asked_for_before_what_becomes_of_rows(empty: AppTest) -> None:
     content = "Nr.;Titel der Arbeit;Kernaussage\n1;Zucker;Wir messen.\n2;Leer;\n"
     page = upload(empty, "papers.csv", content)
-    assert "No column is known to hold the text" in shown(page)
+    assert "No text column found" in shown(page)
     assert "undecided" not in shown(page)
     assert not page.radio
     box(page, "text").set_value("Kernaussage")
     page = run(page)
-    assert "No column is known" not in shown(page)
+    assert "No text column" not in shown(page)
     assert question(page, "empty").label == "1 row has no text"
 
 
@@ -137,7 +137,7 @@ def test_what_is_changed_just_before_the_click_is_not_imported_as_it_was(
     else:
         page.file_uploader[0].upload("next.csv", CSV.encode(), "text/csv")
     page = click(page, "library_index")
-    assert "Something was changed just before the click" in shown(page)
+    assert "Settings changed before your click" in shown(page)
     assert fresh.library.jobs.list() == []
     page = click(page, "library_index")
     (job,) = fresh.library.jobs.list()
@@ -174,7 +174,7 @@ def test_a_file_without_a_usable_row_cannot_be_indexed(empty: AppTest) -> None:
 
 def test_a_file_of_another_kind_is_explained(empty: AppTest) -> None:
     page = upload(empty, "papers.jsonl", b"\x89PNG\r\n\x1a\n\x00\x00")
-    assert "cannot be read" in question(page, "broken").label
+    assert "unreadable" in question(page, "broken").label
     assert "broken JSON" in shown(page)
 
 
@@ -211,7 +211,7 @@ def reading(page: AppTest, part: str) -> Any:
 
 def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh: Explorer) -> None:
     page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
-    said = "Read as csv, Windows-1252 (Western Europe), fields parted by semicolon."
+    said = "Using csv, Windows-1252 (Western Europe), delimiter: semicolon."
     assert said in shown(page)
     for field, column in (
         ("title", "Titel"),
@@ -221,7 +221,7 @@ def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh:
         box(page, field).set_value(column)
     page = run(page)
     assert "A. Lee, B. Okafor" in shown(page)
-    assert {q.label for q in page.radio} == {"2 rows have no text", "1 row has no id"}
+    assert {q.label for q in page.radio} == {"2 rows have no text", "1 row has no ID"}
     assert page.button(key="library_index").disabled
     question(page, "empty").set_value("title")
     page = run(page)
@@ -296,7 +296,7 @@ def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> N
     assert page.button(key="library_index").disabled
     name_input(page).set_value("small")
     page = run(page)
-    assert "small exists and holds 40 documents" in shown(page)
+    assert "Adds to the existing corpus small (40 documents)" in shown(page)
     assert not page.button(key="library_index").disabled
 
 
@@ -344,7 +344,7 @@ def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Ser
     said = shown(run(page))
     assert "Bees by network" in said
     assert "1999 to 2021 (6 without a year)" in said
-    assert "small.jsonl, read as jsonl" in said
+    assert "small.jsonl (jsonl)" in said
 
 
 def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) -> None:
@@ -368,7 +368,7 @@ def test_a_running_import_shows_how_far_how_fast_and_how_long(
     assert "Indexing · 1,024 of 4,205 documents · 51 documents/s · about 1 min left" in shown(page)
     assert "&lt;img src=x" in shown(page)
     page = click(page, f"library_cancel_{job.id}")
-    assert "stopping after the step at hand" in shown(page)
+    assert "stopping after the current step" in shown(page)
     assert page.button(key=f"library_cancel_{job.id}").disabled
 
 
@@ -430,7 +430,7 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
     page = visit("library")
     assert "incomplete: 40 of 4,205" in shown(page)
     assert page.button(key="library_open_small").disabled
-    assert "small.jsonl again under the name small" in shown(page)
+    assert "small.jsonl again as small" in shown(page)
 
 
 def test_a_collection_folder_is_read_whole(empty: AppTest, fresh: Explorer) -> None:
@@ -500,7 +500,7 @@ def test_no_more_scenarios_are_written_than_was_chosen_just_before_the_click(
     run(page)
     page.selectbox(key="library_scenarios_limit_small").set_value(10)
     click(page, "library_scenarios_start_small")
-    assert "Something was changed just before the click" in shown(page)
+    assert "Settings changed before your click" in shown(page)
     assert small_copy.scenarios.jobs.latest("small") is None
     click(page, "library_scenarios_start_small")
     job = ended(lambda: small_copy.scenarios.jobs.latest("small"))
@@ -528,11 +528,11 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
     files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
     empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
     page = run(empty)
-    assert "Read as pdf." in shown(page)
+    assert "Using pdf." in shown(page)
     assert "2 documents will be indexed" in shown(page)
     assert "Left out: scan.pdf: the file is damaged, or no PDF." in shown(page)
     assert papers[0].title in shown(page)
-    parts = next(box for box in page.selectbox if box.label == "What becomes a document")
+    parts = next(box for box in page.selectbox if box.label == "Document unit")
     page = run(parts.select("sections") and page)
     assert "12 documents will be indexed" in shown(page)
     assert not next(b for b in page.button if b.key == "library_index").disabled
@@ -541,7 +541,7 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
 def test_looking_up_abstracts_is_offered_where_some_are_missing(empty: AppTest) -> None:
     page = upload(empty, "my.bib", "@article{a, title={One}, doi={10.1000/x}}")
     tick = next(box for box in page.checkbox if box.label.startswith("Look up missing abstracts"))
-    assert tick.label.endswith("1 document has no text, but a DOI")
+    assert tick.label.endswith("1 document has a DOI but no text")
     assert tick.value is False
     page = upload(page, "full.bib", "@article{a, title={One}, abstract={It.}, doi={10.1000/x}}")
     assert not [box for box in page.checkbox if box.label.startswith("Look up")]
@@ -550,4 +550,4 @@ def test_looking_up_abstracts_is_offered_where_some_are_missing(empty: AppTest) 
 def test_of_several_files_that_are_no_pdfs_the_last_is_read(empty: AppTest) -> None:
     files = [(name, CSV.encode(), "text/csv") for name in ("first.csv", "second.csv")]
     empty.file_uploader[0].set_value(files)
-    assert "second.csv is read, and none of the others." in shown(run(empty))
+    assert "Only second.csv will be imported." in shown(run(empty))

@@ -51,7 +51,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
 def form(service: str = "openalex", text: str = "") -> AppTest:
     """The page with the form of a service, filled in."""
     page = visit("library")
-    page.get_by_key("library_way").set_value("A service on the internet")
+    page.get_by_key("library_way").set_value("Online service")
     run(page)
     page.get_by_key("library_service").set_value(service)
     run(page)
@@ -72,10 +72,10 @@ def test_what_a_service_has_is_shown_before_it_is_retrieved(
     assert services.seen == [], "typing asks nothing"
     page = click(page, "library_service_look")  # one click, also right after typing
     said = shown(page)
-    assert "OpenAlex has 1,200 documents for this." in said
+    assert "1,200 documents from OpenAlex" in said
     assert Paper(5).name in said
     assert Paper(6).name not in said
-    assert "The first 1,000 are retrieved." in said
+    assert "Importing the first 1,000." in said
     assert "<img" not in said
     assert "&lt;img src=x" in said
     name = next(t for t in page.text_input if str(t.key).startswith("library_name_"))
@@ -84,7 +84,7 @@ def test_what_a_service_has_is_shown_before_it_is_retrieved(
     page.number_input(key="library_service_limit").set_value(50)
     page.checkbox(key="library_service_abstract").set_value(True)
     page = run(page)
-    assert "The first 50 are retrieved." in shown(page)
+    assert "Importing the first 50." in shown(page)
     assert len(services.seen) == 1, "only the button asks"
     page = click(page, "library_service_start")
     [request] = started
@@ -105,7 +105,7 @@ def test_a_service_that_does_not_answer_is_asked_once_for_each_click(
     page = run(run(page))
     assert len(services.seen) == 1
     page = click(page, "library_service_look")
-    assert "OpenAlex has 1,200 documents" in shown(page)
+    assert "1,200 documents from OpenAlex" in shown(page)
 
 
 def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
@@ -119,9 +119,10 @@ def test_ids_are_asked_for_all_and_those_that_do_not_exist_are_named(
     page = click(page, "library_service_start")
     assert started[0].source.queries[0].limit == 100_000
     page = form("s2", "10.5555/paper.1 10.5555/paper.777777")
-    assert "do not exist: DOI:10.5555/paper.777777." in shown(click(page, "library_service_look"))
+    page = click(page, "library_service_look")
+    assert "Unknown IDs among the first: DOI:10.5555/paper.777777." in shown(page)
     page = click(form("s2", "nothinglikeit"), "library_service_look")
-    assert "Semantic Scholar has nothing for this." in shown(page)
+    assert "No results at Semantic Scholar." in shown(page)
     assert "library_service_start" not in {b.key for b in page.button}
 
 
@@ -150,9 +151,7 @@ def test_progress_and_what_is_found_are_said_in_a_line(
     served: Explorer, services: ServiceServer
 ) -> None:
     said = progress_line(Progress("retrieving", 300, 1200, 10.0, 30.0))
-    assert said == (
-        "Retrieving from the internet · 300 of 1,200 documents · 30 documents/s · about 30 s left"
-    )
+    assert said == ("Downloading · 300 of 1,200 documents · 30 documents/s · about 30 s left")
     services.papers = [Paper(n, abstract=n > 1) for n in range(1, 4)]
     found = served.library.look_up(served.library.service_query("openalex", "everything"))
     assert "1 of the first 3 have no abstract" in found_card(found, found.query, "OpenAlex")
@@ -163,20 +162,20 @@ def test_a_data_set_says_what_it_brings_and_nothing_is_downloaded_before_it_is_s
 ) -> None:
     pytest.importorskip("ir_datasets", reason="the extra 'datasets' is not installed")
     page = visit("library")
-    page.get_by_key("library_way").set_value("A test collection by name")
+    page.get_by_key("library_way").set_value("Test collection")
     page = run(page)
     assert "library_dataset_start" not in {b.key for b in page.button}
     page.selectbox(key="library_dataset").set_value("beir/scifact")
     said = shown(run(page))
     assert "beir/scifact: 5,183 documents" in said
-    assert "300 queries and 339 judgments, those of beir/scifact/test: Evaluate has them" in said
+    assert "339 judgments, those of beir/scifact/test, available on Evaluate" in said
     assert page.button(key="library_dataset_start").label == "Download and index"
     assert not list(served.home.root.glob("uploads/*/"))
     page = click(page, "library_dataset_start")
     assert [(r.name, r.source) for r in started] == [("beir-scifact", NamedDataset("beir/scifact"))]
     assert page.selectbox(key="library_dataset").value is None, "it is under way"
     page.selectbox(key="library_dataset").set_value("cord19")
-    assert "It has no queries with judgments" in shown(run(page))
+    assert "No queries with judgments" in shown(run(page))
 
 
 def test_without_ir_datasets_the_form_says_how_to_install_it(
@@ -184,5 +183,5 @@ def test_without_ir_datasets_the_form_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     page = visit("library")
-    page.get_by_key("library_way").set_value("A test collection by name")
+    page.get_by_key("library_way").set_value("Test collection")
     assert "pip install &#x27;seedlens[datasets]&#x27;" in shown(run(page))

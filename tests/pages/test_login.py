@@ -337,10 +337,10 @@ def test_pages_for_leads_are_closed_to_annotators(app: AppTest, page: str) -> No
     be(app, "ada")
     app.switch_page(str(ROOT / "pages" / f"{page}.py"))
     run(app)
-    assert f"{page.title()} is for leads." in shown(app)
+    assert f"{page.title()} requires the lead role." in shown(app)
     assert [button.label for button in app.button] == ["Log out"]
     be(app, "grace")
-    assert "is for leads" not in shown(app)
+    assert "requires the lead role" not in shown(app)
 
 
 def make_project(explorer: Explorer, **settings: Any) -> Project:
@@ -380,13 +380,13 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     make_project(small_copy)
     assert "Export" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
-    assert "They are Ruth." in shown(run(app))
+    assert "Leads: Ruth." in shown(run(app))
     assert parts_of(app) == []
 
 
 def test_a_projects_own_list_of_annotators_holds(app: AppTest, small_copy: Explorer) -> None:
     make_project(small_copy, annotators=("Ruth",))
-    assert "&#x27;Ada&#x27; is not among the annotators" in shown(annotate(app, "ada"))
+    assert "&#x27;Ada&#x27; is not an annotator" in shown(annotate(app, "ada"))
 
 
 def test_the_name_comes_from_the_list_and_from_nowhere_else(
@@ -456,7 +456,7 @@ def test_only_leads_find_a_form_to_connect_a_model(app: AppTest, who: str, may: 
     app.switch_page(str(ROOT / "pages" / "ask.py"))
     run(app)
     assert ("model_address" in [field.key for field in app.text_input]) is may
-    assert ("Leads connect a model." in shown(app)) is not may
+    assert ("Only leads can connect a model." in shown(app)) is not may
 
 
 def test_a_link_to_an_answer_that_is_written_does_not_let_one_cancel_it(

@@ -48,22 +48,23 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
     assert estimate_line(ESTIMATE) == (
-        "300 calls in 6 rounds, at most 610 with repeats, about 0.29 M tokens, cost about 0.130"
+        "300 requests in 6 rounds, up to 610 including retries, about 0.29 M tokens, "
+        "cost about 0.130"
     )
     unknown = CostEstimate("heapsort", 100, 174, False, calls=348)
-    assert estimate_line(unknown) == "about 348 calls in 174 rounds", "answers may lead to more"
+    assert estimate_line(unknown) == "about 348 requests in 174 rounds", "answers may lead to more"
 
 
 def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
     line = report_line(REPORT)
     for words in (
-        *("288 calls in 6 rounds", "0.28 M tokens", "cost 0.120", "20 answers from the ledger"),
+        *("288 requests in 6 rounds", "0.28 M tokens", "cost 0.120", "20 answers cached"),
         *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "position bias 58%"),
     ):
         assert words in line
     assert "cancelled" in report_line(replace(REPORT, stopped="cancelled"))
     assert "budget" in report_line(replace(REPORT, stopped="budget", problem="reached"))
-    assert "nothing asked" in report_line(replace(REPORT, calls=0))
+    assert "no requests" in report_line(replace(REPORT, calls=0))
 
 
 def test_what_models_and_endpoints_call_themselves_is_text() -> None:
@@ -80,15 +81,15 @@ def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
     moves = {str(r): Move(str(r), rank, r) for rank, r in enumerate(order, start=1)}
     reranking = Reranking(found, moves, REPORT)
     assert change(reranking) == 5 / 20
-    assert change_sentence(reranking) == "The model moved 20 of the top 20; 5 came in from below."
+    assert change_sentence(reranking) == "The model moved 20 of the top 20, 5 of them new."
     same = {str(r): Move(str(r), r, r) for r in range(1, 41)}
     unmoved = change_sentence(replace(reranking, moves=same))
-    assert unmoved == "The model left the top 20 as they were."
+    assert unmoved == "The model did not change the top 20."
     half = replace(REPORT, questions=24, unanswered=12)
     unreliable = change_sentence(replace(reranking, report=half))
-    assert unreliable.endswith("Unreliable: 12 of 24 answers could not be used.")
+    assert unreliable.endswith("Unreliable: 12 of 24 answers were invalid.")
     mute = replace(REPORT, questions=24, unanswered=24)
-    assert "gave no readable answer" in change_sentence(replace(reranking, report=mute))
+    assert "returned no valid response" in change_sentence(replace(reranking, report=mute))
 
 
 def test_progress_never_goes_back_between_rounds() -> None:
@@ -112,7 +113,7 @@ def test_secrets_are_read_from_the_top_level_of_the_file(secrets: Path) -> None:
 def test_a_broken_secrets_file_is_said_without_quoting_it(secrets: Path, text: bytes) -> None:
     secrets.write_bytes(text)
     assert secrets_values() == {}
-    assert "secrets.toml cannot be read" in secrets_problem()
+    assert "secrets.toml: invalid TOML" in secrets_problem()
     assert "naked" not in secrets_problem()
 
 
@@ -141,9 +142,9 @@ def test_a_link_restores_how_to_rerank_and_asks_nothing(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("rerank", "magic", "&#x27;magic&#x27; is none of"),
+        ("rerank", "magic", "&#x27;magic&#x27; is not one of"),
         ("depth", "5000", "depth is 5000"),
-        ("depth", "deep", "This link cannot be read"),
+        ("depth", "deep", "Invalid link"),
     ],
 )
 def test_a_link_that_asks_for_the_impossible_says_so(
@@ -159,9 +160,9 @@ def test_a_link_that_asks_for_the_impossible_says_so(
 def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page: AppTest) -> None:
     page.query_params["system"] = "multi-hop"
     run(page)
-    assert "This is the ranking of dense" in shown(page)
+    assert "Showing the ranking of dense" in shown(page)
     assert page.button(key="explore_ask").label == "Search with the model"
-    assert "4 calls in 4 rounds" in shown(page)
+    assert "4 requests in 4 rounds" in shown(page)
 
 
 # -- a model that answers ------------------------------------------------------------------
@@ -182,7 +183,7 @@ def visit_reranking() -> AppTest:
 
 
 def settled(app: AppTest) -> AppTest:
-    return run_until(app, lambda: app.button(key="explore_ask").label != "Under way", what="an end")
+    return run_until(app, lambda: app.button(key="explore_ask").label != "Running", what="an end")
 
 
 def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: ModelServer) -> None:
@@ -190,10 +191,10 @@ def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: Mode
     first = visit_reranking()
     first.button(key="explore_ask").click().run()
     reloaded = visit_reranking()
-    assert reloaded.button(key="explore_ask").label == "Under way"
+    assert reloaded.button(key="explore_ask").label == "Running"
     reloaded.button(key="explore_cancel").click()
-    assert settled(reloaded).button(key="explore_ask").label == "Go on"
-    assert "cancelled: the best order so far" in shown(run(first))
+    assert settled(reloaded).button(key="explore_ask").label == "Resume"
+    assert "cancelled; showing the partial ranking" in shown(run(first))
 
 
 def test_answers_that_nobody_can_read_leave_the_order_and_can_be_asked_for_again(
@@ -202,6 +203,6 @@ def test_answers_that_nobody_can_read_leave_the_order_and_can_be_asked_for_again
     server.behaviour.faults = {"prose": 1.0}
     app = visit_reranking()
     app.button(key="explore_ask").click()
-    assert settled(app).button(key="explore_ask").label == "Go on"
+    assert settled(app).button(key="explore_ask").label == "Resume"
     assert not app.button(key="explore_ask").disabled
-    assert "The model gave no readable answer" in shown(app)
+    assert "The model returned no valid response" in shown(app)

@@ -64,7 +64,7 @@ def chips(page: AppTest) -> dict[str, Any]:
 def test_without_a_model_there_is_no_switch(small_copy: Explorer, serve: Serve) -> None:
     serve(small_copy)
     for page in (explore(q=WORDS), visit("compare", corpus="small", seed=SEED)):
-        assert not [t for t in page.toggle if "Read the wording" in t.label]
+        assert not [t for t in page.toggle if "Interpret with a model" in t.label]
 
 
 def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_read(
@@ -74,14 +74,14 @@ def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_
     assert server.seen.requests == 0
     read(page)
     assert param(page, "reading") == "+method,-result"
-    assert "read as Method, ruling out Result" in shown(page)
-    assert f"Read as content: “{CONTENT}”" in shown(page)
+    assert "interpreted as Method, excluding Result" in shown(page)
+    assert f"Interpreted as content: “{CONTENT}”" in shown(page)
     assert chips(page)["model"] == "judge"
 
     other = explore(q=WORDS, reading="+method,-result")
     assert not other.toggle(key="explore_reads").value, "another visit"
     assert chips(other)["model"] == ""
-    assert "read as Method, ruling out Result" in shown(other)
+    assert "interpreted as Method, excluding Result" in shown(other)
     assert server.seen.questions == 1
 
 
@@ -115,9 +115,9 @@ def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server: Mode
     before = page.get("html")
     server.behaviour.faults = {"prose": 1.0}
     switch(page, on=True)
-    run_until(page, lambda: "judge did not read the wording" in shown(page), what="a note")
+    run_until(page, lambda: "judge did not interpret the instruction" in shown(page), what="a note")
     assert param(page, "reading") == ""
-    assert "the built-in reading is in use" in shown(page)
+    assert "Using the built-in interpretation" in shown(page)
     assert len(page.get("html")) >= len(before)
     server.behaviour.faults = {}
     click(page, "explore_read_again")

@@ -10,7 +10,7 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.types.comparisons import Variant
+from engine.types.comparisons import ComparisonRequest, Variant
 from pages._common.workspace import Pages
 from pages._compare.compare_url import CompareView
 from pages._explore.explore_url import View
@@ -111,9 +111,10 @@ def on_compare(explorer: Explorer, view: View) -> list[str]:
         words = next((a.instruction for a in RESEARCH.aspects if a.key == view.aspect), "")
         variants = (Variant("base", words, view.system, view.steer),)
     text = explorer.notebook.text(view.text_id) if view.text_id else None
-    found = explorer.comparing.compare(
+    asked = ComparisonRequest(
         "small", view.seed or None, text, view.aspect or "method", variants[:1]
     )
+    found = explorer.comparing.compare(asked)
     return list(found.variants[0].ranking.doc_ids)
 
 

@@ -39,7 +39,7 @@ SHOWS = re.compile(
     r"|setAttribute\(\"(?:aria-label|title)\"|\"aria-label\":|createTextNode\(|new Option\((?!\")"
 )
 OURS = ("`${steer.value} %`", "node.textContent = line", "text.textContent, opacity", "data.status",
-        "`The file could not be made")  # fmt: skip
+        "`Export failed. Reload the page")  # fmt: skip
 """A number, what was marked already, words of ours."""
 
 

@@ -79,7 +79,7 @@ def test_a_correction_is_part_of_the_link_and_goes_along_to_compare() -> None:
 
 def test_a_corrected_reading_is_what_the_page_ranks_by(demo: Explorer) -> None:
     page = explore(q=WORDS, reading="+result")
-    assert "read as Result" in shown(page)
+    assert "interpreted as Result" in shown(page)
     assert param(page, "reading") == "+result"
 
 
@@ -93,7 +93,7 @@ def test_clearing_the_aspect_lets_the_wording_decide_and_keeps_it(demo: Explorer
     page.selectbox(key="explore_preset").set_value(None)
     run(page)
     assert (param(page, "aspect"), param(page, "q")) == ("", WORDS)
-    assert "read as Method, ruling out Background" in shown(page)
+    assert "interpreted as Method, excluding Background" in shown(page)
 
 
 def test_choosing_an_aspect_keeps_the_wording(demo: Explorer) -> None:

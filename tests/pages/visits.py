@@ -26,7 +26,7 @@ Connect = Callable[[str], None]
 """What the fixture ``connect`` is: it sets up the endpoint at an address."""
 APP = "_router"
 """The script of the whole app: all pages, the gate before them."""
-BROKEN = "Something went wrong in SeedLens itself"
+BROKEN = "Unexpected error"
 """What a page says of an error that is nobody's mistake but its own."""
 SECONDS = 120
 """The longest that one run of a page may take, on a busy machine too."""

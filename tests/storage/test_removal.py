@@ -15,7 +15,7 @@ import pytest
 from storage import removal
 from storage.home import Home
 from storage.locks import alone
-from storage.removal import ASIDE, Removal, delete, never_used
+from storage.removal import ASIDE, delete, delete_leftovers, delete_unused
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {
@@ -64,31 +64,36 @@ def at(monkeypatch: pytest.MonkeyPatch, time: datetime) -> None:
     monkeypatch.setattr(removal, "now", lambda: time)
 
 
-def test_something_is_deleted_when_it_was_found_old_enough_twice(
+def test_something_is_deleted_when_it_was_unused_for_long_enough(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, began = home.trash / "old", datetime(2026, 1, 1, tzinfo=UTC)
     path.mkdir()
     week = timedelta(days=7)
 
-    def remove_on(day: float) -> bool:
+    def delete_on(day: float) -> bool:
         at(monkeypatch, began + timedelta(days=day))
-        return Removal(home).remove(path, lambda: began, week)
+        return delete_unused(path, lambda: began, week)
 
-    assert [remove_on(day) for day in (1, 6.9, 4000, 7, 7.5)] == [False] * 5
-    assert path.exists(), "the clock was ahead, and then right again"
-    assert not Removal(home).remove(path, lambda: None, week), "it is of use"
-    assert remove_on(8.1)
+    assert [delete_on(day) for day in (1, 6.9)] == [False] * 2
+    at(monkeypatch, began + timedelta(days=8))
+    assert not delete_unused(path, lambda: None, week), "it is in use"
+    assert path.exists()
+    assert delete_on(7.1)
     assert not path.exists()
 
 
 def test_what_somebody_uses_is_not_deleted_however_old(home: Home) -> None:
-    path, lock = home.corpora / "c", home.corpora / "c.lock"
+    path, lock, began = (
+        home.corpora / "c",
+        home.corpora / "c.lock",
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
     path.mkdir()
     with alone(lock, "", ""):
-        assert not Removal(home).remove(path, never_used, lock=alone(lock, "", ""))
+        assert not delete_unused(path, lambda: began, timedelta(0), alone(lock, "", ""))
     assert path.exists()
-    assert Removal(home).remove(path, never_used, lock=alone(lock, "", ""))
+    assert delete_unused(path, lambda: began, timedelta(0), alone(lock, "", ""))
 
 
 def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(
@@ -99,9 +104,9 @@ def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(
     for aside in asides:
         aside.mkdir()
     started = datetime.now(UTC)
-    for days, left in ((0, 3), (1.1, 3), (2.2, 0)):
+    for days, left in ((0, 3), (1.1, 0)):
         at(monkeypatch, started + timedelta(days=days))
-        Removal(home).finish()
+        delete_leftovers(home.root)
         assert sum(aside.exists() for aside in asides) == left
 
 
@@ -119,7 +124,7 @@ def test_what_a_killed_process_had_half_written_goes_after_a_day(
 ) -> None:
     rows = home.corpora / "c" / "documents.lance" / "data"
     rows.mkdir(parents=True)
-    for file in (home.root / "removals.json", rows / "rows.lance"):
+    for file in (home.root / "notes.json", rows / "rows.lance"):
         subprocess.run([sys.executable, "-c", _KILLED, file], cwd=ROOT, check=False)
     copied = rows / ".rows.lance.0a1b2c3d.9F8e7D6c"  # as what copies from a store names its own
     copied.write_bytes(b"half of it")
@@ -129,9 +134,9 @@ def test_what_a_killed_process_had_half_written_goes_after_a_day(
     for file in kept:
         file.write_bytes(b"whole")
     started = datetime.now(UTC)
-    for days, there in ((0, 3), (1.1, 3), (2.2, 0)):
+    for days, there in ((0, 3), (1.1, 0)):
         at(monkeypatch, started + timedelta(days=days))
-        Removal(home).finish()
+        delete_leftovers(home.root)
         assert sum(half.exists() for half in left) == there
     assert all(file.exists() for file in kept)
 

@@ -20,11 +20,11 @@ from engine.annotate.agreement import (
     FLEISS,
     KAPPAS,
     RAW,
+    agreement_over_time,
     find_agreement,
     group_measures,
     pair_measures,
 )
-from engine.annotate.agreement_over_time import agreement_over_time
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from engine.annotate.intake import event_of
 from engine.annotate.queueing import Queue, pace
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -59,33 +57,15 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
 
 
 def test_nobody_takes_the_event_that_a_build_a_model_or_an_import_would_make(
-    small_copy: Explorer, tmp_path: Path
+    small_copy: Explorer,
 ) -> None:
     annotation = small_copy.annotation
     project, query_id = annotation.project("small"), "bees-network_method"
-    bobs = event_of(
-        Judgment(query_id, "bread-network", "bob", 3, origin="import", corpus="small")
-    )  # whoever knows what a file will say knows its event
-    for event in ("build-1", "grading-1", bobs):
+    for event in ("build-1", "grading-1", "import-1"):
         with pytest.raises(BadInputError, match="begins as those"):
             annotation.judge(project, Judgment(query_id, "bread-network", "ann", 0, event=event))
         with pytest.raises(BadInputError, match="begins as those"):
             annotation.undo(project, "ann", event=event)
-    file = tmp_path / "bob.qrels"
-    file.write_text(f"{query_id} 0 bread-network 3\n")
-    assert annotation.exchange.import_("small", file, annotator="bob").added == 1
-    assert [(j.annotator, j.event) for j in annotation.history(project)] == [("bob", bobs)]
-
-
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -3.0])
-def test_a_time_that_no_clock_measures_is_unknown(small_copy: Explorer, seconds: float) -> None:
-    annotation = small_copy.annotation
-    project = annotation.project("small")
-    annotation.judge(
-        project,
-        Judgment("bees-network_method", "bread-network", "ann", 1, seconds=seconds, event="e"),
-    )
-    assert [j.seconds for j in annotation.history(project)] == [None]
 
 
 # -- the queue -----------------------------------------------------------------------------

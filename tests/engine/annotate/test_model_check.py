@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, GradeMeaning, Judgment, Scale
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
@@ -105,3 +106,32 @@ def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
     assert annotation.exchange.qrels(project).grades == {QUERY: {doc_id: 1}}
+
+
+def test_grades_that_check_a_model_count_only_where_they_are_asked_for(graded: Explorer) -> None:
+    project = make_project(graded, depth=4)
+    annotation = graded.annotation
+    grade(graded, project)
+    first, second, *_ = annotation.grading.sample(project, 4)
+    annotation.judge(project, Judgment(*first, "Ada", 2, origin="audit"))
+    assert annotation.grading.check(project).items == 1
+    assert first not in annotation.grading.sample(project, 4)
+    assert annotation.queue(project, "Ada", frozenset((first, second))).progress().done == 1
+    assert annotation.queue(project, "Ada").progress().left == 4
+    assert (annotation.progress(project).complete, annotation.disagreements(project)) == (0, [])
+    assert annotation.agreement(project).annotators == (JUDGE,)
+    assert annotation.agreement(project, audit=True).annotators == ("Ada", JUDGE)
+    found = annotation.exchange.qrels(project)
+    assert (found.grades, "1 audit grade is left out: given to check a model." in found.notes) == (
+        {}, True,
+    )  # fmt: skip
+    assert annotation.exchange.qrels(project, audit=True).grades == {QUERY: {first[1]: 2}}
+    own = annotation.exchange.export(project, "csv", annotator="Ada", audit=True)
+    assert own.judgments == 1
+    with pytest.raises(UnknownNameError, match="judged nothing"):
+        annotation.exchange.export(project, "csv", annotator="Ada")
+
+    annotation.judge(project, Judgment(*first, "Ada", 1))
+    assert annotation.exchange.qrels(project).grades == {QUERY: {first[1]: 1}}
+    annotation.judge(project, Judgment(*first, "Ada", 3, origin="audit"))
+    assert annotation.exchange.qrels(project).grades == {QUERY: {first[1]: 3}}, "it stays theirs"

@@ -18,7 +18,13 @@ from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
-from engine.types.comparisons import Comparison, Variant, VariantPair, VariantRanking
+from engine.types.comparisons import (
+    Comparison,
+    ComparisonRequest,
+    Variant,
+    VariantPair,
+    VariantRanking,
+)
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
@@ -37,7 +43,7 @@ VARIANTS = (BASE, GENERIC, SUBSET, DENSE, NEGATED, OTHER)
 @pytest.fixture(scope="module")
 def compared(explorer: Explorer) -> Comparison:
     """One judged seed of the demo under six variants."""
-    return explorer.comparing.compare("demo", SEED, None, ASPECT, VARIANTS)
+    return explorer.comparing.compare(ComparisonRequest("demo", SEED, None, ASPECT, VARIANTS))
 
 
 def named(found: Comparison, name: str) -> VariantRanking:
@@ -127,7 +133,9 @@ def test_p_mrr_is_that_of_the_whole_collection_for_this_seed_and_aspect(
 def test_the_figures_of_a_variant_do_not_depend_on_those_beside_it(
     compared: Comparison, explorer: Explorer
 ) -> None:
-    (alone,) = explorer.comparing.compare("demo", SEED, None, ASPECT, [BASE]).variants
+    (alone,) = explorer.comparing.compare(
+        ComparisonRequest("demo", SEED, None, ASPECT, (BASE,))
+    ).variants
     beside = named(compared, "base")
     assert (alone.likeness, alone.measures) == (beside.likeness, beside.measures)
 
@@ -156,7 +164,9 @@ def test_a_movers_evidence_is_that_of_each_variant(
 ) -> None:
     variants = (GENERIC, BASE, SUBSET)
     doc_id = compared.movers[0].doc_id
-    found = explorer.comparing.evidence("demo", SEED, None, ASPECT, variants, doc_id)
+    found = explorer.comparing.evidence(
+        ComparisonRequest("demo", SEED, None, ASPECT, tuple(variants)), doc_id
+    )
     ranks = tuple(named(compared, v.name).ranking.doc_ids.index(doc_id) + 1 for v in variants)
     places = dict(
         zip([v.variant.name for v in compared.variants], compared.ranks_of(doc_id), strict=True)
@@ -198,12 +208,14 @@ def test_of_a_long_seed_a_subset_is_as_long_as_a_pasted_text_and_says_so(
     cut = explorer.searcher("demo").subset(opened.seed(seed), ASPECT)
     assert cut is not None
     assert [s.text for s in cut.document.sentences] == texts[:2]
-    (found,) = explorer.comparing.compare("demo", seed, None, ASPECT, [SUBSET]).variants
+    (found,) = explorer.comparing.compare(
+        ComparisonRequest("demo", seed, None, ASPECT, (SUBSET,))
+    ).variants
     assert found.notes == ("Of the seed's sentences of the aspect, the first 2 are used.",)
 
 
 def test_one_variant_is_enough(explorer: Explorer) -> None:
-    found = explorer.comparing.compare("demo", SEED, None, ASPECT, [SUBSET])
+    found = explorer.comparing.compare(ComparisonRequest("demo", SEED, None, ASPECT, (SUBSET,)))
     assert (len(found.variants), len(found.pairs), found.movers) == (1, 1, ())
     assert found.seed == explorer.document("demo", SEED), "the whole seed is shown"
 
@@ -223,7 +235,7 @@ def test_what_cannot_be_compared_is_refused(
     variants: list[Variant], aspect: str, error: type[Exception], says: str, small: Explorer
 ) -> None:
     with pytest.raises(error, match=says):
-        small.comparing.compare("small", "bees-network", None, aspect, variants)
+        small.comparing.compare(ComparisonRequest("small", "bees-network", None, aspect, variants))
 
 
 def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Explorer) -> None:
@@ -242,7 +254,9 @@ def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Expl
 
 def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
     def compare() -> Comparison:
-        return small_copy.comparing.compare("small", "bees-network", None, ASPECT, [BASE, GENERIC])
+        return small_copy.comparing.compare(
+            ComparisonRequest("small", "bees-network", None, ASPECT, (BASE, GENERIC))
+        )
 
     asked = Query("small", seed="bees-network", aspect=ASPECT)
     for doc_id, grade in (("tides-network", 3), ("bees-survey", 0)):
@@ -296,7 +310,7 @@ def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
 
 def test_a_pasted_text_without_words_is_compared_all_the_same(small: Explorer) -> None:
     lexical = Variant("words", "similar method", system="bm25")
-    found = small.comparing.compare("small", None, "🐝", ASPECT, [lexical, BASE])
+    found = small.comparing.compare(ComparisonRequest("small", None, "🐝", ASPECT, (lexical, BASE)))
     assert named(found, "words").ranking.doc_ids == ()
     for variant in found.variants:
         assert all(math.isfinite(gain) for _, gain in variant.likeness)
@@ -320,8 +334,10 @@ def test_runs_are_read_by_other_tools(
 def test_the_frontier_begins_at_no_instruction_following(
     explorer: Explorer, small: Explorer
 ) -> None:
-    judged = explorer.comparing.frontier("demo", SEED, None, ASPECT, BASE)
-    estimated = small.comparing.frontier("small", "bees-network", None, ASPECT, BASE)
+    judged = explorer.comparing.frontier(ComparisonRequest("demo", SEED, None, ASPECT), BASE)
+    estimated = small.comparing.frontier(
+        ComparisonRequest("small", "bees-network", None, ASPECT), BASE
+    )
     assert (judged.judged, estimated.judged) == (True, False)
     for found in (judged, estimated):
         assert [p.steer for p in found.points] == pytest.approx([i / 10 for i in range(11)])
@@ -329,7 +345,9 @@ def test_the_frontier_begins_at_no_instruction_following(
         assert found.points[-1].instruction_following > 0.0
     assert judged.points[5].relevance > judged.points[0].relevance
     assert estimated.points[0].relevance > estimated.points[-1].relevance
-    level = small.comparing.frontier("small", "bees-network", None, ASPECT, DENSE)
+    level = small.comparing.frontier(
+        ComparisonRequest("small", "bees-network", None, ASPECT), DENSE
+    )
     assert len({(p.relevance, p.instruction_following) for p in level.points}) == 1
 
 

@@ -30,7 +30,9 @@ WORDS = RESEARCH.aspects[1].instruction
 ASKED = Variant("asked", WORDS, "dense")
 BARE = Variant("bare", "", "dense")
 OTHER = Variant("other", RESEARCH.aspects[2].instruction, "dense")
-REQUEST = VariantsRequest("demo", SEED, None, ASPECT, (ASKED, BARE, OTHER), "pairwise-lite", 60)
+REQUEST = VariantsRequest(
+    "demo", SEED, None, ASPECT, (ASKED, BARE, OTHER), mode="pairwise-lite", depth=60
+)
 
 Rerank = Callable[..., VariantsJob]
 
@@ -66,7 +68,7 @@ def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
 
 
 def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
-    return explorer.comparing.compare("demo", SEED, None, ASPECT, REQUEST.variants, orders)
+    return explorer.comparing.compare(REQUEST, orders)
 
 
 def verdicts(found: Comparison) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.corpora.change_lens import ChangedLens
 from engine.corpora.indexing import (
     IndexRun,
     aspect_vectors,
@@ -18,7 +19,6 @@ from engine.corpora.indexing import (
     without_doubtful,
 )
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.relens import Relens
 from engine.encode.one_pass import OnePassEncoder
 from engine.explorer import Explorer
 from engine.ingest import content_hash
@@ -134,7 +134,7 @@ def test_documents_added_to_a_corpus_of_an_earlier_version_have_tokens_as_it_has
     tokens = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT))])[0].tokens
     opened = OpenCorpus("old", table, RESEARCH, encoder.spec, 0)
     assert np.allclose(opened.seed("bees").tokens, tokens, atol=1e-3)
-    copy = Relens(RESEARCH, POSTS, encoder.spec, encoder, 8)
+    copy = ChangedLens(RESEARCH, POSTS, encoder.spec, encoder, 8)
     assert copy.copy(table, tmp_path / "copy", lambda _: None).count() == 1
 
 

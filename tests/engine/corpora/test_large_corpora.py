@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tracemalloc
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
-import lance
 import lancedb
 import numpy as np
 import pyarrow as pa
@@ -44,8 +40,7 @@ from engine.search.systems.aspect_system import (
 from engine.search.systems.bm25 import words_in_focus
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
-from storage.errors import StorageError
-from storage.vectors import Builders, DocumentTable, Step
+from storage.vectors import DocumentTable
 
 COUNT, WIDTH = 3000, 32
 SPEC = EncoderSpec("nobody's", "", WIDTH, WIDTH, 64)
@@ -382,128 +377,6 @@ def test_rows_are_those_that_scans_stream_whatever_was_written(tmp_path: Path) -
         assert sorted(table.nearest_rows("vector", vector, 9, among)) == [2, 8, 100]
         assert table.take([], ["title"]).num_rows == 0
         table.finish(VECTORS, timedelta(0))  # rows lie elsewhere, and are indexed
-
-
-def documents_with_words() -> pa.RecordBatch:
-    rows = random_rows(COUNT)
-    texts = [" ".join(f"word{n * k % 31}" for k in range(1, 9)) for n in range(COUNT)]
-    return rows.set_column(
-        rows.schema.get_field_index("search_text"),
-        pa.field("search_text", pa.string()),
-        pa.array(texts),
-    )
-
-
-SAID = documents_with_words()
-
-
-class Apart:
-    """Builders of indexes that are none of many processes, and what they were asked for."""
-
-    def __init__(self, table: DocumentTable, count: int) -> None:
-        self.steps: list[str] = []
-        self.builders = Builders(count, self._map)
-        self._table = table
-
-    def _map(self, step: Step, things: Sequence[Any]) -> Iterator[Any]:
-        for thing in things:
-            self.steps.append(step.__name__)
-            yield step(DocumentTable.open(self._table.path), thing)
-
-
-def by_words(table: DocumentTable) -> list[tuple[str, float]]:
-    """All documents with some words, by BM25."""
-    rows, scores = table.full_text("word2 word17 word30", COUNT)
-    ids = table.take(rows, ["doc_id"])["doc_id"].to_pylist()
-    return sorted(zip(ids, np.round(scores, 5).tolist(), strict=True))
-
-
-def vector_recall(table: DocumentTable) -> float:
-    """Of the twenty nearest by each kind of vector, how many the index has among 300."""
-    shares = []
-    for name in VECTORS:
-        parts = [matrix(batch[name], WIDTH) for batch in table.columns([name])]
-        for vector in matrix(SAID[name], WIDTH)[:: COUNT // 5]:
-            exact = np.argsort(-(np.concatenate(parts) @ vector))[:20]
-            shares.append(np.isin(exact, table.nearest_rows(name, vector, 300)).mean())
-    return float(np.mean(shares))
-
-
-def test_indexes_that_others_built_in_parts_find_what_one_index_finds_whoever_builds_them_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.vectors.FRAGMENT_ROWS", 300)
-    one, parts = (DocumentTable.open_or_create(tmp_path / n, SAID.schema) for n in ("1", "2"))
-    apart = Apart(parts, 3)
-    steps = {"train": len(VECTORS), "write_index": 3 * (len(VECTORS) + 2)}
-    for start, builders in ((0, apart.builders), (1200, None), (2100, apart.builders)):
-        for table in (one, parts):
-            table.discard([f"d{n:04}" for n in range(18, start, 70)])
-            for at in range(start, start + 900, 300):
-                table.write(SAID.slice(at, 300), replace=False)
-            table.write(SAID.slice(start + 100, 30), replace=True)
-        assert not parts.is_finished()
-        apart.steps.clear()
-        one.finish(VECTORS, timedelta(0))
-        parts.finish(VECTORS, timedelta(0), builders)
-        assert Counter(apart.steps) == (steps if builders else {})
-        assert parts.is_finished()
-        assert by_words(one) == by_words(parts)
-        assert vector_recall(parts) >= vector_recall(one) - 0.01 >= 0.97
-        files = lance.dataset(str(parts.path / "documents.lance")).describe_indices()
-        used = {segment.uuid for index in files for segment in index.segments}
-        assert {one.name for one in (parts.path / "documents.lance/_indices").iterdir()} == used
-        assert len(used) == len(VECTORS) + 2, "the parts of each index are joined"
-
-
-def test_a_table_of_one_fragment_is_indexed_where_it_is(tmp_path: Path) -> None:
-    table = DocumentTable.open_or_create(tmp_path, SAID.schema)
-    table.write(SAID.slice(0, 600), replace=False)
-    apart = Apart(table, 3)
-    table.finish(VECTORS, timedelta(0), apart.builders)
-    assert (apart.steps, table.is_finished()) == ([], True)
-
-
-@pytest.mark.parametrize("fails", ["search_text", "doc_id"])
-def test_an_index_whose_commit_fails_is_built_by_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
-    from storage import fragments
-
-    monkeypatch.setattr("storage.vectors.FRAGMENT_ROWS", 300)
-    table = DocumentTable.open_or_create(tmp_path, SAID.schema)
-    table.write(SAID.slice(0, 600), replace=False)
-    table.write(SAID.slice(600, 600), replace=False)
-    real = fragments.commit_index
-
-    def commit(dataset: Path, column: str, *rest: Any, **more: Any) -> None:
-        if column == fails:
-            raise OSError("503 Slow Down")
-        real(dataset, column, *rest, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fragments, "commit_index", commit)
-        with pytest.raises(StorageError, match="503 Slow Down"):
-            table.finish(VECTORS, timedelta(0), Apart(table, 2).builders)
-    assert not table.is_finished()
-    assert len(table.full_text("word2", 1200)[0]) > 0
-    table.finish(VECTORS, timedelta(0), Apart(table, 2).builders)
-    assert table.is_finished()
-
-
-def test_indexes_that_were_written_into_another_copy_of_the_corpus_are_not_committed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.vectors.FRAGMENT_ROWS", 300)
-    table = DocumentTable.open_or_create(tmp_path / "here", SAID.schema)
-    for start in (0, 600):
-        table.write(SAID.slice(start, 600), replace=False)
-    table.compact(timedelta(0))
-    shutil.copytree(table.path, tmp_path / "there")
-    elsewhere = Apart(DocumentTable.open(tmp_path / "there"), 2)
-    with pytest.raises(StorageError, match="share its folder"):
-        table.finish(VECTORS, timedelta(0), elsewhere.builders)
-    assert not table.is_finished()
 
 
 def test_of_a_long_text_a_large_corpus_is_asked_for_the_rarest_words(

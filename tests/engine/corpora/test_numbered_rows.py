@@ -3,7 +3,6 @@ documents of them."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest
 from engine.types.repairs import Repairs
-from engine.types.searches import Query
 from tests.pdf_conferences import acl, neurips
 from tests.support import make_explorer, write_jsonl
 
@@ -55,15 +53,13 @@ def test_rows_that_moved_take_the_place_of_no_other(explorer: Explorer, tmp_path
     assert titles(explorer) == before
 
 
-@pytest.mark.parametrize("title", ["", "Bread"])
 def test_a_row_that_is_taken_out_near_the_end_moves_no_other_into_its_place(
-    explorer: Explorer, tmp_path: Path, title: str
+    explorer: Explorer, tmp_path: Path
 ) -> None:
-    rows = [{**row, "title": title or row["title"]} for row in BREAD]
-    imported(explorer, tmp_path / "export.jsonl", rows)
+    imported(explorer, tmp_path / "export.jsonl", BREAD)
     before = explorer.document("mine", "export-4")
     with pytest.raises(BadInputError, match="'export-4', are those of other documents"):
-        imported(explorer, tmp_path / "export.jsonl", [*rows[:3], rows[4]])
+        imported(explorer, tmp_path / "export.jsonl", [*BREAD[:3], BREAD[4]])
     assert explorer.document("mine", "export-4") == before
 
 
@@ -72,28 +68,10 @@ def test_rows_in_their_places_are_corrected_and_added_to(
 ) -> None:
     imported(explorer, tmp_path / "export.jsonl", BREAD)
     other = [{**row, "text": f"{row['text']} It rises."} for row in BREAD[:3]]
-    other += [{**BREAD[3], "title": "Rye"}, WHALES[0], WHALES[1]]
+    other += [{**BREAD[3], "title": "Rye"}, BREAD[4], WHALES[1]]
     report = imported(explorer, tmp_path / "later" / "export.jsonl", other)
-    assert (report.added, report.updated, report.documents) == (1, 5, 6)
+    assert (report.added, report.updated, report.documents) == (1, 4, 6)
     assert titles(explorer)["export-4"] == "Rye"
-
-
-def test_what_was_judged_in_a_deleted_corpus_is_said_of_no_other_document(
-    explorer: Explorer, tmp_path: Path
-) -> None:
-    imported(explorer, tmp_path / "first" / "export.jsonl", BREAD)
-    query = Query("mine", seed="export-1")
-    explorer.notebook.judge(query, "export-2", 1)
-    explorer.library.delete("mine")
-    with pytest.raises(BadInputError, match=r"'export-2', are those .* which was deleted"):
-        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
-    assert imported(explorer, tmp_path / "first" / "export.jsonl", BREAD).added == 5
-    assert explorer.notebook.grades(query) == {"export-2": 1}
-    explorer.library.delete("mine")
-    shutil.rmtree(explorer.home.trash)
-    with pytest.raises(BadInputError, match="which was deleted"):
-        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
-    assert imported(explorer, tmp_path / "second" / "whales.jsonl", WHALES).added == 3
 
 
 def test_a_paper_takes_the_place_of_no_other_whose_file_was_called_so(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +13,28 @@ import pytest
 import engine.corpora.opened
 import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
-from engine.corpora.opened import READS_BEFORE, OpenCorpus, Recent
-from engine.corpora.passage_vectors import Passages
+from engine.corpora.opened import READS_BEFORE, OpenCorpus
+from engine.corpora.passage_vectors import Passages, size_of
+from engine.corpora.recent import Recent
 from engine.explorer import Explorer
 from engine.numeric import widened
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 
+Tokens = Recent[tuple[int, int], TokenRows]
+
 
 @pytest.fixture(autouse=True)
-def no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Corpora that other tests left open, perhaps in a thread still at work, take no part."""
-    monkeypatch.setattr(engine.corpora.passage_vectors, "_OPEN", WeakSet())
+def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Tokens]:
+    """Empties what is kept, and sets the bytes that it may take."""
+
+    def set_room(bytes_: int) -> Tokens:
+        tokens: Tokens = Recent(None, size_of, bytes_)
+        monkeypatch.setattr(Passages, "_tokens", tokens)
+        return tokens
+
+    set_room(2**30)
+    return set_room
 
 
 @pytest.fixture
@@ -93,59 +102,51 @@ def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCo
 
 
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
-    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
 ) -> None:
     rows = np.arange(12)
     each = [size(passages(corpus).tokens(rows[i : i + 1])) for i in rows]
-    monkeypatch.setattr(engine.corpora.passage_vectors, "KEPT_BYTES", sum(each[:1]) + 4 * max(each))
     kept = passages(corpus)
+    room = sum(each[:1]) + 4 * max(each)
+    tokens = room_for(room)
     for row in rows:
         kept.tokens(rows[:1])  # in use throughout
         kept.tokens(rows[row : row + 1])
-        assert (
-            kept._bytes
-            == size(list(kept._kept.values()))
-            <= engine.corpora.passage_vectors.KEPT_BYTES
-        )
-    assert 0 in kept._kept
-    assert 11 in kept._kept
-    assert 1 not in kept._kept
+        assert tokens._taken == size(list(tokens._kept.values())) <= room
+    assert [kept.has_tokens(rows[[at]]) for at in (0, 11, 1)] == [True, True, False]
     # More than can be kept is read all the same.
     all_ = np.arange(len(corpus))
     assert same(kept.tokens(all_), passages(corpus).tokens(all_))
-    assert kept._bytes <= engine.corpora.passage_vectors.KEPT_BYTES
+    assert tokens._taken <= room
 
 
 def test_one_limit_holds_for_the_passages_of_all_corpora(
-    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
 ) -> None:
     before, after = passages(corpus), passages(corpus)
     half, all_ = np.arange(20), np.arange(len(corpus))
-    monkeypatch.setattr(
-        engine.corpora.passage_vectors, "KEPT_BYTES", size(passages(corpus).tokens(all_))
-    )
+    room_for(size(passages(corpus).tokens(all_)))
     before.tokens(half)
     after.tokens(half)
-    assert before._bytes == after._bytes, "there is room for both"
+    assert before.has_tokens(half), "there is room for both"
+    assert after.has_tokens(half), "there is room for both"
     after.tokens(all_)
-    assert before._bytes == 0, "the one used longest ago gives way"
+    assert not any(before.has_tokens(half[[at]]) for at in half), "used longest ago"
     assert after.has_tokens(all_)
 
 
 def test_threads_that_share_it_get_what_they_asked_for(
-    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+    corpus: OpenCorpus, room_for: Callable[[int], Tokens]
 ) -> None:
     expected = passages(corpus).tokens(np.arange(len(corpus)))
-    monkeypatch.setattr(engine.corpora.passage_vectors, "KEPT_BYTES", size(expected) // 3)
-    kept = passages(corpus)
+    room = size(expected) // 3
+    tokens, kept = room_for(room), passages(corpus)
     orders = [np.random.default_rng(n).permutation(len(corpus)) for n in range(24)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(kept.tokens, orders))
     for order, rows in zip(orders, found, strict=True):
         assert same(rows, [expected[i] for i in order])
-    assert (
-        kept._bytes == size(list(kept._kept.values())) <= engine.corpora.passage_vectors.KEPT_BYTES
-    )
+    assert tokens._taken == size(list(tokens._kept.values())) <= room
 
 
 @pytest.mark.parametrize("system", ["aspect", "late-interaction"])

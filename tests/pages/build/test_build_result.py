@@ -25,7 +25,7 @@ from tests.pages.visits import Connect, click, run, run_until, shown
 def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
     explorer.builds.save(LENS, "ada")
     page = step("result")
-    assert "First comes step 2, Labels." in shown(page), "the earliest one"
+    assert "Waiting for step 2, Labels." in shown(page), "the earliest one"
     page.button(key="build_first_labels").click()
     assert run(page).query_params["step"] == "labels"
 
@@ -35,9 +35,9 @@ def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
     nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
     explorer.builds.open("small", "methods").set_labels(nothing, "ada")
     page = step("labels")
-    assert page.button(key="build_way").label == "Go on to the clusters"
+    assert page.button(key="build_way").label == "Next: Clusters"
     page.button(key="build_way").click()
-    assert "No document shows it, so there is nothing to cluster." in shown(run(page))
+    assert "No document shows the attribute." in shown(run(page))
     page.button(key="build_first_attribute").click()
     assert run(page).query_params["step"] == "attribute"
 
@@ -74,9 +74,9 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     state = built.builds.open("small", "methods").state()
     rows = {row["key"]: row for row in build_lines.steps_data(state, "result", "", 2)}
     assert rows["labels"]["kind"] == "stale"
-    assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "step 2 comes first")
+    assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "waiting for step 2")
     page = step("result")
-    assert "Step 2, Labels, comes first: the attribute or documents changed since." in shown(page)
+    assert "Waiting for step 2, Labels: the attribute or documents changed since." in shown(page)
     assert "Not up to date" in shown(page)
     page.button(key="build_way").click()
     assert run(page).query_params["step"] == "labels"
@@ -97,7 +97,7 @@ def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
         (StepState("label", 0, 40), True, ("next", "next")),
         (StepState("verbalise", 0, 0), False, ("later", "")),
         (StepState("label", 12, 40), True, ("partial", "12 of 40 documents")),
-        (StepState("collapse", 9, 9, unfinished=True), True, ("partial", "stopped before the end")),
+        (StepState("collapse", 9, 9, unfinished=True), True, ("partial", "incomplete")),
     ],
 )
 def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:
@@ -123,17 +123,18 @@ def test_cost_progress_and_outcome_in_words() -> None:
     )
     said = build_lines.estimate_line(estimate, state, with_model=True)
     assert said.startswith(
-        "360 documents: 360 calls, at most 730 with repeats, about 0.32 M tokens, cost about 0.500."
+        "360 documents: 360 requests, up to 730 including retries, about 0.32 M tokens, "
+        "cost about 0.500."
     )
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
     progress = StepProgress(90, 360, 30.0, calls=92, tokens=80_000, step="label")
     said = build_lines.progress_line(progress, 31.0)
-    for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
+    for words in ("90 of 360", "92 requests", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
     job = Job("1", progress.step, "cancelled", progress, report)
     said = build_lines.outcome_line(job)
-    for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
+    for words in ("Cancelled", "80 labels", "270 not reached", "3 invalid responses"):
         assert words in said
     assert not is_finished(job.report)
     failed = replace(job, report=replace(report, made=0, left=0, failed=360, stopped=""))
@@ -148,4 +149,4 @@ def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing
     ]
     said = facts(labels)
     assert "1 of 2 documents shows it, 1 does not" in said
-    assert "1 document not read yet." in said
+    assert "1 document not labelled yet." in said

@@ -36,7 +36,7 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     assert named(clustered, "Questionnaires").doc_ids == post.doc_ids
     click(page, "build_drop")
     assert named(clustered, "Questionnaires").dropped
-    assert "1 dropped by people" in shown(page)
+    assert "1 excluded" in shown(page)
     click(page, "build_drop")
     assert not named(clustered, "Questionnaires").dropped
 
@@ -62,7 +62,7 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     tick(page, "build_clusters", [keys.index(post.key), keys.index(other.key)])
     merging = next(t for t in page.text_input if t.label == "Name of the merged cluster")
     merging.set_value("All the rest")
-    next(b for b in page.button if b.label == "Merge them").click()
+    next(b for b in page.button if b.label == "Merge").click()
     run(page)
     names = {c.name for c in clustered.builds.open("small", "methods").clusters()}
     assert names == {"The first two", "All the rest"}
@@ -95,7 +95,7 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
     fates = [build_lines.fate(cluster, LENS) for cluster in clusters]
-    assert fates == ["too small", "a query", "dropped", "too large"]
+    assert fates == ["too small", "a query", "excluded", "too large"]
     said = build_lines.cluster_facts(clusters, LENS)
     assert said.startswith("4 clusters: 1 becomes a query, 1 too small (fewer than 2 documents)")
     assert build_lines.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
@@ -106,13 +106,13 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
 
 def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
     page = step("queries")
-    assert "2 clusters not worded yet" in shown(page)
+    assert "2 clusters without query text" in shown(page)
     post = named(clustered, "asking by post")
     open_row(page, "build_queries", post.key)
     box = f"build_text_small_methods_{post.key}"
     page.text_area(key=box).set_value("Questionnaires mailed to households")
     click(page, "build_query_check")
-    assert "Above the limit" in shown(page)
+    assert "Over limit" in shown(page)
     assert "Not saved yet." in shown(page)
     assert clustered.builds.open("small", "methods").queries() == []
     page.text_area(key=box).set_value("Who lets people answer at home")
@@ -128,7 +128,7 @@ def test_words_that_give_documents_away_are_marked_in_the_query() -> None:
     overlap = Overlap(0.5, ("Tides",))
     said = build_queries.overlap_html(f"tides and {HOSTILE}", overlap, LENS, is_new=False)
     assert "<mark>tides</mark>" in said
-    assert "Above the limit" in said
+    assert "Over limit" in said
     assert "<img" not in said
     assert not build_queries.is_above(Overlap(0.3), replace(LENS, overlap=0.3))
 
@@ -137,6 +137,4 @@ def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
     kept = BuildQuery("a", "one", ("1",), Overlap(0.4))
     gone = BuildQuery("b", "two", ("2",), Overlap(0.9), dropped=True)
     said = build_queries.facts([kept, gone], LENS)
-    assert "2 queries, 1 dropped" in said
-    assert "40 % of the kept one's words" in said
-    assert "it is above the limit of 30 %" in said
+    assert said == "2 queries, 1 excluded. Mean overlap 40 %; 1 over the limit of 30 %."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.config import Settings
-from engine.corpora.folders import next_store, registered, store_of, superseded, sweep
+from engine.corpora.folders import next_store, registered, store_of, sweep
 from engine.corpora.importing import build_indexes
 from engine.corpora.indexing import (
     aspect_vectors,
@@ -22,12 +23,11 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
+from engine.corpora.manifest import register
 from engine.corpora.map_making import carry_whole
-from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
-from engine.corpora.service_notes import carry_sources
-from engine.corpora.sharing import damaged, digests_of
+from engine.corpora.service_imports import carry_sources
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -36,12 +36,11 @@ from engine.types.corpora import Progress
 from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from storage.digests import find_changed
 from storage.files import folder_bytes
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
-from storage.removal import Removal, never_used
+from storage.removal import delete
 from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
@@ -65,19 +64,16 @@ class LensChange:
     encoder: Callable[[str, EncoderSpec], Encoder]
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
-        """Write the corpus anew beside itself, then change over in one transaction.
+        """Write the corpus to another folder, then update its row in one transaction.
 
         The caller holds the corpus's lock.
         """
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
-        changed, _ = find_changed(before, digests_of(self.home, row))
-        if changed:  # what is written anew would count as sound
-            raise damaged(self.home, row, changed)
         spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
         encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
-        copy = Relens(old, lens, spec, encoder, self.settings.shard_documents)
+        copy = ChangedLens(old, lens, spec, encoder, self.settings.shard_documents)
         try:
             source = DocumentTable.open_or_create(before, table_schema(spec, old))
             table = copy.copy(source, after, tell)
@@ -89,11 +85,11 @@ class LensChange:
             carry_selections(before, after)
             carry_whole(before, after)
         except BaseException:
-            Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
+            delete(after)  # after a kill, the next sweep does it
             raise
         new = replace(row, lens=registered(lens, after), updated_at=datetime.now(UTC))
         register(self.home, self.ledger, new)
-        superseded(before)
+        os.utime(before)  # its readers have some time from now
 
     def _check_space(self, store: Path) -> None:
         needed, free = folder_bytes(store), shutil.disk_usage(self.home.root).free
@@ -106,7 +102,7 @@ class LensChange:
 
 
 @dataclass(frozen=True)
-class Relens:
+class ChangedLens:
     """Copies a corpus into another folder, with the roles and aspect vectors of another lens.
 
     Attributes:
@@ -192,7 +188,9 @@ class Relens:
         return labels if any(labels) else None
 
 
-def preview(source: DocumentTable, doc_ids: Sequence[str], change: Relens) -> tuple[Document, ...]:
+def preview(
+    source: DocumentTable, doc_ids: Sequence[str], change: ChangedLens
+) -> tuple[Document, ...]:
     """Some documents as they would be under another lens; nothing is written."""
     rows = source.rows(doc_ids, source.schema.names).select(source.schema.names)
     changed = [change.rows(batch) for batch in rows.combine_chunks().to_batches()]
