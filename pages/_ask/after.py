@@ -65,7 +65,7 @@ def _follow_up(explorer: Explorer, job: AskJob) -> None:
     key = f"ask_follow_{job.id}"
     st.text_area(
         "Follow-up question", key=key, height=72, max_chars=LONGEST_QUESTION,
-        placeholder="Ask on: question and answer above go along, and passages are found anew.",
+        placeholder="Ask a follow-up: it includes the previous answer.",
     )  # fmt: skip
 
     def request() -> AskRequest:
