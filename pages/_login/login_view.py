@@ -50,7 +50,7 @@ def corner(person: Person | None) -> None:
 
 def for_leads(title: str) -> None:
     """What an annotator sees of a page for leads."""
-    note(f"{title} is for leads.", "Ask one of them, or go on with another page above.")
+    note(f"{title} is for leads.", "Ask a lead, or choose another page.")
 
 
 def _frame(heading: str, words: str, kind: str = "") -> None:
