@@ -210,10 +210,19 @@ def first_last(name: str) -> str:
     >>> first_last("Lee, Ann"), first_last("van der Berg JP"), first_last("Sa-Ambo J.-M.")
     ('Ann Lee', 'J. P. van der Berg', 'J.-M. Sa-Ambo')
     """
+    return " ".join(filter(None, name_parts(name)))
+
+
+def name_parts(name: str) -> tuple[str, str]:
+    """Given names and the name of the family; the whole name and "" where they are unknown.
+
+    >>> name_parts("Garcia Lopez M."), name_parts("Ann Lee")
+    (('M.', 'Garcia Lopez'), ('Ann Lee', ''))
+    """
     name = composed(name)
     last, comma, first = (part.strip() for part in name.partition(","))
     if comma:
-        return f"{first} {last}" if first and last and "," not in first else name
+        return (first, last) if first and last and "," not in first else (name, "")
     family, _, initials = name.rpartition(" ")
     letters = re.sub(r"[.-]", "", initials)
     if (
@@ -224,6 +233,6 @@ def first_last(name: str) -> str:
         or any(len(word.strip(".")) < 2 or "." in word for word in family.split())
         or not ("." in initials or any(map(str.islower, family)))
     ):
-        return name
+        return name, ""
     dotted = re.sub(r"([^\W\d_])\.?", r"\1. ", initials).replace(". -", ".-")
-    return f"{dotted}{family}"
+    return dotted.strip(), family

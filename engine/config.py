@@ -127,8 +127,9 @@ class Settings(BaseSettings):
     from each piece to the next. How long the whole answer takes does not matter, nor how long a
     request is queued while others are answered. Only where an endpoint cannot stream, a whole
     answer is one piece."""
-    llm_retry_seconds: float = Field(default=0.5, gt=0, le=MOST_SECONDS)
-    """Until a request that failed is sent again, the first time; doubled with each time."""
+    llm_retries: int = Field(default=4, ge=0)
+    """How often a request that failed is sent again: after the pause that the endpoint asks for,
+    else after half a second, doubled each time."""
     llm_max_calls: int | None = Field(default=None, ge=0)
     """Requests per run at most; unset is no limit. So with the next two."""
     llm_max_tokens: int | None = Field(default=None, ge=0)

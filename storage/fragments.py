@@ -75,7 +75,9 @@ def compact(dataset: Path, rows: int, grace: timedelta) -> None:
 def clean(dataset: Path, grace: timedelta) -> None:
     """Delete the files of versions older than ``grace``. The caller is the only writer: files that
     belong to no version are taken for left over."""
-    lance.dataset(str(dataset)).cleanup_old_versions(grace, delete_unverified=True)
+    lance.dataset(str(dataset)).cleanup_old_versions(
+        grace, delete_unverified=True, error_if_tagged_old_versions=False
+    )
     # Lance does not know files that a killed process was writing; one may have gigabytes.
     for half in dataset.rglob(f"{HALF}*"):
         delete(half)

@@ -278,6 +278,26 @@ class StoredTable:
                 return digest_of(folder / f"{name}.manifest")
         return ""
 
+    def marks(self) -> dict[str, int]:
+        """Names of versions whose files stay, see :meth:`mark`."""
+        with _wrapped("reading", self.path):
+            return {name: int(tag["version"]) for name, tag in self._table.tags.list().items()}
+
+    def mark(self, name: str, version: int | None) -> None:
+        """Give a version a name, by which its files stay, in place of the version that has it; None
+        takes the name back."""
+        known = name in self.marks()
+        with _wrapped("naming a version", self.path):
+            if version is None and known:
+                self._table.tags.delete(name)
+            elif version is not None:
+                (self._table.tags.update if known else self._table.tags.create)(name, version)
+
+    def go_back(self, version: int) -> None:
+        """Make the table what it was at a version whose files are there."""
+        with self._writing("going back to a version"):
+            self._table.restore(version)
+
     def count(self) -> int:
         with _wrapped("counting", self.path):
             return int(self._table.count_rows())

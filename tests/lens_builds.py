@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from engine.types.builds import BuildSpec, BuildStep, StepReport
+from engine.types.builds import BuildSpec, BuildStep
+from engine.types.models import TaskReport
 from tests.build_answers import builds_collections, small_methods
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import knowledge, session
@@ -25,12 +26,12 @@ def run_step(
     step: BuildStep,
     corpus: str = "small",
     **more: Any,
-) -> StepReport:
+) -> TaskReport[int]:
     """One step of the build, now."""
     return builds.run(corpus, NAME, step, AUTHOR, endpoint=session(server), **more)
 
 
-def run_all(builds: CollectionBuilds, server: ModelServer) -> list[StepReport]:
+def run_all(builds: CollectionBuilds, server: ModelServer) -> list[TaskReport[int]]:
     """All four steps."""
     return [run_step(builds, server, step) for step in builds.steps]
 

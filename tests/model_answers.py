@@ -53,10 +53,10 @@ class Behaviour:
         at_once: requests answered at once, others are queued; None for all. Set from the start.
         pause: seconds between the pieces of a streamed one.
         faults: fault -> share of requests, drawn anew for every repeat of a request.
-        retry_after: seconds that a 429 asks to wait; None says nothing.
+        retry_after: seconds that a 429 asks to wait; None for a moment.
         refuses: parts of a request that it does not accept: ``max_tokens``, ``temperature``,
-            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format``,
-            ``stream``, ``stream_options``.
+            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format`` or
+            one kind of it (``json_schema``), ``stream``, ``stream_options``.
         refusal: what it then says; {} is the part.
         streams: False sends the whole answer although a stream was asked for.
         logprobs: False drops them without a word.

@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
             self._error(404, f"The model `{body['model']}` does not exist.", "model_not_found")
             return True
         roles = {"system"} if any(m["role"] == "system" for m in body["messages"]) else set()
-        used = set(body) | roles
+        used = set(body) | roles | {str(body.get("response_format", {}).get("type"))}
         if body.get("top_logprobs", 0) <= 5:
             used.discard("top_logprobs")
         for name in sorted(behaviour.refuses & used):
@@ -112,9 +112,9 @@ class Handler(BaseHTTPRequestHandler):
             self._due += 9 * behaviour.latency
         if fault.isdigit():
             self._wait()
-            headers = {}
+            headers = {"Retry-After-Ms": "20"}  # nobody has to wait for repeats
             if fault == "429" and behaviour.retry_after is not None:
-                headers["Retry-After"] = f"{behaviour.retry_after:g}"
+                headers = {"Retry-After": f"{behaviour.retry_after:g}"}
             self._error(int(fault), f"fault {fault}", headers=headers)
         elif fault == "timeout":
             self.model.gone.wait(3600)

@@ -12,7 +12,7 @@ from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import RESEARCH, find_aspect
 from engine.llm.budget import Budget
 from engine.llm.client import Client
-from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
+from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judges import ModelJudge
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import Outcome, Work, ask_model, complete
@@ -39,9 +39,6 @@ ALIKE = [f"{problem}-network" for problem in PROBLEMS if problem != "bees"]
 """Documents with the seed's method: grade 3."""
 OTHERS = [f"{p}-{m}" for p in PROBLEMS for m in METHODS if m != "network" and p != "bees"]
 PAIRS = [(a, b) for a in ALIKE for b in OTHERS][:20]
-QUICK_RETRIES = RetryPolicy(
-    timeout=15.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05
-)
 
 
 def knowledge() -> Knowledge:
@@ -90,7 +87,7 @@ def forget_answers(home: Path) -> None:
 def connection(url: str, **changes: Any) -> Connection:
     """A connection that does not wait long."""
     key, model = changes.pop("key", KEY), changes.pop("model", MODEL)
-    values = {"retries": QUICK_RETRIES, "budget": Budget(), **changes}
+    values = {"timeout": 15.0, "retries": 3, "budget": Budget(), **changes}
     return Connection(Endpoint(url, model, SecretStr(key)), **values)
 
 

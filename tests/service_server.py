@@ -9,12 +9,11 @@ prints the ``SEEDLENS_SERVICE_ADDRESSES`` that lead to it.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -113,8 +112,7 @@ class Behaviour:
         faults: what the next requests meet, one each: a status (``429``, ``429 retry=3``, ``500``),
             ``html``, ``broken`` (half of a JSON value), ``silent`` (no answer), ``hang up``,
             ``odd`` (JSON of another form), ``huge``, ``many`` (objects without end in few bytes),
-            ``slow headers``, ``nothing`` (a packed answer of nothing; both without end); ``ok`` is
-            none.
+            ``endless`` (blanks without end); ``ok`` is none.
         paging: "" as documented; "same" sends the first page for every cursor; "endless" never
             says that it was the last; "overlap" begins each page with the last of the one before;
             "shrinking" loses a paper at the beginning with every page.
@@ -267,23 +265,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.raw(200, b" " * (65 * 2**20), "application/json")
         elif fault == "many":
             self.raw(200, b'{"results": [' + b'{"":{}},' * 1_600_000 + b"0]}", "application/json")
-        elif fault == "slow headers":
-            self._drip(b"HTTP/1.1 200 OK\r\nX-Words: ", lambda: b"a")
-        elif fault == "nothing":
-            head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
-            # Blocks of no byte, none of which is the last.
-            self._drip(head + gzip.compress(b"")[:10], lambda: b"\x00\x00\x00\xff\xff")
+        elif fault == "endless":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            while not self.services.gone.wait(0.01):
+                self.wfile.write(b" ")
+                self.wfile.flush()
         elif fault == "silent":
             self.services.gone.wait(3600)
         else:  # hang up
             self.close_connection = True
             self.connection.close()
-
-    def _drip(self, head: bytes, piece: Callable[[], bytes]) -> None:
-        self.wfile.write(head)
-        while not self.services.gone.wait(0.01):
-            self.wfile.write(piece())
-            self.wfile.flush()
 
     def send(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
         self.raw(status, json.dumps(value).encode(), "application/json", headers)

@@ -582,7 +582,8 @@ def _read_csfcube(path: Path, incoming: JudgmentImport, adjudicator: str) -> Non
 def _read_hand_over(text: str, incoming: JudgmentImport) -> None:
     """What one annotator said, with the queries."""
     about = header(text) or {}
-    queries, events = [], []
+    queries: list[tuple[int, Mapping[str, Any]]] = []
+    events: list[tuple[int, Mapping[str, Any]]] = []
     for number, fields in [*_json_rows(text, incoming)][1:]:
         (queries if "query" in fields else events).append((number, fields))
     for number, fields in queries:

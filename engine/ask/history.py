@@ -51,12 +51,7 @@ class History:
         self._rows.put(row)
 
     def find(self, asked_id: str) -> AskJob:
-        """An answer as it was when it had ended.
-
-        Raises:
-            UnknownNameError: there is none of this id, or another SeedLens stored it in a form
-                that this one cannot read.
-        """
+        """An answer as it was when it had ended."""
         row = self._rows.find(asked_id)
         if row is None:
             raise UnknownNameError(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import lru_cache
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
 from engine.ask.examples import example_questions
@@ -44,7 +45,7 @@ log = logging.getLogger("seedlens")
 MOST_FORMER = 3
 """Exchanges that a follow-up is shown."""
 REMEMBERED = 32
-"""Questions whose results are kept."""
+"""Questions whose results are kept, and corpora whose examples are."""
 
 
 class Reader(ForPerson):
@@ -65,8 +66,8 @@ class Reader(ForPerson):
         self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
         self.jobs = JobRunner()
         self._history = History(ledger.asked)
-        self._examples: dict[str, tuple[str, list[str]]] = {}
-        self._results: dict[tuple[Query, str], tuple[Result, ...]] = {}
+        self._results = lru_cache(REMEMBERED)(self._search)
+        self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
     def has_scenarios(self, corpus: str) -> bool:
         """Whether any document of the corpus has scenarios that can go along."""
@@ -74,7 +75,7 @@ class Reader(ForPerson):
         return any_scenarios(stored_scenarios(opened), opened.doc_ids)
 
     def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
-        """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
+        """What an answer costs at most; nothing is asked."""
         connection = connect(self._settings, endpoint, person=self.person)
         former = self._former(request)
         results, scenarios = self._find(request, former)
@@ -95,12 +96,6 @@ class Reader(ForPerson):
 
         Args:
             owner: who asks.
-
-        Raises:
-            NoEndpointError: none is set up; says how to.
-            UnknownNameError: no such corpus or system; no such answer to follow up.
-            BadInputError: the question is blank or too long, too many passages are asked for, or
-                there are no scenarios to go along.
         """
         _check(request)
         connection = connect(self._settings, endpoint, most_calls, self.person)
@@ -117,11 +112,7 @@ class Reader(ForPerson):
         )
 
     def find(self, job_id: str) -> AskJob:
-        """An answer: as it is now while it is written, as it is stored afterwards.
-
-        Raises:
-            UnknownNameError: there is none of this id.
-        """
+        """An answer: as it is now while it is written, as it is stored afterwards."""
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
         return self._history.find(job_id)
@@ -131,11 +122,7 @@ class Reader(ForPerson):
         return self._history.list(self._own(owner))
 
     def forget(self, job_id: str) -> None:
-        """Delete an answer that has ended; one that is written is left alone.
-
-        Raises:
-            NotAllowedError: somebody else asked, and this is for no lead.
-        """
+        """Delete an answer that has ended; one that is written is left alone."""
         with suppress(UnknownNameError):
             check_ends(self.person, self._history.find(job_id).owner)
         self.jobs.dismiss(job_id)
@@ -146,16 +133,12 @@ class Reader(ForPerson):
         return export(job, form)
 
     def examples(self, corpus: str) -> list[str]:
-        """Questions that a corpus may answer; no model is asked for them.
+        """Questions that a corpus may answer; no model is asked for them."""
+        return self._examples(corpus, self._searcher(corpus).corpus.identity)
 
-        Raises:
-            UnknownNameError: no such corpus.
-        """
+    def _made_examples(self, corpus: str, _identity: str) -> list[str]:
         opened = self._searcher(corpus).corpus
-        if self._examples.get(corpus, ("", []))[0] != opened.identity:
-            made = example_questions(opened.titles, opened.lens)
-            self._examples[corpus] = (opened.identity, made)
-        return self._examples[corpus][1]
+        return example_questions(opened.titles, opened.lens)
 
     def _kept(
         self, job: AskJob, write: Callable[[], ModelReport], answer: Callable[..., Answer]
@@ -201,13 +184,7 @@ class Reader(ForPerson):
         searcher = self._searcher(request.corpus)
         text = "\n".join([*(e.question for e in former[-1:]), request.question])
         query = Query(request.corpus, text=text, system=request.system, k=request.k)
-        key = (query, ranked_from(searcher.corpus, [query.system]))
-        if key not in self._results:
-            results = searcher.search(query).results
-            while len(self._results) >= REMEMBERED:
-                self._results.pop(next(iter(self._results)), None)
-            self._results[key] = results
-        results = self._results[key]
+        results = self._results(query, ranked_from(searcher.corpus, [query.system]))
         if not request.use_scenarios:
             return results, {}
         scenarios = stored_scenarios(searcher.corpus)
@@ -217,6 +194,9 @@ class Reader(ForPerson):
                 "Write them first, or ask without them.",
             )
         return results, scenarios([r.doc_id for r in results])
+
+    def _search(self, query: Query, _identity: str) -> tuple[Result, ...]:
+        return self._searcher(query.corpus).search(query).results
 
 
 def _check(request: AskRequest) -> None:

@@ -47,9 +47,6 @@ def read_now(prepared: PreparedReading, model: Model) -> ReadingTest:
 
     Answers are kept: the same test again asks nothing. A run that ends early (Ctrl-C, budget,
     endpoint) is measured on what was answered, and its report says so.
-
-    Raises:
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
     """
 
     async def work(client: Client) -> dict[Condition, Read]:

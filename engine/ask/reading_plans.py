@@ -34,10 +34,6 @@ class ReadingPlan:
         scenarios: every condition once more, with the documents' scenarios.
         grade: a judge grades the answers.
         sample: queries to ask; see :func:`engine.search.topics.sampled`.
-
-    Raises:
-        BadInputError: no size, or one beyond the bounds.
-        UnknownNameError: no such system.
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -132,10 +128,6 @@ def prepare(
     Args:
         scenarios: needed where the plan asks for them.
         on_query: told after each ranked query.
-
-    Raises:
-        BadInputError: no query has a reference answer, none of the relevant documents or, with
-            scenarios, no scenario is in the corpus; or as :func:`usable_topics`.
     """
     readable = [t for t in collection.topics if t.answer and t.text]
     if not readable:

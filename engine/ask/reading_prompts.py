@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from engine.ask.passages import SCENARIO_TOKENS, fitting
+from engine.llm.judging_prompts import halved
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt, without_reasoning
 from engine.llm.texts import cut_text, fenced
 
 READING, GRADING = "reading/1", "answer-grading/1"
 DOCUMENT_TOKENS = 1200
 """Of one document; conversations and abstracts stay whole."""
-FEWEST_TOKENS = 40
 ANSWER_TOKENS = 300
 REFERENCE_TOKENS = 1000
 NOT_STATED = "not stated"
@@ -62,16 +62,13 @@ def reading(
     if scenarios:
         parts.append("The notes say what a document may be of use for; its own words count more.")
     parts.append(f"{fenced('question', question)}\nAnswer this question from the documents.")
-    less = tokens // 2
     return Prompt(
         name=READING,
         messages=(Message("system", READER), Message("user", "\n\n".join(parts))),
         read=_read_answer,
         nudge=f"Answer the question in a few words, or: {NOT_STATED}",
         most_tokens=ANSWER_TOKENS,
-        shorter=(lambda: reading(question, documents, scenarios, less))
-        if less >= FEWEST_TOKENS
-        else None,
+        shorter=halved(tokens, lambda less: reading(question, documents, scenarios, less)),
     )
 
 

@@ -111,7 +111,7 @@ def read_wordings(
     model = connection.endpoint.model
     prompts = [reading_of_wording(lens, wording) for wording in wordings]
     # The longest silence that was set is the longest that somebody waits here for a whole answer.
-    patience = connection.retries.timeout * math.ceil(len(prompts) / connection.concurrency)
+    patience = connection.timeout * math.ceil(len(prompts) / connection.concurrency)
     until = time.monotonic() + patience
 
     async def work(client: Client) -> list[WordingAnswer | None]:

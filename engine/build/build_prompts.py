@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
 from engine.build.build_records import one_line
+from engine.llm.judging_prompts import halved
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.types.builds import BuildSpec
@@ -20,12 +21,8 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect
 from engine.types.limits import LONGEST_LABEL
 
-LABELLING, NAMING, MERGING, VERBALISING = (
-    "lens-label/1",
-    "lens-name/1",
-    "lens-merge/1",
-    "lens-query/1",
-)
+LABELLING, NAMING = "lens-label/1", "lens-name/1"
+MERGING, VERBALISING = "lens-merge/1", "lens-query/1"
 """Kind and version of each wording."""
 DOCUMENT_TOKENS = 2400
 """Of a document that are shown; a document is read once."""
@@ -100,16 +97,13 @@ def labelling(
         "would fit other documents too: leave names, figures and the document's subject out "
         "unless they are what is asked for. Copy the words that it rests on."
     )
-    less = tokens // 2
     prompt = json_prompt(
         LABELLING,
         SYSTEM,
         "\n\n".join(parts),
         Labelled,
         most_tokens=LABEL_TOKENS,
-        shorter=(
-            (lambda: labelling(spec, document, aspect, less)) if less >= FEWEST_TOKENS else None
-        ),
+        shorter=halved(tokens, lambda less: labelling(spec, document, aspect, less), FEWEST_TOKENS),
     )
     text = f"{document.title}\n{document.text}"
     return replace(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 
 from engine.annotate.pool import check_pool
 from engine.annotate.projects import check_project, printable
@@ -17,7 +17,7 @@ from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.search.scenario_index import scenarios_of
 from engine.types.annotating import PoolRequest, Project
-from engine.types.builds import BuildQuery, BuildSpec, Cluster, Maker, Overlap
+from engine.types.builds import BuildQuery, BuildSpec, Cluster
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_ATTRIBUTE, LONGEST_GUIDANCE, LONGEST_LABEL
 
@@ -29,10 +29,6 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
 
     Args:
         aspects: the corpus's lens.
-
-    Raises:
-        BadInputError: its name, texts or numbers cannot be used.
-        UnknownNameError: no such aspect or system.
     """
     if not spec.name:
         raise BadInputError("The collection has no name.", "Use letters, digits, - and _.")
@@ -104,16 +100,6 @@ def check_line(text: str, what: str, most: int) -> str:
     return line
 
 
-def spec_to_json(spec: BuildSpec) -> str:
-    """As the ledger keeps it."""
-    return json.dumps(asdict(spec))
-
-
-def spec_from_json(text: str) -> BuildSpec:
-    """What :func:`spec_to_json` wrote."""
-    return _SPEC.validate_json(text)
-
-
 def digest(*parts: Any) -> str:
     """16 hex digits that tell these values from others.
 
@@ -130,26 +116,9 @@ def label_recipe(spec: BuildSpec, aspects: Lens) -> str:
     return digest(spec.attribute, spec.guidance, spec.examples, *aspect)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCluster:
-    """A cluster as it is kept.
-
-    Attributes:
-        dropped: by a person; whether its size takes it out is seen when it is read.
-        put: doc_id -> the person who put it there.
-    """
-
-    key: str
-    name: str
-    doc_ids: tuple[str, ...]
-    dropped: bool = False
-    maker: Maker = "model"
-    put: Mapping[str, str] = field(default_factory=dict)
-
-    def shown(self, spec: BuildSpec) -> Cluster:
-        """As people see it."""
-        dropped = self.dropped or not fits(self.doc_ids, spec)
-        return Cluster(self.key, self.name, self.doc_ids, dropped, self.maker)
+def shown(cluster: Cluster, spec: BuildSpec) -> Cluster:
+    """A cluster as people see it: its size may take it out, too."""
+    return replace(cluster, dropped=cluster.dropped or not fits(cluster.doc_ids, spec))
 
 
 def fits(doc_ids: tuple[str, ...], spec: BuildSpec) -> bool:
@@ -162,20 +131,14 @@ class Clustering:
     """What the labels were collapsed into.
 
     Attributes:
+        clusters: ``dropped`` by people; whether its size takes one out is seen by :func:`shown`.
         labels: doc_id -> the label by which it was clustered.
         used: keys that were ever given away, so that none is given twice.
     """
 
-    clusters: tuple[StoredCluster, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     used: int = 0
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Clustering:
-        return _CLUSTERING.validate_json(text)
 
     def within(self, doc_ids: Container[str]) -> Clustering:
         """Without documents that are none of these, and clusters that have no others."""
@@ -186,7 +149,7 @@ class Clustering:
                 kept.append(cluster if stay == cluster.doc_ids else replace(cluster, doc_ids=stay))
         return replace(self, clusters=tuple(kept))
 
-    def with_keys(self, clusters: Iterable[StoredCluster]) -> Clustering:
+    def with_keys(self, clusters: Iterable[Cluster]) -> Clustering:
         """These clusters in place of ours, the largest first; those without a key get one."""
         used, keyed = self.used, []
         for cluster in clusters:
@@ -196,41 +159,6 @@ class Clustering:
             keyed.append(cluster)
         keyed.sort(key=lambda cluster: (-len(cluster.doc_ids), int(cluster.key[1:])))
         return replace(self, clusters=tuple(keyed), used=used)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredQuery:
-    """A query as it is kept; ``basis`` is a digest of what it was worded for."""
-
-    key: str
-    text: str
-    doc_ids: tuple[str, ...]
-    share: float
-    words: tuple[str, ...]
-    basis: str
-    maker: Maker = "model"
-    tries: int = 1
-    dropped: bool = False
-
-    @property
-    def shown(self) -> BuildQuery:
-        """As people see it."""
-        overlap = Overlap(self.share, self.words)
-        return BuildQuery(
-            self.key, self.text, self.doc_ids, overlap, self.maker, self.tries, self.dropped
-        )
-
-
-Queries = Mapping[str, StoredQuery]
-"""By the key of their cluster."""
-
-
-def queries_to_json(queries: Queries) -> str:
-    return json.dumps([asdict(query) for query in queries.values()])
-
-
-def queries_from_json(text: str) -> dict[str, StoredQuery]:
-    return {query.key: query for query in _QUERIES.validate_json(text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,24 +176,31 @@ class Expanded:
     pooled: str = ""
 
 
-def expanded_to_json(expanded: Iterable[Expanded]) -> str:
-    return json.dumps([asdict(one) for one in expanded])
+def _nested(row: Any) -> Any:
+    """A query as earlier versions stored it, with what it gives away beside the rest."""
+    if isinstance(row, dict) and "share" in row:
+        return {**row, "overlap": {"share": row["share"], "words": row["words"]}}
+    return row
 
 
-def expanded_from_json(text: str) -> list[Expanded]:
-    return _EXPANDED.validate_json(text)
+SPEC, CLUSTERING = TypeAdapter(BuildSpec), TypeAdapter(Clustering)
+QUERIES = TypeAdapter(list[Annotated[BuildQuery, BeforeValidator(_nested)]])
+EXPANDED = TypeAdapter(list[Expanded])
+"""The JSON that the ledger keeps of these records."""
 
 
-_SPEC, _CLUSTERING = TypeAdapter(BuildSpec), TypeAdapter(Clustering)
-_QUERIES, _EXPANDED = TypeAdapter(list[StoredQuery]), TypeAdapter(list[Expanded])
+def to_json(form: TypeAdapter[Any], value: Any) -> str:
+    """A record as the ledger keeps it."""
+    return form.dump_json(value).decode()
+
+
+def queries_from_json(text: str) -> dict[str, BuildQuery]:
+    """What a row about queries says."""
+    return {query.key: query for query in QUERIES.validate_json(text)}
 
 
 def pooling_basis(spec: BuildSpec, corpus: OpenCorpus) -> str:
-    """A digest of what pools are filled from.
-
-    Raises:
-        BadInputError: a system ranks by scenarios, and the corpus has none.
-    """
+    """A digest of what pools are filled from."""
     scenarios = scenarios_of(corpus, spec.systems)
     return digest(spec.systems, spec.depth, corpus.identity, *filter(None, [scenarios]))
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engine.build.build_records import Clustering, StoredCluster, check_line, fits
+from engine.build.build_records import Clustering, check_line, fits
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.limits import LONGEST_LABEL
 
 
 def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters with their names cleaned up; those without documents are left out.
-
-    Raises:
-        UnknownNameError: a document that is in no cluster.
-        BadInputError: a document that is in two clusters or in none any more, a cluster without
-            a name, one key twice.
-    """
+    """The clusters with their names cleaned up; those without documents are left out."""
     home: dict[str, str] = {}
     keys: set[str] = set()
     kept = []
@@ -63,8 +57,7 @@ def edited(
 ) -> tuple[Clustering, int]:
     """What there is when a person leaves the clusters like this, and how many changed.
 
-    Clusters with a key that there is are that cluster changed; others are new. Raises as
-    :func:`checked_clusters`.
+    Clusters with a key that there is are that cluster changed; others are new.
 
     Args:
         order: doc_id -> its place in the corpus.
@@ -79,9 +72,7 @@ def edited(
     return before.with_keys(kept), changes
 
 
-def _changed(
-    old: StoredCluster | None, cluster: Cluster, author: str, spec: BuildSpec
-) -> StoredCluster:
+def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec) -> Cluster:
     dropped = cluster.dropped
     if not fits(cluster.doc_ids, spec):  # its size takes it out, which is no person's doing
         dropped = old is not None and old.dropped
@@ -91,7 +82,7 @@ def _changed(
     there = () if old is None else old.doc_ids
     put |= {doc_id: author for doc_id in cluster.doc_ids if doc_id not in there}
     key = "" if old is None else old.key
-    made = StoredCluster(key, cluster.name, cluster.doc_ids, dropped, "person", put)
+    made = Cluster(key, cluster.name, cluster.doc_ids, dropped, "person", put)
     if old is not None and made == replace(old, maker="person"):
         return old
     return made
@@ -100,9 +91,6 @@ def _changed(
 def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
     """The clusters with some put together under the key of the one that is called so already,
     else of the largest.
-
-    Raises:
-        UnknownNameError, BadInputError: a key that there is not; fewer than two.
     """
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
@@ -120,12 +108,7 @@ def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[
 def split(
     clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], name: str
 ) -> list[Cluster]:
-    """The clusters with some documents of one in a new one.
-
-    Raises:
-        UnknownNameError, BadInputError: no such cluster; documents that are not in it, all of
-            them or none.
-    """
+    """The clusters with some documents of one in a new one."""
     whole, out = find_cluster(clusters, key), set(doc_ids)
     _check_in(whole, out)
     if not out or len(out) == len(whole.doc_ids):
@@ -142,11 +125,7 @@ def split(
 def moved(
     clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], target: str
 ) -> list[Cluster]:
-    """The clusters with some documents of one in another one, or all of them.
-
-    Raises:
-        UnknownNameError: no such cluster; documents that are not in it.
-    """
+    """The clusters with some documents of one in another one, or all of them."""
     whole, there, out = find_cluster(clusters, key), find_cluster(clusters, target), set(doc_ids)
     _check_in(whole, out)
     stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
@@ -170,12 +149,7 @@ def _check_in(cluster: Cluster, doc_ids: set[str]) -> None:
 def dropped(
     clusters: Sequence[Cluster], key: str, is_dropped: bool, spec: BuildSpec
 ) -> list[Cluster]:
-    """The clusters with one taken out, or back in.
-
-    Raises:
-        UnknownNameError: no such cluster.
-        BadInputError: its size takes it out.
-    """
+    """The clusters with one taken out, or back in."""
     cluster = find_cluster(clusters, key)
     if not is_dropped and not fits(cluster.doc_ids, spec):
         raise BadInputError(

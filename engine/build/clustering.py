@@ -15,12 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
-from engine.build.build_records import Clustering, StoredCluster, clustering_basis
+from engine.build.build_records import (
+    CLUSTERING,
+    Clustering,
+    clustering_basis,
+    shown,
+    to_json,
+)
 from engine.build.labelling import Work, label_counts
 from engine.errors import BadInputError
-from engine.llm.client import Client
 from engine.numeric import FloatArray
-from engine.types.builds import BuildSpec, StepReport
+from engine.types.builds import BuildSpec, Cluster
+from engine.types.models import TaskReport
 from engine.types.plurals import counted
 from storage.builds import StepRow
 
@@ -44,7 +50,7 @@ class Draft:
     name: str
     doc_ids: tuple[str, ...]
     labels: Mapping[str, int]
-    fixed: StoredCluster | None = None
+    fixed: Cluster | None = None
 
 
 def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Draft]:
@@ -137,7 +143,7 @@ def most_central(vectors: FloatArray, weights: Sequence[float]) -> int:
     return int(np.argmax(np.round(vectors @ mean, 6)))
 
 
-def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[StoredCluster]:
+def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluster]:
     """The clusters that people made, with the documents that still belong to them.
 
     A document stays that a person put there, or whose label is the one by which it came there.
@@ -170,7 +176,7 @@ def finished(before: Clustering, made: Sequence[Draft], labels: Mapping[str, str
         key = best if best and 2 * shared[best] > len(free[best]) else ""
         free.pop(key, None)
         was_dropped = any(c.key == key and c.dropped for c in before.clusters)
-        clusters.append(StoredCluster(key, draft.name, draft.doc_ids, was_dropped))
+        clusters.append(Cluster(key, draft.name, draft.doc_ids, was_dropped))
     return replace(before, labels=dict(labels)).with_keys(clusters)
 
 
@@ -180,12 +186,9 @@ ROUNDS = 3
 """Rounds of merging at most; every other one looks at windows half a window further on."""
 
 
-async def collapse(work: Work, embed: Embed) -> StepReport:
-    """Cluster the labels anew around what people left; what is stopped early leaves all as it
+async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
+    """Cluster the labels again around what people left; what is stopped early leaves all as it
     was, unless there was nothing yet.
-
-    Raises:
-        BadInputError: somebody edited the clusters meanwhile.
     """
     build, spec = work.build, work.build.spec
     labels = build.shown_labels()
@@ -199,10 +202,10 @@ async def collapse(work: Work, embed: Embed) -> StepReport:
     made = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
     made += await asyncio.to_thread(drafts, free, spec.distance, embed)
     failed = 0
-    if work.client is not None and not work.stopped:
-        made, failed = await _with_model(work, work.client, made, embed, len(labels))
+    if work.run.client is not None and not work.stopped:
+        made, failed = await _with_model(work, made, embed, len(labels))
     if work.stopped and (work.stopped == "cancelled" or started is not None):
-        return StepReport("collapse", failed=failed, left=len(labels))
+        return TaskReport(result=0, failed=failed, left=len(labels))
     clustering = finished(before, _in_order(made, labels), labels)
     basis = "" if work.stopped else clustering_basis(spec, labels)
 
@@ -212,19 +215,19 @@ async def collapse(work: Work, embed: Embed) -> StepReport:
                 f"The clusters of '{spec.name}' were edited while they were being made.",
                 "Run the step again: answers are kept.",
             )
-        return work.row(clustering.to_json(), basis)
+        return work.row(to_json(CLUSTERING, clustering), basis)
 
     await asyncio.to_thread(build.rows.change, spec.corpus, spec.name, "collapse", keep)
     work.say(len(labels), len(labels))
     notes = _notes(clustering, spec, work, failed)
-    return StepReport("collapse", len(clustering.clusters), failed=failed, notes=notes)
+    return TaskReport(result=len(clustering.clusters), failed=failed, notes=notes)
 
 
 async def _with_model(
-    work: Work, client: Client, made: list[Draft], embed: Embed, total: int
+    work: Work, made: list[Draft], embed: Embed, total: int
 ) -> tuple[list[Draft], int]:
     """The drafts named and merged, and how many questions had no usable answer."""
-    made, failed = await _named(client, work.build.spec, made)
+    made, failed = await _named(work, made)
     work.say(total // 2, total)
     quiet = 0
     for number in range(ROUNDS):
@@ -233,7 +236,7 @@ async def _with_model(
         vectors = await asyncio.to_thread(embed, [draft.name for draft in made])
         offset = WINDOW // 2 * (number % 2)
         count = len(made)
-        made, unread = await _merged(client, work.build.spec, made, _windows(vectors, offset))
+        made, unread = await _merged(work, made, _windows(vectors, offset))
         failed += unread
         quiet = quiet + 1 if len(made) == count else 0
         if quiet == 2 or (quiet and len(made) <= WINDOW):
@@ -242,23 +245,24 @@ async def _with_model(
     return made, failed
 
 
-async def _named(client: Client, spec: BuildSpec, made: Sequence[Draft]) -> tuple[list[Draft], int]:
+async def _named(work: Work, made: Sequence[Draft]) -> tuple[list[Draft], int]:
     """Clusters of several labels, named by what these share; people's names stay."""
     several = [n for n, d in enumerate(made) if d.fixed is None and len(d.labels) > 1]
-    answers = await client.ask([naming(spec, made[n].labels) for n in several])
+    answers = await work.run.ask([naming(work.build.spec, made[n].labels) for n in several])
     named = list(made)
     for n, answer in zip(several, answers, strict=True):
         if answer is not None:
             named[n] = replace(named[n], name=answer.name)
-    return named, 0 if client.stopped else sum(answer is None for answer in answers)
+    return named, 0 if work.stopped else sum(answer is None for answer in answers)
 
 
 async def _merged(
-    client: Client, spec: BuildSpec, made: Sequence[Draft], windows: Sequence[Sequence[int]]
+    work: Work, made: Sequence[Draft], windows: Sequence[Sequence[int]]
 ) -> tuple[list[Draft], int]:
     """One round over windows of neighbouring drafts."""
     asked = [window for window in windows if len(window) > 1]
-    answers = await client.ask([merging(spec, [made[n].name for n in w]) for w in asked])
+    spec = work.build.spec
+    answers = await work.run.ask([merging(spec, [made[n].name for n in w]) for w in asked])
     left: dict[int, Draft] = dict(enumerate(made))
     for window, answer in zip(asked, answers, strict=True):
         for group in () if answer is None else answer.groups:
@@ -267,7 +271,7 @@ async def _merged(
                 left[members[0]] = _joined([made[n] for n in members], group.name)
                 for n in members[1:]:
                     del left[n]
-    return list(left.values()), 0 if client.stopped else sum(a is None for a in answers)
+    return list(left.values()), 0 if work.stopped else sum(a is None for a in answers)
 
 
 def _but_for_people(members: Sequence[int], made: Sequence[Draft]) -> list[int]:
@@ -317,7 +321,7 @@ def _in_order(made: Iterable[Draft], labels: Iterable[str]) -> list[Draft]:
 
 def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> tuple[str, ...]:
     notes = []
-    if work.client is None:
+    if work.run.client is None:
         notes.append(
             "Without a model, clusters are named by their most central label, and near-synonyms "
             "are not put together."
@@ -325,7 +329,7 @@ def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> 
     if failed:
         which = counted(failed, "question has", "questions have")
         notes.append(f"{which} no usable answer; there, names are labels and nothing is merged.")
-    out = sum(cluster.shown(spec).dropped for cluster in clustering.clusters)
+    out = sum(shown(cluster, spec).dropped for cluster in clustering.clusters)
     if out:
         which = counted(out, "cluster becomes", "clusters become")
         notes.append(f"{which} no query: too small, too large, or taken out by a person.")

@@ -1,11 +1,11 @@
-"""Writing a folder of files as a whole: a reader, or a kill, finds all of them or none."""
+"""A build as files: the collection in a folder, written as a whole, and each step as a table."""
 
 from __future__ import annotations
 
 import json
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +15,11 @@ from engine.annotate.adjudication import DecidedQrels
 from engine.annotate.judgment_io import decided_files
 from engine.build.build_records import Expanded
 from engine.build.opened_build import OpenBuild
+from engine.collections.judgment_formats import csv_lines
 from engine.config import __version__
 from engine.errors import BadInputError, StorageError
 from engine.types.annotating import Judgment
-from engine.types.builds import Provenance
+from engine.types.builds import BuildStep, Provenance
 
 
 def write_folder(
@@ -35,10 +36,6 @@ def write_folder(
 
     Returns:
         the files in their place.
-
-    Raises:
-        BadInputError: the folder is the one that this process, or its shell, is in.
-        StorageError: it cannot be written there. What was there stays.
     """
     place = out.resolve()
     if place.is_dir() and Path.cwd().is_relative_to(place):
@@ -163,12 +160,6 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
 
     Returns:
         the files.
-
-    Raises:
-        UnknownNameError: it was not expanded yet.
-        BadInputError: the folder is not empty and ``overwrite`` is False, or it holds something
-            else; it has no judgments; an id that the formats cannot hold.
-        StorageError: nothing can be written there. What was there stays, in any case.
     """
     spec, annotation, project = build.spec, build.annotation, build.project()
     asked = {one.query_id for one in build.in_project()}
@@ -224,12 +215,7 @@ def _plain(value: Any) -> Any:
 
 
 def _replaced(out: Path, *, overwrite: bool) -> list[str]:
-    """Names of the files of an earlier export that is replaced.
-
-    Raises:
-        BadInputError: a file; a folder that holds something, when it is not to be replaced or
-            was not written here.
-    """
+    """Names of the files of an earlier export that is replaced."""
     if out.exists() and not out.is_dir():
         raise BadInputError(f"{out} is a file.", "Name a folder.")
     if not out.is_dir() or not any(out.iterdir()):
@@ -249,3 +235,54 @@ def _replaced(out: Path, *, overwrite: bool) -> list[str]:
             "Name another folder.",
         )
     return [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+SHEETS: Mapping[BuildStep, Sequence[str]] = {
+    "label": ("doc_id", "label", "quote", "maker", "author", "title"),
+    "collapse": ("cluster", "name", "dropped", "doc_id", "label", "title"),
+    "verbalise": ("cluster", "query", "dropped", "overlap", "words", "documents", "name"),
+}
+"""Columns of each step's file."""
+
+
+def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> Iterator[str]:
+    """The lines of a step's file; BadInputError for "expand".
+
+    Args:
+        spreadsheet: no text is a formula to a spreadsheet program.
+    """
+    if step not in SHEETS:
+        raise BadInputError(
+            f"The step '{step}' leaves judgments, which are no table here.",
+            "Judge in its annotation project, or use seedlens qrels.",
+        )
+    corpus, names = build.corpus, SHEETS[step]
+
+    def title(doc_id: str) -> str:
+        return corpus.titles[corpus.row_of[doc_id]] if doc_id in corpus.row_of else ""
+
+    rows: list[tuple[object, ...]]
+    if step == "label":
+        rows = [
+            (x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id)) for x in build.labels()
+        ]
+    elif step == "collapse":
+        labels = build.shown_labels()
+        rows = [
+            (c.key, c.name, "yes" if c.dropped else "no", i, labels.get(i, ""), title(i))
+            for c in build.clusters()
+            for i in c.doc_ids
+        ]
+    else:
+        clusters = {cluster.key: cluster.name for cluster in build.clusters()}
+        rows = [
+            (
+                *(q.key, q.text, "yes" if q.dropped else "no", f"{q.overlap.share:.3f}"),
+                *(" ".join(q.overlap.words), len(q.doc_ids), clusters[q.key]),
+            )
+            for q in build.queries()
+        ]
+    fields = (dict(zip(names, row, strict=True)) for row in rows)
+    return csv_lines(fields, names, spreadsheet=spreadsheet)

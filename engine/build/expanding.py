@@ -12,23 +12,25 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import cast
 
 from engine.annotate.judgments import BUILT, check_member, checked
 from engine.annotate.projects import model_annotator
 from engine.build.build_records import (
+    EXPANDED,
     Clustering,
     Expanded,
-    StoredCluster,
-    expanded_to_json,
     expanding_basis,
     pooling_basis,
+    to_json,
 )
 from engine.build.labelling import Work
 from engine.errors import BadInputError
 from engine.llm.client import Client
 from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
-from engine.types.builds import StepReport
+from engine.types.builds import Cluster
 from engine.types.grading import GradingProgress, GradingReport, GradingRequest
+from engine.types.models import TaskReport
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
@@ -48,12 +50,8 @@ SOURCE = "cluster"
 LONGEST_ID = 48
 
 
-async def expand(work: Work, client: Client, ledger: Ledger) -> StepReport:
-    """Make the project or update it: queries, positives, pools, grades.
-
-    Raises:
-        BadInputError: a project of people's has the build's name.
-    """
+async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
+    """Make the project or update it: queries, positives, pools, grades."""
     build = work.build
     basis = expanding_basis(build.spec, build.asked())
     project = await asyncio.to_thread(_saved_project, work)
@@ -63,16 +61,16 @@ async def expand(work: Work, client: Client, ledger: Ledger) -> StepReport:
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, project, expanded)
     await asyncio.to_thread(_keep, work, expanded)
-    report = await _graded(work, client, project, expanded)
+    report = await _graded(work, project, expanded)
     notes = (*_retired(gone), *positives.notes, *_notes(project), *report.notes)
     if not work.stopped:
         await asyncio.to_thread(_keep, work, expanded, basis)
-    return StepReport("expand", report.graded, failed=report.failed, left=report.left, notes=notes)
+    return TaskReport(result=report.graded, failed=report.failed, left=report.left, notes=notes)
 
 
 def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
     """Keep how far the project is; ``basis`` once all of it is done."""
-    work.build.rows.add_step(work.row(expanded_to_json(expanded), basis))
+    work.build.rows.add_step(work.row(to_json(EXPANDED, list(expanded)), basis))
 
 
 def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
@@ -89,16 +87,15 @@ def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[
     return pooled
 
 
-async def _graded(
-    work: Work, client: Client, project: Project, expanded: Sequence[Expanded]
-) -> GradingReport:
+async def _graded(work: Work, project: Project, expanded: Sequence[Expanded]) -> GradingReport:
     request = GradingRequest(tuple(one.query_id for one in expanded))
 
     def tell(progress: GradingProgress) -> None:
         work.say(progress.done - progress.failed, progress.total, progress.seconds)
 
     grading = work.build.annotation.grading
-    return await grading.grade(client, project, request, tell, work.cancelled)
+    client = cast(Client, work.run.client)
+    return await grading.grade(client, project, request, tell, work.run.cancelled)
 
 
 def _saved_project(work: Work) -> Project:
@@ -213,7 +210,7 @@ class Positives:
         clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
         authors = {x.doc_id: x.author for x in build.labels() if x.maker == "model"}
         for one in expanded:
-            cluster = clusters.get(one.key, StoredCluster("", "", ()))
+            cluster = clusters.get(one.key, Cluster("", "", ()))
             for doc_id in one.doc_ids:
                 if (one.query_id, doc_id) in written:
                     continue
@@ -223,7 +220,7 @@ class Positives:
                 judgment = Judgment(
                     one.query_id,
                     doc_id,
-                    person or model_annotator(authors.get(doc_id) or self.work.model),
+                    person or model_annotator(authors.get(doc_id) or self.work.run.model),
                     max(self.project.scale.values),
                     note=f"In the cluster: {cluster.name}",
                     origin="person" if person else "model",

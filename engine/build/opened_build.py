@@ -11,18 +11,20 @@ from typing import Any
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
+    CLUSTERING,
+    EXPANDED,
+    QUERIES,
     Clustering,
     Expanded,
-    StoredQuery,
     check_line,
     clustering_basis,
     digest,
-    expanded_from_json,
     expanding_basis,
     label_recipe,
     queries_from_json,
-    queries_to_json,
     query_basis,
+    shown,
+    to_json,
 )
 from engine.build.cluster_edits import (
     dropped,
@@ -130,10 +132,6 @@ class OpenBuild:
 
         Returns:
             how many changed.
-
-        Raises:
-            UnknownNameError: a document that is not read.
-            BadInputError: no author; a label that is too long.
         """
         author, bases = check_annotator(author), self.bases()
         lines = {}
@@ -166,12 +164,12 @@ class OpenBuild:
 
     def read_clustering(self, row: StepRow) -> Clustering:
         """What a row says of the documents that there are."""
-        return Clustering.from_json(row.content).within(frozenset(self.scope()))
+        return CLUSTERING.validate_json(row.content).within(frozenset(self.scope()))
 
     def clusters(self) -> list[Cluster]:
         """The clusters, the largest first; those whose size takes them out are ``dropped``."""
         clustering = self.clustering() or Clustering()
-        return [cluster.shown(self.spec) for cluster in clustering.clusters]
+        return [shown(cluster, self.spec) for cluster in clustering.clusters]
 
     def active(self) -> list[Cluster]:
         """The clusters that become queries."""
@@ -188,10 +186,6 @@ class OpenBuild:
 
         Returns:
             how many changed.
-
-        Raises:
-            UnknownNameError, BadInputError: a document twice, unknown or gone; a cluster without
-                a name; there are no clusters yet.
         """
         author, order, changes = check_annotator(author), self.corpus.row_of, 0
         scope = frozenset(self.scope())
@@ -202,10 +196,10 @@ class OpenBuild:
                 raise BadInputError(
                     f"'{self.spec.name}' has no clusters yet.", "Run the step 'collapse' first."
                 )
-            before = Clustering.from_json(row.content).within(scope)
-            left = change([cluster.shown(self.spec) for cluster in before.clusters])
+            before = CLUSTERING.validate_json(row.content).within(scope)
+            left = change([shown(cluster, self.spec) for cluster in before.clusters])
             after, changes = edited(before, left, author, self.spec, order)
-            return _edit(row, after.to_json(), changes, author) if changes else None
+            return _edit(row, to_json(CLUSTERING, after), changes, author) if changes else None
 
         self.rows.change(*self._place, "collapse", changed)
         return changes
@@ -234,14 +228,14 @@ class OpenBuild:
 
     # -- queries -----------------------------------------------------------------------
 
-    def wordings(self) -> dict[str, StoredQuery]:
+    def wordings(self) -> dict[str, BuildQuery]:
         """Every query that was ever worded, by the key of its cluster."""
         return _wordings(self.rows.last(*self._place, "verbalise"))
 
     def queries(self) -> list[BuildQuery]:
         """The queries of the clusters that become one, in the clusters' order."""
         worded = self.wordings()
-        return [worded[c.key].shown for c in self.active() if c.key in worded]
+        return [worded[c.key] for c in self.active() if c.key in worded]
 
     def asked(self) -> list[BuildQuery]:
         """The queries that nobody took out."""
@@ -260,15 +254,10 @@ class OpenBuild:
     def set_query(
         self, key: str, author: str, *, text: str | None = None, dropped: bool | None = None
     ) -> BuildQuery:
-        """Word a query, take it out or back in; what is None stays.
-
-        Raises:
-            UnknownNameError: no such cluster, or none that becomes a query.
-            BadInputError: an empty or too long text; there is no query yet to be dropped.
-        """
+        """Word a query, take it out or back in; what is None stays."""
         author, cluster = check_annotator(author), find_cluster(self.active(), key)
         worded = None if text is None else self._by_person(cluster, text)
-        after: dict[str, StoredQuery] = {}
+        after: dict[str, BuildQuery] = {}
 
         def change(row: StepRow | None) -> StepRow | None:
             before = _wordings(row)
@@ -277,27 +266,26 @@ class OpenBuild:
                 return None
             now = datetime.now(UTC)
             first = StepRow(*self._place, "verbalise", "edit", "", "", 0, "", "", now)
-            return _edit(row or first, queries_to_json({**before, **after}), 1, author)
+            queries = to_json(QUERIES, [*{**before, **after}.values()])
+            return _edit(row or first, queries, 1, author)
 
         self.rows.change(*self._place, "verbalise", change)
-        return after[key].shown
+        return after[key]
 
-    def _by_person(self, cluster: Cluster, text: str) -> StoredQuery:
+    def _by_person(self, cluster: Cluster, text: str) -> BuildQuery:
         line = check_line(text, "The query", LONGEST_QUERY)
         if not line:
             raise BadInputError(f"The query of '{cluster.name}' is empty.", "Write it, or drop it.")
         overlap = self.vocabulary.overlap(line, cluster.doc_ids)
-        return StoredQuery(
-            cluster.key, line, cluster.doc_ids, overlap.share, overlap.words,
-            query_basis(self.spec, cluster), "person", 0,
-        )  # fmt: skip
+        basis = query_basis(self.spec, cluster)
+        return BuildQuery(cluster.key, line, cluster.doc_ids, overlap, "person", 0, basis=basis)
 
     # -- the annotation project --------------------------------------------------------
 
     def expanded(self) -> list[Expanded]:
         """The queries as they stand in the annotation project."""
         row = self.rows.last(*self._place, "expand")
-        return [] if row is None else expanded_from_json(row.content)
+        return [] if row is None else EXPANDED.validate_json(row.content)
 
     def in_project(self) -> list[Expanded]:
         """The queries that are in the project and that nobody took out since."""
@@ -359,10 +347,8 @@ class OpenBuild:
 
         labels = self.shown_labels()
         placed = {doc_id for cluster in self.clusters() for doc_id in cluster.doc_ids}
-        collapse = state(
-            "collapse", len(placed & labels.keys()), len(labels),
-            clustering_basis(self.spec, labels),
-        )  # fmt: skip
+        basis = clustering_basis(self.spec, labels)
+        collapse = state("collapse", len(placed & labels.keys()), len(labels), basis)
         active, unworded, worded = self.active(), self.unworded(), self.wordings()
         # Each query has a basis of its own.
         verbalise = replace(
@@ -409,13 +395,13 @@ def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:
     return hashes
 
 
-def _wordings(row: StepRow | None) -> dict[str, StoredQuery]:
+def _wordings(row: StepRow | None) -> dict[str, BuildQuery]:
     return {} if row is None else queries_from_json(row.content)
 
 
 def _changed_query(
-    old: StoredQuery | None, new: StoredQuery | None, dropped: bool | None, name: str
-) -> StoredQuery:
+    old: BuildQuery | None, new: BuildQuery | None, dropped: bool | None, name: str
+) -> BuildQuery:
     """A query after a change; the same words are no change, whoever says them."""
     if old is not None and (new is None or new.text == old.text):
         return old if dropped is None else replace(old, dropped=dropped)
@@ -427,7 +413,5 @@ def _changed_query(
 
 
 def _edit(row: StepRow, content: str, changes: int, author: str) -> StepRow:
-    return replace(
-        row, kind="edit", content=content, changes=changes, author=author, model="",
-        time=datetime.now(UTC),
-    )  # fmt: skip
+    row = replace(row, kind="edit", content=content, changes=changes, author=author)
+    return replace(row, model="", time=datetime.now(UTC))

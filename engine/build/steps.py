@@ -1,33 +1,94 @@
-"""Running one step of a build: the model it asks, the lock it holds, and its report."""
+"""One step of a build as a task: what has to be there first, what it asks, and running it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from engine.build.clustering import collapse
-from engine.build.expanding import expand
-from engine.build.labelling import TellStep, Work, label
+from engine.annotate.model_plan import Asked, grading, in_words
+from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
+from engine.build.build_records import pooling_basis
+from engine.build.clustering import ROUNDS, WINDOW, collapse
+from engine.build.expanding import SCALE, expand
+from engine.build.labelling import Work, aspect_of, label, label_counts, labelling_of
 from engine.build.opened_build import OpenBuild
-from engine.build.verbalising import verbalise
+from engine.build.verbalising import MOST_AVOIDED, TRIES, verbalise
 from engine.errors import BadInputError
-from engine.llm.budget import Usage
-from engine.llm.client import open_client
-from engine.llm.endpoints import Connection
-from engine.llm.run import finish
+from engine.llm.estimates import Estimator
+from engine.llm.messages import Prompt
+from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray
-from engine.types.builds import BUILD_STEPS, BuildStep, StepReport
-from engine.types.callbacks import Ask
+from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep
+from engine.types.documents import Document
 from engine.types.encoders import Passage
+from engine.types.grading import GradingRequest
+from engine.types.models import TaskEstimate, TaskReport, summed
 from storage.home import Home
 from storage.ledger import Ledger
 
+SAMPLE = 200
+"""Documents whose lengths are measured, evenly spread over all."""
+ANCHORS = GradingRequest().anchors
 
-def check_step(build: OpenBuild, step: BuildStep) -> None:
-    """Raise BadInputError for a step that there is not, or that has nothing to rest on."""
+
+class RunStep(ModelTask[int]):
+    """One step of a build, from where it was left; one of a build at a time in all processes.
+
+    Its result is how many labels that say something, clusters, queries or grades it made.
+
+    Args:
+        author: who starts it.
+    """
+
+    def __init__(
+        self, build: OpenBuild, step: BuildStep, author: str, home: Home, ledger: Ledger
+    ) -> None:
+        spec = build.spec
+        self.request: BuildStep = step
+        self.phase, self.key = step, (spec.corpus, spec.name)
+        self.busy = f"Another step of '{spec.name}' is under way."
+        self.needs_model = step != "collapse"  # which does something without one too
+        self._build, self._author, self._ledger = build, author, ledger
+        # No name of a corpus or a build holds a dot.
+        name = f"{spec.corpus}.{spec.name}.lock"
+        self._lock = home.corpus_lock(spec.corpus).with_name(name)
+        _check(build, step)
+
+    def held(self) -> AbstractContextManager[None]:
+        return self._ledger.locks.alone(
+            self._lock, self.busy, "Wait until it is done, or cancel it."
+        )
+
+    def estimate(self, known: Estimator) -> TaskEstimate:
+        items, plans = _PLANS[self.request](self._build)
+        if not self.needs_model and not known.model:
+            plans = []
+        costs = [known.estimate(plan.sample, plan.calls) for plan in plans if plan.sample]
+        return TaskEstimate(items=items, **asdict(summed([known.total(0, 0, 0), *costs])))
+
+    async def run(self, run: TaskRun) -> TaskReport[int]:
+        _check(self._build, self.request)
+        work = Work(self._build, self.request, self._author, run)
+        if self.request == "label":
+            return await label(work)
+        if self.request == "collapse":
+            return await collapse(work, self._embed)
+        if self.request == "verbalise":
+            return await verbalise(work)
+        return await expand(work, self._ledger)
+
+    def _embed(self, texts: Sequence[str]) -> FloatArray:
+        """Texts as the embedded model reads them, whatever model the corpus has."""
+        encoder = self._build.library.embedded()
+        encoded = encoder.encode([Passage("", text, ()) for text in texts])
+        return np.stack([one.vector for one in encoded])
+
+
+def _check(build: OpenBuild, step: BuildStep) -> None:
     name = build.spec.name
     if step not in BUILD_STEPS:
         raise BadInputError(f"There is no step '{step}'.", f"Use {', '.join(BUILD_STEPS)}.")
@@ -46,60 +107,86 @@ def check_step(build: OpenBuild, step: BuildStep) -> None:
         raise BadInputError(f"'{name}' has no query.", "Run the step 'verbalise' first.")
 
 
-def run_step(
-    home: Home,
-    ledger: Ledger,
-    build: OpenBuild,
-    step: BuildStep,
-    author: str,
-    connection: Connection | None,
-    tell: TellStep,
-    cancelled: Ask,
-) -> StepReport:
-    """One step, from where it was left; one of a build at a time in all processes.
-
-    Raises:
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
-        CorpusBusyError: another run of a step of this build is under way.
-        BadInputError: clusters were edited while they were being made.
-    """
-    started, spec = time.perf_counter(), build.spec
-    # No name of a corpus or a build holds a dot.
-    lock = home.corpus_lock(spec.corpus).with_name(f"{spec.corpus}.{spec.name}.lock")
-    busy = f"Another step of '{spec.name}' is under way."
-    work = Work(build, step, author, None, "", tell, cancelled)
-    with ledger.locks.alone(lock, busy, "Wait until it is done, or cancel it."):
-        check_step(build, step)
-        report, usage = finish(_perform(work, connection, ledger))
-    return replace(
-        report,
-        seconds=time.perf_counter() - started,
-        stopped="cancelled" if cancelled() and (report.left or usage.stopped) else usage.stopped,
-        notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
-        **usage.taken,
-    )
+# -- what a step asks at most --------------------------------------------------------------------
 
 
-async def _perform(
-    work: Work, connection: Connection | None, ledger: Ledger
-) -> tuple[StepReport, Usage]:
-    def embed(texts: Sequence[str]) -> FloatArray:
-        """Texts as the embedded model reads them, whatever model the corpus has."""
-        encoder = work.build.library.embedded()
-        encoded = encoder.encode([Passage("", text, ()) for text in texts])
-        return np.stack([one.vector for one in encoded])
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Questions of one kind: so many, like these."""
 
-    if connection is None:
-        return await collapse(work, embed), Usage()
-    async with open_client(connection, ledger.answers, work.cancelled) as client:
-        work.client, work.model = client, client.usage.model or connection.endpoint.model
-        if work.step == "label":
-            report = await label(work, client)
-        elif work.step == "collapse":
-            report = await collapse(work, embed)
-        elif work.step == "verbalise":
-            report = await verbalise(work, client)
-        else:
-            report = await expand(work, client, ledger)
-        client.raise_if_nothing_came()
-    return report, client.usage
+    calls: int
+    sample: Sequence[Prompt[Any]]
+
+
+def _label(build: OpenBuild) -> tuple[int, list[_Plan]]:
+    pending, corpus = build.unlabelled(), build.corpus
+    aspect = aspect_of(build.spec, corpus.lens)
+    prompts = [
+        prompt
+        for document in corpus.documents(_spread(pending))
+        if (prompt := labelling_of(build.spec, document, aspect, DOCUMENT_TOKENS)) is not None
+    ]
+    return len(pending), [_Plan(len(pending), prompts)]
+
+
+def _collapse(build: OpenBuild) -> tuple[int, list[_Plan]]:
+    """How many clusters there will be is seen only when labels were compared: the most that
+    can be named is one for every two labels, and that can be merged one for every label."""
+    labels = build.shown_labels()
+    different = list(dict.fromkeys(label.casefold() for label in labels.values()))
+    windows = -(-len(different) // WINDOW) + (len(different) > WINDOW)
+    # Where there are more labels to a cluster, there are fewer clusters.
+    naming_prompt = naming(build.spec, dict.fromkeys(different[: min(MOST_LABELS, 6)], 1))
+    merging_prompt = merging(build.spec, different[:WINDOW])
+    rounds = ROUNDS if len(different) > 1 else 0
+    return len(labels), [
+        _Plan(len(different) // 2, [naming_prompt]),
+        _Plan(rounds * windows, [merging_prompt]),
+    ]
+
+
+def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
+    pending, worded, labels = build.unworded(), build.wordings(), build.shown_labels()
+    asked = [c for c in pending if c.key not in worded or worded[c.key].maker == "model"]
+    avoid = ["of letters"] * MOST_AVOIDED
+    prompts = [
+        verbalising(build.spec, c.name, label_counts(labels, c.doc_ids), avoid, again=True)
+        for c in asked[:SAMPLE]
+    ]
+    return len(pending), [_Plan(TRIES * len(asked), prompts)]
+
+
+def _expand(build: OpenBuild) -> tuple[int, list[_Plan]]:
+    """For queries that are not pooled yet: as if no two systems retrieved the same."""
+    spec, asked, corpus = build.spec, build.asked(), build.corpus
+    basis = pooling_basis(spec, corpus)
+    there = {o.text: o for o in build.expanded() if o.pooled == basis}
+    known = [there[query.text] for query in asked if query.text in there]
+    graded, pooled = build.candidates(known)
+    each = min(len(spec.systems) * spec.depth, len(corpus))
+    new = [query for query in asked if query.text not in there]
+    items = pooled - graded + each * len(new)
+    texts = [query.text for query in new] or [one.text for one in known]
+    documents = corpus.documents(_spread(build.scope(), 24))
+    return items, [_Plan(items, _grading(spec, texts[0], documents))]
+
+
+_PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[_Plan]]]] = {
+    "label": _label,
+    "collapse": _collapse,
+    "verbalise": _verbalise,
+    "expand": _expand,
+}
+
+
+def _grading(spec: BuildSpec, query: str, documents: Sequence[Document]) -> list[Prompt[Any]]:
+    asked = Asked(SCALE, in_words(query), f"{spec.attribute}\n{spec.guidance}")
+    top = SCALE.values[-1]
+    return [
+        grading(asked, [(d, top) for d in documents[n + 1 : n + 1 + ANCHORS]], document)
+        for n, document in enumerate(documents[: -ANCHORS or None])
+    ] or [grading(asked, [], document) for document in documents]
+
+
+def _spread(doc_ids: Sequence[str], most: int = SAMPLE) -> list[str]:
+    return list(doc_ids[:: max(1, -(-len(doc_ids) // most))])

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.build.build_prompts import Verbalised, verbalising
-from engine.build.build_records import StoredQuery, queries_from_json, queries_to_json, query_basis
+from engine.build.build_records import QUERIES, queries_from_json, query_basis, to_json
 from engine.build.labelling import Work, label_counts, unusable
 from engine.build.vocabulary import Vocabulary, different
-from engine.llm.client import Client
 from engine.llm.messages import Prompt
-from engine.types.builds import Cluster, Overlap, StepReport
+from engine.types.builds import BuildQuery, Cluster, Overlap
+from engine.types.models import TaskReport
 from engine.types.plurals import counted
 from storage.builds import StepRow
 
@@ -40,7 +40,7 @@ class _Draft:
         self.avoid = different([*overlap.words, *self.avoid])
 
 
-async def verbalise(work: Work, client: Client) -> StepReport:
+async def verbalise(work: Work) -> TaskReport[int]:
     """Word what has no query yet or has changed since; a person's wording is never replaced."""
     build, vocabulary = work.build, work.build.vocabulary
     active, pending, worded = build.active(), build.unworded(), build.wordings()
@@ -49,7 +49,7 @@ async def verbalise(work: Work, client: Client) -> StepReport:
     done = len(active) - len(pending)
     work.say(done, len(active))
     if by_people:
-        kept = await asyncio.to_thread(_measured_anew, work, worded, by_people, vocabulary)
+        kept = await asyncio.to_thread(_measured_again, work, worded, by_people, vocabulary)
         await _keep(work, kept)
     made = failed = 0
     labels = build.shown_labels()
@@ -57,22 +57,21 @@ async def verbalise(work: Work, client: Client) -> StepReport:
         if work.stopped:
             break
         group = asked[start : start + BATCH]
-        drafts = await _worded(work, client, group, labels, vocabulary)
+        drafts = await _worded(work, group, labels, vocabulary)
         # What was stopped between two tries is taken up again: its answers are in the ledger.
         ready = [d for d in drafts if d.text and (not work.stopped or _is_good(work, d))]
-        await _keep(work, [_stored(work, draft) for draft in ready])
+        await _keep(work, [_query(work, draft) for draft in ready])
         made += len(ready)
         failed += 0 if work.stopped else len(group) - len(ready)
         work.say(done + len(by_people) + made + failed, len(active))
     if not work.stopped:
         await _keep(work, [])  # which says when it ran, even where nothing was left to do
     left = len(asked) - made - failed
-    return StepReport("verbalise", made, failed=failed, left=left, notes=_notes(work, failed))
+    return TaskReport(result=made, failed=failed, left=left, notes=_notes(work, failed))
 
 
 async def _worded(
     work: Work,
-    client: Client,
     clusters: Sequence[Cluster],
     labels: Mapping[str, str],
     vocabulary: Vocabulary,
@@ -96,7 +95,7 @@ async def _worded(
         again = [draft for draft in drafts if not _is_good(work, draft)]
         if not again or work.stopped:
             break
-        answers = await client.ask([question(draft) for draft in again])
+        answers = await work.run.ask([question(draft) for draft in again])
         for draft, answer in zip(again, answers, strict=True):
             draft.tries += 1
             if answer is not None:
@@ -108,43 +107,30 @@ def _is_good(work: Work, draft: _Draft) -> bool:
     return bool(draft.text) and draft.overlap.share <= work.build.spec.overlap
 
 
-def _stored(work: Work, draft: _Draft) -> StoredQuery:
-    return StoredQuery(
-        key=draft.cluster.key,
-        text=draft.text,
-        doc_ids=draft.cluster.doc_ids,
-        share=draft.overlap.share,
-        words=draft.overlap.words,
-        basis=query_basis(work.build.spec, draft.cluster),
-        tries=draft.tries,
+def _query(work: Work, draft: _Draft) -> BuildQuery:
+    cluster, basis = draft.cluster, query_basis(work.build.spec, draft.cluster)
+    return BuildQuery(
+        cluster.key, draft.text, cluster.doc_ids, draft.overlap, tries=draft.tries, basis=basis
     )
 
 
-def _measured_anew(
+def _measured_again(
     work: Work,
-    worded: Mapping[str, StoredQuery],
+    worded: Mapping[str, BuildQuery],
     clusters: Sequence[Cluster],
     vocabulary: Vocabulary,
-) -> list[StoredQuery]:
+) -> list[BuildQuery]:
     """People's wordings for clusters that changed: the text stays, its overlap need not."""
     queries = []
     for cluster in clusters:
         old = worded[cluster.key]
         overlap = vocabulary.overlap(old.text, cluster.doc_ids)
         basis = query_basis(work.build.spec, cluster)
-        queries.append(
-            replace(
-                old,
-                doc_ids=cluster.doc_ids,
-                share=overlap.share,
-                words=overlap.words,
-                basis=basis,
-            )
-        )
+        queries.append(replace(old, doc_ids=cluster.doc_ids, overlap=overlap, basis=basis))
     return queries
 
 
-async def _keep(work: Work, worded: Sequence[StoredQuery]) -> None:
+async def _keep(work: Work, worded: Sequence[BuildQuery]) -> None:
     """Add queries to what there is by now: people may have worded some meanwhile."""
 
     def added(row: StepRow | None) -> StepRow:
@@ -155,7 +141,9 @@ async def _keep(work: Work, worded: Sequence[StoredQuery]) -> None:
             if not mine:
                 was_dropped = there is not None and there.dropped
                 queries[query.key] = replace(query, dropped=was_dropped)
-        return work.row(queries_to_json(queries), "")  # each query has a basis of its own
+        return work.row(
+            to_json(QUERIES, [*queries.values()]), ""
+        )  # each query has a basis of its own
 
     spec = work.build.spec
     await asyncio.to_thread(work.build.rows.change, spec.corpus, spec.name, "verbalise", added)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from pydantic import Field, NonNegativeInt
 
-from engine.cli.common import (
-    author_or_own,
-    open_explorer,
-    system_names,
-)
+from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
     FAILED,
     INTERRUPTED,
@@ -25,6 +21,7 @@ from engine.cli.model import (
     exit_code,
     say_problem,
     taken,
+    task_fields,
 )
 from engine.cli.options import from_signature
 from engine.cli.terminal import advancing, bar_of, print_json, stop_requested, what_else
@@ -34,10 +31,8 @@ from engine.types.builds import (
     BuildSpec,
     BuildState,
     BuildStep,
-    StepEstimate,
-    StepProgress,
-    StepReport,
 )
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
@@ -164,7 +159,7 @@ def show(
         as_csv --csv: As a CSV file.
         spreadsheet: As --csv; no text is a formula to a spreadsheet program.
     """
-    from engine.build.sheets import sheet
+    from engine.build.collection_export import sheet
 
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
@@ -214,19 +209,19 @@ def run(
     if only_estimate:
         _only_estimate(builds, corpus, name, first, as_json)
         return
-    done: list[tuple[StepEstimate, StepReport]] = []
+    done: dict[BuildStep, tuple[TaskEstimate, TaskReport[int]]] = {}
     upcoming: BuildStep | None = first
-    while upcoming is not None and upcoming not in [report.step for _, report in done]:
+    while upcoming is not None and upcoming not in done:
         estimate = builds.estimate(corpus, name, upcoming)
-        click.echo(_estimate_line(estimate), err=True)
+        click.echo(_estimate_line(upcoming, estimate), err=True)
         confirm(estimate.calls, yes=yes)
         with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
             report = builds.run(
                 corpus, name, upcoming, author_or_own(author), most_calls=budget_calls, tell=tell
             )
-        done.append((estimate, report))
+        done[upcoming] = estimate, report
         if not as_json:
-            click.echo(_report_line(report))
+            click.echo(_report_line(upcoming, report))
         say_problem(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
@@ -241,23 +236,31 @@ def _only_estimate(
         return
     estimate = builds.estimate(corpus, name, step)
     if as_json:
-        print_json(estimate)
+        print_json({"step": step, **task_fields(estimate)})
     else:
-        click.echo(_estimate_line(estimate))
+        click.echo(_estimate_line(step, estimate))
 
 
 def _finish(
-    state: BuildState, done: Sequence[tuple[StepEstimate, StepReport]], as_json: bool
+    state: BuildState,
+    done: Mapping[BuildStep, tuple[TaskEstimate, TaskReport[int]]],
+    as_json: bool,
 ) -> None:
     if as_json:
-        steps = [{"estimate": e, "report": _plain_fields(r)} for e, r in done]
+        steps = [
+            {
+                "estimate": {"step": step, **task_fields(estimate)},
+                "report": {"step": step, **task_fields(report, "made")},
+            }
+            for step, (estimate, report) in done.items()
+        ]
         print_json({"steps": steps, "next": state.next})
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
-    sys.exit(exit_code(*(report for _, report in done)))
+    sys.exit(exit_code(*(report for _, report in done.values())))
 
 
-def _counts(progress: StepProgress) -> str:
+def _counts(progress: TaskProgress) -> str:
     return f"{progress.calls:,} calls"
 
 
@@ -348,17 +351,17 @@ def _show_state(state: BuildState, as_json: bool) -> None:
     click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
 
 
-def _estimate_line(estimate: StepEstimate) -> str:
+def _estimate_line(step: BuildStep, estimate: TaskEstimate) -> str:
     """What a step will take at most, in a sentence or two."""
-    text = f"{estimate.step}: {estimate.items:,} {COUNTED[estimate.step]} to do."
+    text = f"{step}: {estimate.items:,} {COUNTED[step]} to do."
     if estimate.calls:
         text += f" {at_most(estimate)}"
     return text
 
 
-def _report_line(report: StepReport) -> str:
+def _report_line(step: BuildStep, report: TaskReport[int]) -> str:
     """What a step did, in a sentence or two."""
-    text = f"{report.step}: {report.made:,} {MADE[report.step]} in {report.seconds:.1f} s"
+    text = f"{step}: {report.result:,} {MADE[step]} in {report.seconds:.1f} s"
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,16 +20,17 @@ from engine.cli.model import (
     exit_code,
     say_problem,
     taken,
+    task_fields,
 )
 from engine.cli.options import from_signature
 from engine.cli.terminal import advancing, print_json, stop_requested, training, what_else
 from engine.scenarios.training import Distilled, Training
+from engine.types.models import TaskEstimate, TaskReport
 from engine.types.tuning import (
     CANDIDATES,
     DOCUMENTS,
     MOST_CANDIDATES,
-    PairEstimate,
-    PairReport,
+    AspectGroup,
     PairRequest,
     Tuned,
     Tuning,
@@ -140,39 +142,40 @@ def aspects(
     check_tuning(explorer.library.open(name), out)
     estimate = explorer.pair_grading.estimate(request)
     click.echo(
-        f"{estimate.questions:,} questions about the aspects of {estimate.documents:,} documents. "
-        f"{at_most(estimate)}",
+        f"{estimate.items:,} questions about the aspects of {estimate.counts['documents']:,} "
+        f"documents. {at_most(estimate)}",
         err=True,
     )
     if only_estimate:
         if as_json:
-            print_json({"estimate": estimate})
+            print_json({"estimate": _announced(request, estimate)})
         return
-    confirm(estimate.questions, yes=yes)
+    confirm(estimate.items, yes=yes)
     with advancing("questions", "grading", counts=calls_so_far) as tell:
         report = explorer.pair_grading.run(request, most_calls=budget_calls, tell=tell)
     click.echo(_graded_line(report), err=True)
     say_problem(report.notes, report.problem)
     if report.stopped == "cancelled":
         sys.exit(INTERRUPTED)
-    tuned = _train(explorer, report, out, tuning)
+    tuned = _train(explorer, name, report.result, out, tuning)
     if as_json:
-        print_json(_report(estimate, report, tuned, tuning))
+        print_json(_report(request, estimate, report, tuned, tuning))
     else:
         click.echo(tuned_line(tuned))
     sys.exit(INTERRUPTED if tuned.cancelled else exit_code(report))
 
 
-def _train(explorer: Any, report: PairReport, out: Path, tuning: Tuning) -> Tuned:
+def _train(
+    explorer: Any, name: str, groups: Sequence[AspectGroup], out: Path, tuning: Tuning
+) -> Tuned:
     from engine.tuning.aspect_training import train
 
-    corpus = explorer.library.open(report.request.corpus)
     with stop_requested() as stopped, training("groups") as tell:
-        return train(corpus, report.groups, out, tuning, tell, stopped)
+        return train(explorer.library.open(name), groups, out, tuning, tell, stopped)
 
 
-def _graded_line(report: PairReport) -> str:
-    pairs = sum(len(group.grades) for group in report.groups)
+def _graded_line(report: TaskReport[tuple[AspectGroup, ...]]) -> str:
+    pairs = sum(len(group.grades) for group in report.result)
     parts = [
         (report.failed, "questions without a usable answer"),
         (report.left, "questions not reached"),
@@ -201,11 +204,19 @@ def tuned_line(tuned: Tuned) -> str:
     return f"{text}Use it with: seedlens import SOURCE --name NEW --encoder {tuned.folder}"
 
 
+def _announced(request: PairRequest, estimate: TaskEstimate) -> dict[str, Any]:
+    return {"request": request, "questions": estimate.items, **task_fields(estimate)}
+
+
 def _report(
-    estimate: PairEstimate, report: PairReport, tuned: Tuned, tuning: Tuning
+    request: PairRequest,
+    estimate: TaskEstimate,
+    report: TaskReport[tuple[AspectGroup, ...]],
+    tuned: Tuned,
+    tuning: Tuning,
 ) -> dict[str, Any]:
     return {
-        "estimate": estimate,
-        "report": report,
+        "estimate": _announced(request, estimate),
+        "report": {"request": request, **task_fields(report, "groups")},
         "tuned": {**asdict(tuned), "recommended": tuned.recommended, "training": tuning},
     }

@@ -54,6 +54,7 @@ def import_(
     ignore_labels: bool = False,
     repairs: Repairs,
     on: str | None = None,
+    undo: bool = False,
     as_json: bool = False,
 ) -> None:
     """Read the documents at SOURCE and index them as a corpus.
@@ -83,6 +84,7 @@ def import_(
         ignore_labels: Estimate the sentences' roles even where the source labels them.
         on ADDRESS: Have the workers of a Ray cluster check and encode: ray://HOST:10001, or local
             for a worker on each core of this machine. Default: SEEDLENS_RAY, or this process.
+        undo: SOURCE is the name of a corpus: take the last import into it back.
     """
     from engine.encode.presets import absolute
 
@@ -94,6 +96,15 @@ def import_(
     if repairs.delimiter in ("tab", "\\t"):
         repairs = replace(repairs, delimiter="\t")
     explorer = open_explorer(**({} if on is None else {"ray": on}))
+    if undo:
+        documents = explorer.library.undo_import(source)
+        if as_json:
+            print_json({"corpus": source, "documents": documents})
+        else:
+            click.echo(
+                f"The last import is undone: '{source}' holds {counted(documents, 'document')}."
+            )
+        return
     dataset = source.startswith(DATASET_PREFIX)
     asked = _queries_of("" if dataset else source, limit, with_abstract=repairs.skip_empty)
     if asked and (columns or source_format != "auto"):
@@ -181,7 +192,7 @@ def _import_line(report: ImportReport) -> str:
     return (
         f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
         f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{read_as}"
+        f"{report.kept_line}{read_as}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 import click
@@ -14,7 +15,14 @@ from engine.cli.options import option
 from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
-from engine.types.models import Estimate, ModelReport, ModelRunProgress, ModelUsage
+from engine.types.models import (
+    Estimate,
+    ModelReport,
+    ModelRunProgress,
+    ModelUsage,
+    TaskEstimate,
+    TaskReport,
+)
 
 INTERRUPTED, FAILED = 130, 1
 
@@ -85,6 +93,17 @@ def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json
         click.echo(line)
     say_problem(usage.notes, usage.problem)
     sys.exit(exit_code(usage))
+
+
+def task_fields(record: TaskEstimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
+    """A task's estimate or report as JSON has it, what it counts and what it made among the rest.
+
+    Args:
+        result: what is made is called so, unless it is a record or a dictionary.
+    """
+    fields = asdict(record)
+    made = fields.pop("counts", None) or fields.pop("result", {})
+    return {**fields, **(made if isinstance(made, dict) else {result: made})}
 
 
 def at_most(estimate: Estimate) -> str:

@@ -131,7 +131,7 @@ def _of_record(record: type, others: Container[str], *, changing: bool) -> list[
     hints = get_type_hints(record, include_extras=True)
     _, known = _documented(inspect.getdoc(record) or "")
     parameters: list[click.Parameter] = []
-    for field in fields(record):  # type: ignore[arg-type]  # of a dataclass
+    for field in fields(record):  # of a dataclass
         if field.name in known and field.name not in others:
             default = REQUIRED if field.default is MISSING else field.default
             shown = None if changing else default

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,14 @@ from click.core import ParameterSource
 from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.common import open_explorer, parts_of
-from engine.cli.model import at_most, confirm, end_run, taken
+from engine.cli.model import at_most, confirm, end_run, taken, task_fields
 from engine.cli.options import from_signature
 from engine.cli.terminal import advancing, print_json, print_table, what_else
 from engine.errors import BadInputError
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
 from engine.types.scenarios import (
     Component,
-    ScenarioEstimate,
-    ScenarioProgress,
-    ScenarioReport,
+    ScenarioCounts,
     ScenarioRequest,
     ScenarioSource,
     ScenarioState,
@@ -81,10 +81,13 @@ def scenarios(
     request = ScenarioRequest(name, source, component, weight, limit, distilled or "")
     estimate = facade.estimate(request)
     _say_estimate(estimate)
-    confirm(source == "generated" and estimate.documents, yes=yes)
+    confirm(source == "generated" and estimate.items, yes=yes)
     with advancing("documents", "scenarios", counts=_scenarios_counts) as tell:
         report = facade.run(request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report, _scenarios_line(report), as_json=as_json)
+    asked = {"request": asdict(request)}
+    announced = {**asked, "documents": estimate.items, **task_fields(estimate)}
+    done = {**asked, **task_fields(report)}
+    end_run(announced, done, report, _scenarios_line(name, report), as_json=as_json)
 
 
 def _only_weight_given() -> bool:
@@ -94,29 +97,31 @@ def _only_weight_given() -> bool:
     return all(source(other) is ParameterSource.DEFAULT for other in others)
 
 
-def _say_estimate(estimate: ScenarioEstimate) -> None:
+def _say_estimate(estimate: TaskEstimate) -> None:
     """What is to be done, and what it will take at most, on stderr."""
-    done = f"; {estimate.done:,} have them already" if estimate.done else ""
-    text = f"{estimate.documents:,} documents to write scenarios for{done}."
-    if estimate.embedded:
-        text += f" {estimate.embedded:,} scenarios to be embedded again."
+    known, embedded = estimate.counts["done"], estimate.counts["embedded"]
+    done = f"; {known:,} have them already" if known else ""
+    text = f"{estimate.items:,} documents to write scenarios for{done}."
+    if embedded:
+        text += f" {embedded:,} scenarios to be embedded again."
     if estimate.calls:
         text += f" {at_most(estimate)}"
     click.echo(text, err=True)
 
 
-def _scenarios_line(report: ScenarioReport) -> str:
+def _scenarios_line(corpus: str, report: TaskReport[ScenarioCounts]) -> str:
     """What a run did, in a sentence or two."""
+    made = report.result
     text = (
-        f"'{report.request.corpus}': {report.scenarios:,} scenarios written for "
-        f"{report.written:,} documents in {report.seconds:.1f} s"
+        f"'{corpus}': {made.scenarios:,} scenarios written for "
+        f"{made.written:,} documents in {report.seconds:.1f} s"
     )
     if report.calls or report.cached:
         text += f"; {taken(report)}"
     parts = [
-        (report.embedded, "scenarios embedded again"),
+        (made.embedded, "scenarios embedded again"),
         (report.failed, "documents without a usable answer"),
-        (report.without_text, "documents without text"),
+        (made.without_text, "documents without text"),
         (report.left, "documents not reached"),
     ]
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
@@ -137,8 +142,8 @@ def _show_state(state: ScenarioState, as_json: bool) -> None:
         click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
 
 
-def _scenarios_counts(progress: ScenarioProgress) -> str:
-    return f"{progress.scenarios:,} written, {progress.failed:,} failed"
+def _scenarios_counts(progress: TaskProgress) -> str:
+    return f"{progress.made:,} written, {progress.failed:,} failed"
 
 
 # -- facts ---------------------------------------------------------------------------------------

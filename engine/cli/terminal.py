@@ -191,7 +191,7 @@ def training(unit: str) -> Iterator[Callable[[int, int, float | None], None]]:
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None]]:
     """How far reading and indexing documents are."""
-    with advancing("documents", "checking") as advance:
+    with advancing("documents", "checking") as advance:  # type: ignore[var-annotated]
 
         def tell(now: Progress) -> None:
             advance(now)

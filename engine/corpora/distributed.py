@@ -69,7 +69,8 @@ def index_shard(shard: Shard, target: Target) -> Written:
 
     def rows(documents: Sequence[SourceDocument]) -> tuple[pa.RecordBatch, ...]:
         some = bool(documents)
-        return (encode_batch(documents, encoder, target.lens, table.schema),) if some else ()
+        given = (documents, encoder, target.lens, table.schema, shard.hashes)
+        return (encode_batch(*given),) if some else ()
 
     fragments = (one for batch in rows(shard.new) for one in table.write_fragments(batch))
     first = shard.new[0].doc_id if shard.new else ""

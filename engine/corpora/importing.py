@@ -20,8 +20,9 @@ from engine.corpora.manifest import has_manifest, register
 from engine.corpora.schema import vector_columns
 from engine.corpora.sharing import writing
 from engine.errors import BadInputError, StorageFullError
-from engine.ingest import Source, apart, check, open_source, unique_documents
+from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
+from engine.ingest.values import READS_ENGLISH
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
@@ -36,6 +37,8 @@ from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
+BEFORE, DURING = "before-the-last-import", "before-this-import"
+"""Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100
 """Documents from which the preparation of a faster encoder costs less than it saves."""
 MADE_IDS = (
@@ -98,6 +101,8 @@ class Importer:
             table = DocumentTable.open_or_create(
                 store_of(self.home, row), table_schema(encoder.spec, lens)
             )
+            if row.state == "ready" and self.home.mirror is None and DURING not in table.marks():
+                table.mark(DURING, table.version)
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
             shard, heard = self.settings.shard_documents, (on_progress, cancelled, grace)
@@ -116,7 +121,9 @@ class Importer:
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         encoding = source.encoding.label if source.encoding else ""
-        return replace(done, seconds=seconds, warnings=report.warnings, encoding=encoding)
+        embedded = encoder.spec.source == EMBEDDED
+        warnings = (one for one in report.warnings if embedded or READS_ENGLISH not in one)
+        return replace(done, seconds=seconds, warnings=tuple(warnings), encoding=encoding)
 
     def _workers(self, request: ImportRequest, held: ExitStack) -> Workers | None:
         """The workers of the cluster that is set; None where this process works alone.
@@ -281,10 +288,39 @@ class Importer:
             done.added or done.updated or row.state != "ready" or not table.is_finished()
         ):
             build_indexes(table, row, lens, self.settings, grace)
+        if not done.cancelled and (before := table.marks().get(DURING)) is not None:
+            if done.added or done.updated:
+                table.mark(BEFORE, before)
+            table.mark(DURING, None)
         now = datetime.now(UTC)
         state = row.state if done.cancelled else "ready"
         done_row = replace(row, state=state, documents=done.documents, updated_at=now)
         register(self.home, self.ledger, done_row)
+
+
+def can_undo(home: Home, row: CorpusRow) -> bool:
+    """Whether :func:`undo_import` finds the version of before."""
+    names = (store_of(home, row) / f"{DocumentTable.name}.lance" / "_refs" / "tags").glob("*.json")
+    return home.mirror is None and bool({BEFORE, DURING} & {file.stem for file in names})
+
+
+def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
+    """Make a corpus what it was before the last import that changed it, or the one that was
+    stopped; returns its documents. The caller is :func:`engine.corpora.sharing.writing` it."""
+    if not can_undo(home, row):
+        raise BadInputError(
+            f"There is no import into '{row.name}' to undo.",
+            "The first one is undone by deleting the corpus.",
+        )
+    table = DocumentTable.open(store_of(home, row))
+    marks = table.marks()
+    table.go_back(marks.get(DURING, marks.get(BEFORE, table.version)))
+    for name in marks:
+        table.mark(name, None)
+    documents = table.count()
+    now = datetime.now(UTC)
+    register(home, ledger, replace(row, documents=documents, expected=documents, updated_at=now))
+    return documents
 
 
 def _words(lens: Lens) -> str:
@@ -312,4 +348,4 @@ def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport
     if not (is_one or request.source_format == "parquet"):
         return None
     chosen = (request.source_format, request.mapping, lens, most, request.repairs)
-    return apart.check(apart.Reading(existing(path), *chosen))
+    return previews.check(previews.Reading(existing(path), *chosen))

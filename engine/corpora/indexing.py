@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import TokenArray
-from engine.corpora.schema import aspect_column, facet
+from engine.corpora.schema import TEXT_COLUMNS, aspect_column, facet, to_document
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, refresh_facts
 from engine.facts import VERSION
 from engine.ingest import content_hash
@@ -25,7 +26,7 @@ from engine.numeric import FloatArray, narrowed, unit
 from engine.sentences import split_sentences
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, Phase, Progress
-from engine.types.documents import SourceDocument, Span
+from engine.types.documents import Document, SourceDocument, Span
 from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Encoding, Passage
 from engine.types.lenses import Lens
 from storage.records import FRAGMENT_ROWS
@@ -146,16 +147,77 @@ def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
     return unit(sums)
 
 
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A document that is stored already, with what a source has of it now.
+
+    Attributes:
+        read: as the source has it.
+        document: with the fields that the source lacks.
+        kept: names of these fields.
+        changed: it is another document than the stored one.
+    """
+
+    read: SourceDocument
+    document: SourceDocument
+    kept: tuple[str, ...]
+    changed: bool
+
+
+def merge_stored(
+    table: DocumentTable, documents: Sequence[SourceDocument], lens: Lens
+) -> list[Merged]:
+    """Documents with the stored values of fields that they lack: a text, for which their title
+    stands in, too. An export with fewer fields takes nothing away."""
+    rows = table.rows([one.doc_id for one in documents], TEXT_COLUMNS).to_pylist()
+    stored = {row["doc_id"]: to_document(row, lens) for row in rows}
+    return [_merged(one, stored[one.doc_id], lens) for one in documents]
+
+
+def _merged(read: SourceDocument, stored: Document, lens: Lens) -> Merged:
+    kept: dict[str, Any] = {
+        name: value
+        for name in ("title", "year", "authors", "url")
+        if (value := getattr(stored, name)) and not getattr(read, name)
+    }
+    if read.text == read.title and stored.text not in (read.title, stored.title):
+        kept |= {"text": stored.text, "sentences": tuple(s.span for s in stored.sentences)}
+        kept["roles"] = labels_of(stored, lens)
+    more = {name: one for name, one in stored.metadata.items() if name not in read.metadata}
+    document = replace(read, **kept, metadata={**more, **read.metadata})
+    same = all(
+        getattr(document, name) == getattr(stored, name)
+        for name in ("title", "text", "year", "authors", "url")
+    ) and dict(document.metadata) == dict(stored.metadata)
+    # Sentences and roles that the source has may be others; those of the text that stays are not.
+    same = same and ("text" in kept or (read.sentences is None and read.roles is None))
+    names = (name for name in (*kept, *more) if name not in ("sentences", "roles"))
+    return Merged(read, document, tuple(names), changed=not (same and (kept or more)))
+
+
+def labels_of(document: Document, lens: Lens) -> tuple[str | None, ...] | None:
+    """The roles that a source gave the sentences of a stored document; None where they are
+    estimated: these are never exactly 0 and 1, unless the lens has one aspect."""
+    roles = [sentence.roles for sentence in document.sentences]
+    if len(lens.aspects) == 1 or not all(set(row) <= {0.0, 1.0} for row in roles):
+        return None
+    keys = [aspect.key for aspect in lens.aspects]
+    labels = tuple(keys[row.index(1.0)] if 1.0 in row else None for row in roles)
+    return labels if any(labels) else None
+
+
 def encode_batch(
     documents: Sequence[SourceDocument],
     encoder: Encoder,
     lens: Lens,
     like: pa.Schema | None = None,
+    hashes: Mapping[str, str] | None = None,
 ) -> pa.RecordBatch:
     """Index a batch of documents: pure, so that any runner may map it over batches.
 
     Args:
         like: of the table that it is for, see :func:`table_schema`.
+        hashes: by id, of documents as a source has them, by which the next import knows them.
 
     Returns:
         one row per document, columns as in :func:`table_schema`.
@@ -170,6 +232,7 @@ def encode_batch(
     ]
     columns = {
         **_text_columns(documents),
+        "content_hash": [(hashes or {}).get(d.doc_id) or content_hash(d) for d in documents],
         **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
         **_vector_columns(encodings, spans, roles, lens),
     }
@@ -193,7 +256,6 @@ def _facets(document: SourceDocument) -> str:
 def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]]:
     return {
         "doc_id": [d.doc_id for d in documents],
-        "content_hash": [content_hash(d) for d in documents],
         "title": [d.title for d in documents],
         "text": [d.text for d in documents],
         "search_text": [f"{d.title}\n{d.text}" for d in documents],
@@ -246,12 +308,14 @@ class Shard:
         read: documents of the source up to its end.
         new, changed: not stored yet, or with other content.
         stale: ids of unchanged documents whose facts another version found.
+        hashes: by id, of changed documents as the source has them.
     """
 
     read: int
     new: list[SourceDocument]
     changed: list[SourceDocument]
     stale: list[str]
+    hashes: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +357,7 @@ class IndexRun:
     grace: timedelta = timedelta(0)
     _started: float = field(default_factory=time.perf_counter)
     _stopped: bool = False
+    _kept: Counter[str] = field(default_factory=Counter)
 
     def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
         """Index ``documents``, which were checked before and come each once."""
@@ -312,6 +377,7 @@ class IndexRun:
             documents=self.table.count(),
             seconds=time.perf_counter() - self._started,
             cancelled=self._stopped,
+            kept=dict(self._kept),
         )
 
     def _shards(self, documents: Iterable[SourceDocument]) -> Iterator[Shard]:
@@ -326,7 +392,12 @@ class IndexRun:
             changed = [one for one in known if stored[one.doc_id] != content_hash(one)]
             again = [one.doc_id for one in known if one.doc_id in stale and one not in changed]
             read += len(shard)
-            yield Shard(read, [d for d in shard if d.doc_id not in stored], changed, again)
+            merged = merge_stored(self.table, changed, self.lens) if changed else []
+            self._kept.update(name for one in merged for name in one.kept)
+            new = [one for one in shard if one.doc_id not in stored]
+            updated = [one.document for one in merged if one.changed]
+            hashes = {one.read.doc_id: content_hash(one.read) for one in merged}
+            yield Shard(read, new, updated, again, hashes)
 
     def _is_to_stop(self) -> bool:
         self._stopped = self._stopped or self.cancelled()
@@ -336,10 +407,11 @@ class IndexRun:
         """Encode and write shards, one after another."""
         scattered = 0
         for shard in shards:
-            for group, replace in ((shard.new, False), (shard.changed, True)):
+            for group, is_changed in ((shard.new, False), (shard.changed, True)):
                 if group:
-                    rows = encode_batch(group, self.encoder, self.lens, self.table.schema)
-                    self.table.write(rows, replace=replace)
+                    like = self.table.schema
+                    rows = encode_batch(group, self.encoder, self.lens, like, shard.hashes)
+                    self.table.write(rows, replace=is_changed)
             scattered += len(shard.new) + len(shard.changed)
             if scattered >= FRAGMENT_ROWS:
                 self.table.compact(self.grace)

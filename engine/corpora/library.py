@@ -15,12 +15,17 @@ from engine.corpora import manifest
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.folders import Trash, store_of, sweep_all
-from engine.corpora.importing import Importer
+from engine.corpora.importing import Importer, can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
-from engine.corpora.service_imports import ServiceImport, sources_of, sweep_retrieved
+from engine.corpora.service_imports import (
+    ServiceImport,
+    forget_versions,
+    sources_of,
+    sweep_retrieved,
+)
 from engine.corpora.sharing import generation_of, publish_all, sweep_store, to_search, writing
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
@@ -31,8 +36,8 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS
-from engine.ingest.apart import Apart, Reading
+from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
+from engine.ingest.previews import Reading
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
@@ -113,7 +118,6 @@ class Library(ForPerson):
         self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
-        self._apart = Apart()
         self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
@@ -260,8 +264,9 @@ class Library(ForPerson):
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
-        """The first rows of a source, and how they would be read; see :class:`Apart`."""
-        return self._apart.preview(self._reading(path, source_format, mapping, repairs))
+        """The first rows of a source, and how they would be read; see
+        :mod:`engine.ingest.previews`."""
+        return previews.preview(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def examine(
@@ -272,7 +277,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
         """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
-        return self._apart.examine(self._reading(path, source_format, mapping, repairs))
+        return previews.examine(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
@@ -548,6 +553,22 @@ class Library(ForPerson):
         return preview_documents(opened.table, opened.doc_ids[::every][:count], change)
 
     # -- deleting ----------------------------------------------------------------------
+
+    @leads_only
+    def can_undo_import(self, name: str) -> bool:
+        """Whether the last import into a corpus can be undone: not the first one."""
+        return can_undo(self._home, self._row(name))
+
+    @leads_only
+    def undo_import(self, name: str) -> int:
+        """Take the last import into a corpus back; returns how many documents it holds now."""
+        self._row(name)
+        self.jobs.check_idle(name)
+        busy, remedy = _busy(name)
+        with writing(self._home, self._ledger, name, busy, remedy):
+            documents = undo_import(self._home, self._ledger, self._row(name))
+            forget_versions(store_of(self._home, self._row(name)))
+        return documents
 
     @leads_only
     def delete(self, name: str) -> None:

@@ -3,6 +3,7 @@ any file is."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from engine.corpora.sharing import adding
 from engine.ingest import open_source
 from engine.ingest.source import found_abstracts
 from engine.lenses.definitions import RESEARCH
-from engine.sources import abstracts
+from engine.sources import crossref
 from engine.sources.contracts import FIELDS
 from engine.sources.datasets import fetch_dataset
 from engine.sources.retrieval import Retrieval, Retrieved, nothing_found, warnings_of
@@ -92,11 +93,11 @@ class ServiceImport:
         if not dois:
             return self.run(request, on_progress, cancelled)
         self.home.create()
-        query = ServiceQuery(abstracts.FIRST.info.key, ids=dois, limit=len(dois))
+        query = ServiceQuery(crossref.FIRST.info.key, ids=dois, limit=len(dois))
         folder = self.home.retrieved / f"{request.name}-{query.digest}"
         busy = "The same abstracts are being looked up by another process."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
-            retrieval = Retrieval(folder, abstracts.NAMES, query.limit)
+            retrieval = Retrieval(folder, crossref.NAMES, query.limit)
             state = self._looked_up(retrieval, query, on_progress, cancelled)
             if state.stopped:
                 return self._stopped(request.name, state.documents)
@@ -105,7 +106,7 @@ class ServiceImport:
             found = len(found_abstracts(repairs.abstracts))
             if not report.cancelled:
                 delete(folder)
-        met = f"{abstracts.NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
+        met = f"{crossref.NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
         return replace(report, warnings=(met, *report.warnings))
 
     def import_dataset(
@@ -166,10 +167,10 @@ class ServiceImport:
         self, retrieval: Retrieval, query: ServiceQuery, on_progress: Tell, cancelled: Ask
     ) -> Retrieved:
         on_progress(Progress("retrieving", 0, query.limit, 0.0))
-        also = replace(query, service=abstracts.SECOND.info.key)
+        also = replace(query, service=crossref.SECOND.info.key)
         clients = (client_of(one, self.settings, self.home, cancelled) for one in (query, also))
         with next(clients) as first, next(clients) as second:
-            page = partial(abstracts.abstracts_page, first, second, query)
+            page = partial(crossref.abstracts_page, first, second, query)
             return retrieval.run(page, on_progress, cancelled)
 
     def _stopped(self, corpus: str, retrieved: int = 0) -> ImportReport:
@@ -219,6 +220,12 @@ def carry_sources(before: Path, after: Path) -> None:
         _write_sources(after, sources)
 
 
+def forget_versions(store: Path) -> None:
+    """Have the next update ask for all documents: changes alone would not bring undone ones."""
+    if sources := sources_of(store):
+        _write_sources(store, (replace(one, version="") for one in sources))
+
+
 def _write_sources(store: Path, sources: Iterable[CorpusSource]) -> None:
     write_whole(store / _FILE, _SOURCES.dump_json(tuple(sources), indent=1))
 
@@ -243,5 +250,6 @@ def _together(first: ImportReport, second: ImportReport) -> ImportReport:
         updated=first.updated + second.updated,
         unchanged=first.unchanged + second.unchanged,
         seconds=first.seconds + second.seconds,
+        kept=Counter(first.kept) + Counter(second.kept),
         warnings=(*first.warnings, *second.warnings),
     )

@@ -14,7 +14,7 @@ from engine.facts.places import find_places
 from engine.types.facts import Fact
 
 VERSION = 1
-"""Grows with every change of what is found; facts stored by another version are found anew."""
+"""Grows with every change of what is found; facts stored by another version are found again."""
 
 
 def find_facts(text: str, document_date: date | None = None) -> tuple[Fact, ...]:

@@ -6,6 +6,8 @@ import random
 from datetime import date
 from fractions import Fraction
 
+from engine.facts import numbers
+
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text: long lists of them are easier to read as one.
@@ -16,11 +18,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_SMALL = words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-)
-_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+_SMALL = (*numbers.UNITS, *numbers.TEENS)
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 UNITS = {"USD": "dollars", "EUR": "euros", "GBP": "pounds"}
 MONTHS = words(
@@ -53,7 +51,7 @@ def in_words(number: int, joint: str = " and ") -> str:
         return _SMALL[number]
     if number < 100:
         tens, ones = divmod(number, 10)
-        return _TENS[tens - 2] + (f"-{_SMALL[ones]}" if ones else "")
+        return numbers.TENS[tens - 2] + (f"-{_SMALL[ones]}" if ones else "")
     if number < 1000:
         hundreds, rest = divmod(number, 100)
         head = f"{_SMALL[hundreds]} hundred"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from engine.ingest.checks import check, examine, unique_documents
 from engine.ingest.delimited import DELIMITERS
 from engine.ingest.encodings import LABELS as ENCODINGS
 from engine.ingest.formats import FORMATS, detect_format
 from engine.ingest.mapping import FIELDS
 from engine.ingest.repairs import content_hash
-from engine.ingest.source import Source, open_source, preview
+from engine.ingest.source import (
+    Source,
+    check,
+    examine,
+    open_source,
+    preview,
+    unique_documents,
+)
 from engine.ingest.values import Notes
 
 __all__ = [

@@ -52,10 +52,14 @@ _OWN = {
     "title", "subtitle", "abstract", "author", "doi", "url", "eprint", "pages", "key", "label",
     "crossref", "xdata", "keywords", "note", "file", "shorttitle", "language",
 }  # fmt: skip
-"""Fields of an entry that the entries which refer to it have of their own."""
+"""Fields that are not inherited by the entries that refer to one."""
+_MOST_STEPS = 20
+"""From an entry to the last one that it has fields of."""
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
+_EMPTY_FIELD = re.compile(r",(?=\s*,)")
+_FIELD_MARKS = re.compile(rf"{_MARKS.pattern}|{_EMPTY_FIELD.pattern}", re.DOTALL)
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -147,11 +151,19 @@ def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
                     strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
                 elif isinstance(block, Entry) and block.key.lower() in wanted:
                     parents[block.key.lower()] = _fields(block, strings)
+    for _ in range(_MOST_STEPS):
+        whole = {key: _with_inherited(fields, parents) for key, fields in parents.items()}
+        for key, fields in parents.items():
+            if "title" in fields and "booktitle" not in fields:
+                whole[key].pop("booktitle", None)  # that of the work it is in
+        if whole == parents:
+            break
+        parents = dict(whole)
     return parents
 
 
 def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:
-    chunk = _NO_KEY.sub(r"\1,", chunk, count=1)
+    chunk = _without_empty_fields(_NO_KEY.sub(r"\1,", chunk, count=1))
     try:
         blocks: list[Block] = parse_string(chunk, parse_stack=[]).blocks
     except ParsingException as e:
@@ -160,6 +172,24 @@ def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:
             "Correct the entry that begins there, or export the file again.",
         ) from e
     return blocks
+
+
+def _without_empty_fields(chunk: str) -> str:
+    """An entry without the commas outside values that another comma follows, as biber reads it."""
+    begin = _BLOCK.match(chunk)
+    if begin is None or not _EMPTY_FIELD.search(chunk):
+        return chunk
+    outside = 1 if begin[2] == "{" else 0
+    parts, at, depth, quoted = [], 0, 0, False
+    for mark in _FIELD_MARKS.finditer(chunk):
+        if mark[0] == '"' and depth == outside:
+            quoted = not quoted
+        elif mark[0] in ("{", "}"):
+            depth += 1 if mark[0] == "{" else -1
+        elif mark[0] == "," and depth == outside and not quoted:
+            parts.append(chunk[at : mark.start()])
+            at = mark.end()
+    return "".join([*parts, chunk[at:]])
 
 
 def _failed(where: str, block: ParsingFailedBlock) -> Row:
@@ -185,12 +215,7 @@ def _row(
     values = _fields(entry, strings)
     if entry.entry_type.lower() in ("proceedings", "xdata") and not values.get("abstract"):
         return None
-    for key in f"{values.get('xdata', '')},{values.get('crossref', '')}".split(","):
-        parent = parents.get(key.strip().lower(), {})
-        inherited = {name: value for name, value in parent.items() if name not in _OWN}
-        if "title" in parent:
-            inherited.setdefault("booktitle", parent["title"])
-        values = inherited | values
+    values = _with_inherited(values, parents)
     venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
     values["venue"] = next(filter(None, venues), "")
     values["year"] = values.get("year") or values.get("date")
@@ -202,6 +227,21 @@ def _row(
         or hashed_id(str(values.get("title") or ""), values["year"])
     )
     return Row(where, values | {"type": entry.entry_type})
+
+
+def _with_inherited(
+    values: Mapping[str, Any], parents: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """An entry's fields, and those that it lacks of the entries that it refers to."""
+    fields = dict(values)
+    keys = f"{values.get('xdata', '')},{values.get('crossref', '')}".lower().split(",")
+    for key in dict.fromkeys(map(str.strip, keys)):
+        parent = parents.get(key, {})
+        inherited = {name: value for name, value in parent.items() if name not in _OWN}
+        if "title" in parent:
+            inherited.setdefault("booktitle", parent["title"])
+        fields = inherited | fields
+    return fields
 
 
 def _address(values: Mapping[str, Any]) -> str:
@@ -286,9 +326,17 @@ def _person(name: str) -> str | dict[str, str]:
     if name.startswith("{") and name.endswith("}"):
         return {"literal": plain(name)}  # an organisation, not a first and a last name
     try:
-        whole = plain(parse_single_name_into_parts(name).merge_first_name_first)
+        parts = parse_single_name_into_parts(name)
     except InvalidNameError:
         return plain(unbraced(name))
+    whole, family = plain(parts.merge_first_name_first), plain(" ".join(parts.last))
+    if " " in family and parts.first:
+        return {
+            "given": plain(" ".join(parts.first)),
+            "non-dropping-particle": plain(" ".join(parts.von)),
+            "family": family,
+            "suffix": plain(" ".join(parts.jr)),
+        }
     # "Ada L" has the family's name L here, whatever databases mean by that.
     first, _, last = whole.rpartition(" ")
     return whole if "." in whole or first_last(whole) == whole else f"{last}, {first}"

@@ -11,7 +11,6 @@ from engine.errors import BadInputError
 from engine.ingest import values as v
 from engine.ingest.mapping import NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
-from engine.ingest.spans import join, kind, locate, without_blanks
 from engine.types.documents import SourceDocument, Span
 from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
@@ -63,6 +62,7 @@ class Builder:
         doc_id = self._doc_id(row, corrected) or self._given_id(row, title, number, notes)
         roles = self._roles(row, spans, used, corrected)
         spans, roles = without_blanks(text, spans, roles)
+        authors = self._optional(row, "authors", v.authors, corrected) or ()
         document = SourceDocument(
             doc_id=doc_id,
             title=title,
@@ -71,10 +71,12 @@ class Builder:
             sentences=spans,
             roles=roles,
             year=self._year(row, corrected),
-            authors=self._optional(row, "authors", v.authors, corrected) or (),
+            authors=tuple(name for name, _ in authors),
             url=self._url(row, corrected),
-            metadata=self._metadata(row, used, corrected),
+            metadata=self._metadata(row, used, corrected) | v.undivided(authors),
         )
+        if v.other_script(text):
+            corrected.add("scripts")
         notes.add(corrected)
         return document
 
@@ -96,6 +98,8 @@ class Builder:
         return None if v.missing(value) else value
 
     def _doc_id(self, row: Row, corrected: set[str]) -> str | None:
+        if self.source_format.keys and self.repairs.ids_from_doi and (doi := self._doi(row)):
+            return doi
         value = self._value(row, "doc_id")
         doc_id = v.doc_id(value, corrected)
         if doc_id is None and value is not None and not isinstance(value, str):
@@ -276,3 +280,73 @@ def _as_text(row: Row, value: Any) -> str:
         f"{row.where}: the text is {kind(value)}.",
         "Give the text as a string or a list of strings.",
     )
+
+
+# -- sentences that a source has, as spans into the text -------------------------------------
+
+
+def join(where: str, parts: list[Any], corrected: set[str]) -> tuple[str, tuple[Span, ...]]:
+    """Sentences joined by one space, with their spans; blank ones get empty spans."""
+    cleaned: list[str] = []
+    spans: list[Span] = []
+    at = 0
+    for part in parts:
+        if not isinstance(part, str):
+            raise BadInputError(
+                f"{where}: a sentence of the text is {kind(part)}.",
+                "Give the text as a string or a list of strings.",
+            )
+        sentence = v.clean(part, corrected).strip()
+        if sentence and cleaned:
+            at += 1
+        spans.append((at, at + len(sentence)))
+        at += len(sentence)
+        if sentence:
+            cleaned.append(sentence)
+    return " ".join(cleaned), tuple(spans)
+
+
+def locate(where: str, text: str, given: list[Any], corrected: set[str]) -> tuple[Span, ...]:
+    """Spans of given sentences in the text: strings are looked up in order, pairs checked."""
+    spans: list[Span] = []
+    at = 0
+    for number, item in enumerate(given, start=1):
+        if isinstance(item, str):
+            sentence = v.clean(item, corrected).strip()
+            start = text.find(sentence, at)
+            span = (start, start + len(sentence))
+        elif isinstance(item, list | tuple) and len(item) == 2 and _whole(item):
+            span = (item[0], item[1])
+        else:
+            span = (-1, -1)
+        if not at <= span[0] <= span[1] <= len(text):
+            shown = repr(item)[:60]
+            raise BadInputError(
+                f"{where}: sentence {number} ({shown}) is not in the text after position {at}.",
+                f"Give sentences in order, as in the text, or as offsets from 0 to {len(text)}.",
+            )
+        spans.append(span)
+        at = span[1]
+    return tuple(spans)
+
+
+def _whole(pair: list[Any] | tuple[Any, ...]) -> bool:
+    return all(isinstance(item, int) and not isinstance(item, bool) for item in pair)
+
+
+def without_blanks(
+    text: str, spans: tuple[Span, ...] | None, roles: tuple[str | None, ...] | None
+) -> tuple[tuple[Span, ...] | None, tuple[str | None, ...] | None]:
+    # Only now: a blank sentence has a role in the list of roles, and both go together.
+    if spans is None:
+        return None, roles
+    kept = [n for n, (start, end) in enumerate(spans) if text[start:end].strip()]
+    if not kept:
+        return None, None
+    return tuple(spans[n] for n in kept), roles and tuple(roles[n] for n in kept)
+
+
+def kind(value: Any) -> str:
+    """What a value is, in a person's words."""
+    kinds = {list: "a list", dict: "an object", bool: "a boolean", str: "text"}
+    return kinds.get(type(value), f"of type {type(value).__name__}")

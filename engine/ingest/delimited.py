@@ -22,10 +22,10 @@ from engine.types.limits import ROW_BYTES
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """What is looked for, and what people call it."""
-_SAID = re.compile(r"sep=(.)\r?\n?\Z", re.IGNORECASE)
+_SEP = re.compile(r"sep=(.)\r?\n?\Z", re.IGNORECASE)
 """A first line that spreadsheets write and read, and that is no part of the table."""
 _LOOKED_AT, _LONGEST = 20, 100_000
-"""Lines, and characters of each, by which a delimiter is told."""
+"""Lines, and characters of each, by which a delimiter is detected."""
 
 
 def find_delimiter(file: InputFile, usual: str = ",") -> str:
@@ -36,10 +36,10 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
     """
     try:
         lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
-    except BadInputError:  # told by whoever reads on
+    except BadInputError:  # reported when the rows are read
         return usual
-    if lines and (said := _SAID.match(lines[0])):
-        return said.group(1)
+    if lines and (named := _SEP.match(lines[0])):
+        return named.group(1)
 
     def fits(mark: str) -> tuple[bool, float, int]:
         # Fields with line breaks end elsewhere: the share of rows like the header decides.
@@ -130,8 +130,8 @@ class _Records:
             if cells is None:
                 return None
             self.line = self._taken[0][0]
-            said = self.line == 1 and _SAID.match(self._taken[0][1] or "")
-            if any(cell.strip() for cell in cells) and not said:
+            is_sep = self.line == 1 and _SEP.match(self._taken[0][1] or "")
+            if any(cell.strip() for cell in cells) and not is_sep:
                 return cells
 
 

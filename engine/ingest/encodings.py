@@ -1,10 +1,11 @@
-"""Text files: which encoding one has, told by its bytes or chosen, and its lines, decoded by it."""
+"""Text files: their encoding, detected or chosen, and their decoded lines."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import io
+import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,6 +84,14 @@ class Encoding:
 UTF8 = Encoding()
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What a file that cannot be read, or unpacked, raises."""
+ZIP_ERRORS = (
+    *UNREADABLE,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    UnicodeDecodeError,
+    RuntimeError,
+)
+"""What a zip, or a file in it, raises."""
 
 
 def opened(path: Path, encoding: Encoding | None = None) -> IO[Any]:
@@ -94,14 +103,22 @@ def opened(path: Path, encoding: Encoding | None = None) -> IO[Any]:
     return io.TextIOWrapper(content, encoding.name, encoding.errors, newline="\n")
 
 
+def zip_names(path: Path) -> list[str]:
+    """The names of the files in a zip; BadInputError where it is none that can be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except ZIP_ERRORS as error:
+        raise BadInputError(
+            f"{path.name} is no zip that can be read ({error}).", "Pack its files again."
+        ) from error
+
+
 def encoding_of(path: Path, chosen: str = "") -> Encoding:
     """The encoding of a file: the one chosen, else the one that its bytes tell.
 
     A byte order mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at
     most a few damaged characters; what is left is charset-normalizer's estimate.
-
-    Raises:
-        BadInputError: no encoding is called ``chosen``, or the file cannot be read.
     """
     if chosen:
         return Encoding(_known(chosen))

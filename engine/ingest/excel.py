@@ -13,11 +13,7 @@ from engine.ingest.rows import InputFile, Row
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per row of the sheet that is not blank.
-
-    Raises:
-        BadInputError: it is no sound workbook.
-    """
+    """One row per row of the sheet that is not blank."""
     from openpyxl import load_workbook  # late: most files are of other formats
     from openpyxl.utils.exceptions import InvalidFileException
 

@@ -1,4 +1,4 @@
-"""The formats by name, and how a path's format is told."""
+"""The formats by name, and how a path's format is detected."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import re
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import (
-    beir,
     bibtex,
-    csfcube,
     delimited,
     excel,
-    impliret,
     json_list,
     jsonl,
     parquet,
     pdf,
     ris,
     tagged,
-    xml,
 )
-from engine.ingest.encodings import encoding_of, unreadable
+from engine.ingest.encodings import encoding_of, unreadable, zip_names
 from engine.ingest.rows import Format, InputFile
 from engine.types.corpora import absolute
 
@@ -35,24 +30,27 @@ _ALL = (
     Format("tsv", delimited.rows, delimited=True),
     Format("xlsx", excel.rows, binary=True),
     Format("parquet", parquet.rows, binary=True),
-    Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
+    Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True, keys=True),
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
     Format("nbib", tagged.medline, preset=ris.FIELDS, title_stands_in=True),
     Format("ciw", tagged.web_of_science, preset=ris.FIELDS, title_stands_in=True),
     Format("enw", tagged.endnote, preset=ris.FIELDS, title_stands_in=True),
-    Format("xml", xml.rows, preset=ris.FIELDS, title_stands_in=True),
-    # Published collections hold documents without text, and nobody can correct them.
-    Format("beir", beir.rows, title_stands_in=True, peek=1000, folders=True),
+    Format("xml", tagged.xml, preset=ris.FIELDS, title_stands_in=True),
+    # Published collections hold documents without text, which cannot be corrected.
+    Format("beir", jsonl.beir, title_stands_in=True, peek=1000, folders=True),
     Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True, folders=True),
-    Format("csfcube", csfcube.rows, preset=csfcube.FIELDS, folders=True),
+    Format("csfcube", jsonl.csfcube, preset=jsonl.CSFCUBE_FIELDS, folders=True),
     Format(
         "impliret",
         delimited.rows,
-        preset=impliret.FIELDS,
-        metadata=impliret.METADATA,
+        preset={"doc_id": "id", "text": "pos_document"},
+        # Question, answer and hint belong to the query: stored, they would be searched.
+        metadata=("tuple_set_id",),
         delimited=True,
     ),
 )
+_IMPLIRET = frozenset({"pos_document", "question"})
+"""Columns of its CSV, in which every row is one document and the query it answers."""
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)
 _SUFFIXES = {
@@ -96,12 +94,7 @@ def named(name: str) -> Format:
 
 
 def detect_format(path: Path | str) -> str:
-    """The format of a file (by extension and CSV header) or folder (by what is in it).
-
-    Raises:
-        BadInputError: there is nothing at the path, or it is empty.
-        UnknownNameError: the extension or the folder's layout is not known.
-    """
+    """The format of a file (by extension and CSV header) or folder (by what is in it)."""
     path = existing(path)
     if path.is_dir():
         return _folder_format(path)
@@ -118,7 +111,7 @@ def detect_format(path: Path | str) -> str:
             else (f": the format cannot be told from {ending or 'a name without ending'}")
         )
         raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
-    if name == "csv" and impliret.COLUMNS.issubset(delimited.header(InputFile(path))):
+    if name == "csv" and _IMPLIRET.issubset(delimited.header(InputFile(path))):
         return "impliret"
     return name
 
@@ -131,9 +124,8 @@ def unpacked_name(path: Path) -> str:
 def _is_workbook(path: Path) -> bool:
     """Whether it is one of Excel, whatever it is called."""
     try:
-        with ZipFile(path) as archive:
-            return "xl/workbook.xml" in archive.namelist()
-    except (BadZipFile, OSError, NotImplementedError, UnicodeDecodeError):
+        return "xl/workbook.xml" in zip_names(path)
+    except BadInputError:
         return False
 
 
@@ -155,9 +147,9 @@ def _text_format(path: Path, name: str | None) -> str | None:
 
 
 def _folder_format(path: Path) -> str:
-    if _holds(path, csfcube.ABSTRACTS) and _holds(path, csfcube.JUDGMENTS):
+    if _holds(path, jsonl.CSFCUBE) and _holds(path, jsonl.CSFCUBE_JUDGMENTS):
         return "csfcube"
-    if (path / beir.CORPUS).is_file():
+    if (path / jsonl.BEIR).is_file():
         return "beir"
     if pdf.holds_pdfs(path):
         return "pdf"
@@ -172,8 +164,8 @@ def _folder_format(path: Path) -> str:
     raise UnknownNameError(
         f"{path.name or path} is a folder of unknown layout.",
         "Choose a file, or a folder with files of one format, with PDFs (pdf), with"
-        f" {beir.CORPUS} (beir) or with"
-        f" {csfcube.ABSTRACTS} and {csfcube.JUDGMENTS} (csfcube).",
+        f" {jsonl.BEIR} (beir) or with"
+        f" {jsonl.CSFCUBE} and {jsonl.CSFCUBE_JUDGMENTS} (csfcube).",
     )
 
 
@@ -218,8 +210,8 @@ def fitting(source_format: Format, path: Path) -> Format:
             f"{path.name or path} is a folder without files of {source_format.name}.",
             "Choose a file.",
         )
-    if source_format.name == "beir" and path.is_dir() and not (path / beir.CORPUS).is_file():
+    if source_format.name == "beir" and path.is_dir() and not (path / jsonl.BEIR).is_file():
         raise BadInputError(
-            f"{path.name or path} has no {beir.CORPUS}.", f"Choose a folder with {beir.CORPUS}."
+            f"{path.name or path} has no {jsonl.BEIR}.", f"Choose a folder with {jsonl.BEIR}."
         )
     return source_format

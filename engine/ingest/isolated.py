@@ -1,174 +1,160 @@
-"""Functions called in a process of its own, whose memory and time are limited.
+"""Functions called in another process, whose memory and time are limited.
 
-A file from outside may be made to fill the memory, or to take for ever: that ends the process, and
-nobody who uses the app notices.
+A file from outside may be made to fill the memory, or to take for ever: that ends the process.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
-import traceback
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, TypeVar, cast
 
 from engine.config import ROOT
+from engine.types.limits import MEGABYTE
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
+AT_ONCE = 2
+"""Processes with one limit of memory at the same time; other calls wait."""
 _START_SECONDS = 20.0
 """For the process to come up, on a machine that is busy."""
 _LATE_SECONDS = 2.0
 """For a function that is over its time to notice, unless no Python runs in it."""
 _ALONE = {
-    # Each thread and each allocator of its own would take from the memory that is allowed.
+    # Threads and allocators take from the memory that is allowed.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
+_slots: dict[int, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(AT_ONCE))
+_idle: dict[int, list[subprocess.Popen[bytes]]] = defaultdict(list)
 
 
 class OutOfTimeError(BaseException):
-    """The seconds of a call are over: raised in the function, and by :meth:`Isolated.call`."""
+    """The seconds of a call are over: raised in the function, and by :func:`isolated`."""
 
 
-class Isolated:
-    """Calls functions one after the other. A context manager, which ends the process.
+def isolated(
+    function: Callable[..., T],
+    *args: Any,
+    seconds: float | None,
+    megabytes: int,
+    keep: bool = False,
+) -> T:
+    """What a function of a module returns for arguments that can be pickled.
 
     Args:
-        memory: bytes that it may take.
+        keep: the process stays for the next call with the same limit of memory.
+
+    Raises:
+        OutOfTimeError: it took longer than ``seconds``.
+        MemoryError: it took more memory, or ended the process.
+        Exception: what the function raises.
     """
-
-    def __init__(self, memory: int) -> None:
-        self._memory = memory
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.end()
-
-    def call(
-        self, function: Callable[P, T], seconds: float | None, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """What a function of a module returns for arguments that can be pickled.
-
-        Raises:
-            OutOfTimeError: it took longer than ``seconds``.
-            MemoryError: it took more memory, or ended the process; the next call starts another.
-            Exception: what the function raises.
-        """
-        fresh = self._process is None
-        process = self._process = self._process or self._start()
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("The process has no pipes.")
+    with _slots[megabytes]:
+        try:
+            process, more = _idle[megabytes].pop(), _LATE_SECONDS
+        except IndexError:
+            process, more = _started(megabytes), _START_SECONDS
         late = threading.Event()
 
         def end_late() -> None:
             late.set()
             process.kill()
 
-        more = _START_SECONDS if fresh else _LATE_SECONDS
         timer = threading.Timer((seconds or 0) + more, end_late)
         timer.daemon = True
         if seconds:
             timer.start()
+        returned, value = False, cast("Any", None)
         try:
-            pickle.dump((function, seconds, args, kwargs), process.stdin)
-            process.stdin.flush()
-            returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process
+            pickle.dump((function, seconds, args), process.stdin)  # type: ignore[arg-type]
+            process.stdin.flush()  # type: ignore[union-attr]
+            returned, value = pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
         except (BrokenPipeError, EOFError, pickle.UnpicklingError):
-            returned, value = False, OutOfTimeError() if late.is_set() else MemoryError()
+            value = OutOfTimeError() if late.is_set() else MemoryError()
         finally:
             timer.cancel()
-        if not returned:
-            self.end()
-            raise value
-        return value  # type: ignore[no-any-return]
+            if keep and returned:
+                _idle[megabytes].append(process)
+            else:
+                _end(process)
+    if not returned:
+        raise value
+    return cast("T", value)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        code = "from engine.ingest.isolated import main; main()"
-        return subprocess.Popen(
-            [sys.executable, "-c", code, str(self._memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            env={**os.environ, **_ALONE},
-        )
 
-    def end(self) -> None:
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            with suppress(BrokenPipeError):  # what was not sent yet
-                process.communicate()
+def _started(megabytes: int) -> subprocess.Popen[bytes]:
+    code = "from engine.ingest.isolated import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(megabytes)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        env={**os.environ, **_ALONE},
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    with suppress(BrokenPipeError):  # what was not sent yet
+        process.communicate()
+
+
+@atexit.register
+def _end_idle() -> None:
+    for processes in _idle.values():
+        while processes:
+            _end(processes.pop())
 
 
 # -- in the process ---------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Answer each call on standard input on what was standard output; see :class:`Isolated`."""
+    """Answer each call on standard input on what was standard output; see :func:`isolated`."""
     calls, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
     if resource is not None:
-        _limit(resource.RLIMIT_DATA, int(sys.argv[1]))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = int(sys.argv[1]) * MEGABYTE
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _stop)
     while True:
         try:
-            function, seconds, args, kwargs = pickle.load(calls)  # noqa: S301 - our own process
+            function, seconds, args = pickle.load(calls)  # noqa: S301 - our own process
         except EOFError:
             return
         answer: tuple[bool, Any]
         try:
-            _allow(seconds)
-            answer = True, function(*args, **kwargs)
-            _allow(None)
+            _stop_after(seconds)
+            answer = True, function(*args)
+            _stop_after(None)
         except MemoryError:
             answer = False, MemoryError()
-        except OutOfTimeError as error:
-            answer = False, error
-        except Exception as error:
-            error.add_note(traceback.format_exc())
+        except (OutOfTimeError, Exception) as error:
             answer = False, error
         pickle.dump(answer, answers)
         answers.flush()
 
 
-def _allow(seconds: float | None) -> None:
-    """Stop after so many seconds; None for never."""
-    if seconds and resource is not None:
-        # Where no Python runs that could be stopped, and whoever started the process is gone.
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 10)
+def _stop_after(seconds: float | None) -> None:
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds or 0)
-
-
-def _limit(what: int, most: int) -> None:
-    """Set a limit, below one that the process has from whoever started it."""
-    _, hard = resource.getrlimit(what)
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _stop(*_: object) -> None:

@@ -29,10 +29,6 @@ _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per object, of which one at a time is held in memory; one that is too long, or that
     the file ends in, is a row with a problem, and so is what stands behind the list.
-
-    Raises:
-        BadInputError: the file is no list, or an object is broken or far too long: where the next
-            one begins cannot be told.
     """
     text = _Text(text_pieces(file.path, file.encoding))
     within = text.next_sign() == "{"

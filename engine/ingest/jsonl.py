@@ -1,15 +1,26 @@
-"""JSON Lines: one JSON object a line, or an answer of a service with a list of them. Row numbers
-are line numbers.
-"""
+"""JSON Lines: one JSON object a line, or an answer of a service with a list of them; and the
+folders of BEIR and CSFCube, whose documents are such files. Row numbers are line numbers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
+from engine.errors import BadInputError
 from engine.ingest.records import plain_record, records_of
 from engine.ingest.rows import InputFile, Row, too_long
 
+BEIR = "corpus.jsonl"
+CSFCUBE, CSFCUBE_JUDGMENTS = "abstracts-*.jsonl", "test-pid2anns-*.json"
+"""Of the folders: the file with the documents, and that by which CSFCube's is known."""
+CSFCUBE_FIELDS = {
+    "doc_id": "paper_id",
+    "title": "title",
+    "text": "abstract",
+    "roles": "pred_labels",
+    "year": "metadata.year",
+}
 _REMEDY = "Write one JSON object per line."
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
@@ -22,6 +33,23 @@ def rows(file: InputFile) -> Iterator[Row]:
             yield too_long(where)
         elif line.strip():
             yield from _rows(where, line)
+
+
+def beir(file: InputFile) -> Iterator[Row]:
+    """Rows of the folder's ``corpus.jsonl`` (or of that file itself): ``_id``, ``title``, ``text``,
+    and SeedLens' own fields."""
+    return rows(replace(file, path=file.path / BEIR) if file.path.is_dir() else file)
+
+
+def csfcube(file: InputFile) -> Iterator[Row]:
+    """Rows of the folder's abstracts, with a role per sentence (or of the file itself)."""
+    found = sorted(file.path.glob(CSFCUBE)) if file.path.is_dir() else [file.path]
+    if not found:
+        raise BadInputError(
+            f"{file.name} has no {CSFCUBE}.",
+            "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
+        )
+    return rows(replace(file, path=found[0]))
 
 
 def _rows(where: str, line: str) -> Iterator[Row]:

@@ -39,7 +39,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 NESTED = ("metadata", "fields", "data", "inputs", "meta")
 """Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
-``data.text`` is the text where no column of its own is called so."""
+``data.text`` is the text where no column is called so."""
 FIELDS = tuple(NAMES)
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _LIKE = {
@@ -63,9 +63,6 @@ def resolve(
             object; an empty column means: this field has none.
         identifying: columns that every row looked at has, each another value: one of them is
             the id where there is such a one.
-
-    Raises:
-        UnknownNameError: a field or column of that name does not exist.
     """
     columns = tuple(columns)
     chosen = {_field(name): column for name, column in (chosen or {}).items()}

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.errors import BadInputError
+from engine.ingest.builder import kind
 from engine.ingest.records import plain_record
 from engine.ingest.rows import Format, Row, listed, repeated
-from engine.ingest.spans import kind
 from engine.types.corpora import Rows
 
 NAME = "a table in memory"
@@ -20,11 +20,7 @@ _REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
 
 
 def held(given: Rows) -> Rows:
-    """The rows as something that can be read as often as needed.
-
-    Raises:
-        BadInputError: it is no table and no iterable of rows, or two of its columns have one name.
-    """
+    """The rows as something that can be read as often as needed."""
     if _is_frame(given):
         return _with_own_names(given, map(str, given.columns))
     if hasattr(given, "__arrow_c_stream__"):
@@ -64,7 +60,7 @@ def _records(given: Rows) -> Iterator[Any]:
 
 
 def _is_frame(given: Rows) -> bool:
-    # Whoever has a frame has loaded pandas; who has none need not wait for it.
+    # A program with a frame has loaded pandas; others need not wait for it.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(given, pandas.DataFrame)
 
@@ -73,7 +69,7 @@ def _with_own_names(table: Rows, columns: Iterable[str]) -> Rows:
     if twice := repeated(columns):
         raise BadInputError(
             f"The column {listed(twice[:1])!r} is in the table twice.",
-            "Give every column a name of its own.",
+            "Give every column another name.",
         )
     return table
 

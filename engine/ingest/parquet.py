@@ -12,11 +12,7 @@ from storage import parquet_files
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per row of the file.
-
-    Raises:
-        BadInputError: it is not a sound Parquet file, or says that it would fill the memory.
-    """
+    """One row per row of the file."""
     number = 0
     try:
         _check_packing(file)

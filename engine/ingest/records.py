@@ -30,6 +30,8 @@ def plain_record(values: Mapping[str, Any]) -> dict[str, Any]:
         values = _openalex(values)
     elif isinstance(values.get("authors_parsed"), list):
         values = _arxiv(values)
+    if isinstance(values.get("journal"), Mapping):
+        values = _with_journal(values)
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if name in NESTED and isinstance(value, Mapping):
@@ -80,6 +82,22 @@ def _arxiv(paper: Mapping[str, Any]) -> dict[str, Any]:
             "url": f"https://arxiv.org/abs/{paper.get('id')}",
         }
     )
+
+
+def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose journal is an object, as services have it: ``{"name": ..., "pages": ...}``."""
+    journal = record["journal"]
+    names = (journal.get(key) for key in ("name", "title", "display_name"))
+    parts = {
+        key: journal[key]
+        for key in ("volume", "issue", "pages", "issn", "publisher")
+        if isinstance(journal.get(key), str | int)
+    }
+    return {
+        **parts,
+        **record,
+        "journal": next((one for one in names if isinstance(one, str)), None),
+    }
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from engine.bibliographic import doi_of
 from engine.errors import BadInputError
 from engine.ingest.builder import Builder
 from engine.ingest.rows import Row, RowError, short
@@ -17,7 +18,7 @@ from engine.types.limits import AUTHORS_CHARS, DOCUMENT_FIELDS, ID_CHARS, TITLE_
 from engine.types.repairs import DUPLICATES, PDF_PARTS, FaultKind, Repairs
 
 Refuse = Callable[[FaultKind, BadInputError], object]
-"""Is told of a row that nothing was chosen for; it raises, or the row is left out."""
+"""Called with a row that nothing was chosen for; it raises, or the row is left out."""
 
 
 def raise_at_once(_: FaultKind, error: BadInputError) -> None:
@@ -93,7 +94,7 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
         raise BadInputError(
             f"{document.where}: {len(document.metadata):,} fields beside title and text,"
             f" more than the {DOCUMENT_FIELDS:,} allowed.",
-            "Leave out the columns that nobody needs.",
+            "Leave out columns that are not needed.",
         )
     if max_chars is not None and len(document.text) > max_chars:
         raise BadInputError(
@@ -113,14 +114,15 @@ def each_once(
     """Documents, each once: repeats are left out, merged or renamed, and counted in ``notes``.
 
     Keeps two 16-byte digests per document; where documents are merged, also those that wait for
-    their last part, which takes a second reading.
+    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged.
     """
+    by_doi = repairs.ids_from_doi and not repairs.duplicates
     if repairs.duplicates == "merge":
         yield from _merged(read, notes, refuse)
         return
     ids: set[bytes] = set()
     contents: set[bytes] = set()
-    for document in read(notes, refuse):
+    for document in _merged(read, notes, refuse, doi_of) if by_doi else read(notes, refuse):
         content = bytes.fromhex(content_hash(document))
         if content in contents:
             notes.add({"duplicates"})
@@ -143,8 +145,12 @@ def each_once(
             refuse("duplicate", _conflict(read, document))
 
 
-def _merged(read: Read, notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
-    times = Counter(id_digest(document.doc_id) for document in read(Notes(), pass_over))
+def _merged(
+    read: Read, notes: Notes, refuse: Refuse, wanted: Callable[[str], object] = bool
+) -> Iterator[SourceDocument]:
+    """Documents of which those with one id that is ``wanted`` are joined."""
+    ids = (document.doc_id for document in read(Notes(), pass_over))
+    times = Counter(id_digest(doc_id) for doc_id in ids if wanted(doc_id))
     left = {key: count for key, count in times.items() if count > 1}
     del times
     held: dict[bytes, SourceDocument] = {}
@@ -203,7 +209,7 @@ def _conflict(read: Read, document: SourceDocument) -> BadInputError:
     return BadInputError(
         f"{document.where}: the id {document.doc_id[:80]!r} is taken by {next(same, '')},"
         " with different content.",
-        "Give every document an id of its own, or remove one of the two.",
+        "Give every document a different id, or remove one of the two.",
     )
 
 

@@ -105,8 +105,8 @@ def _records(file: InputFile) -> Iterator[tuple[int, Tagged, bool, bool]]:
 
 
 def _record(lines: Tagged) -> dict[str, Any]:
-    """The values of a record under rispy's names: of a list all, of others the first, of years
-    the first that is one."""
+    """The values of a record under rispy's names: of a list all, of abstracts all as one, of
+    others the first, of years the first that is one."""
     whole: list[tuple[str, list[str]]] = []
     for tag, value in lines:
         if tag or whole[-1][0] in _OF_LISTS:
@@ -121,6 +121,8 @@ def _record(lines: Tagged) -> dict[str, Any]:
             record.setdefault(name, []).extend(filter(None, map(str.strip, values)))
         elif name and (not record.get(name) or (name in _YEARS and not year_in(record[name]))):
             record[name] = value
+        elif name in _ABSTRACTS and value not in record[name]:
+            record[name] += f" {value}"
     return record
 
 

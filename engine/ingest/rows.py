@@ -87,6 +87,7 @@ class Format:
         files: its rows are files: those that cannot be read are left out and named with their
             reasons, and refuse no import.
         folders: it reads a folder itself; of others the files in one are read.
+        keys: its ids are keys that people chose, in whose place DOIs may be chosen.
     """
 
     name: str
@@ -99,9 +100,10 @@ class Format:
     peek: int = 100
     files: bool = False
     folders: bool = False
+    keys: bool = False
 
 
-SHORTEN = "Split it, or leave out the columns that nobody needs."
+SHORTEN = "Split it, or leave out columns that are not needed."
 """The remedy for a row that is too long."""
 
 

@@ -23,28 +23,24 @@ from engine.ingest.formats import (
     unpacked_name,
 )
 from engine.ingest.mapping import NAMES, likely, plain_name, resolve
-from engine.ingest.repairs import Refuse, checked, documents, raise_at_once
+from engine.ingest.repairs import Refuse, checked, documents, each_once, pass_over, raise_at_once
 from engine.ingest.rows import Format, InputFile, Row, listed
 from engine.ingest.values import Notes, role_labels
 from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 from engine.types.limits import COLUMNS, PREVIEW_ROWS
-from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
+from engine.types.repairs import NO_REPAIRS, CheckReport, Fault, FaultKind, Repairs
 
-
-@dataclass(frozen=True, slots=True)
-class RowReader:
-    """Makes documents of rows, wherever they came from: it holds no file."""
-
-    builder: Builder
-    max_chars: int
-
-    def read(
-        self, rows: Iterable[Row], first: int, notes: Notes, refuse: Refuse
-    ) -> Iterator[SourceDocument]:
-        """As :meth:`Source.read`, of some rows, of which ``first`` is the number of the first."""
-        return documents(rows, self.builder, notes, refuse, self.max_chars, first)
+_FAULTS: dict[FaultKind, tuple[str, str]] = {
+    "broken": ("row cannot be read or is too long", "rows cannot be read or are too long"),
+    "empty": ("row has no text", "rows have no text"),
+    "id": ("row has no id", "rows have no id"),
+    "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
+}
+_SKIP = "leaves such rows out"
+_REASONS = 5
+"""Sentences that say why no document is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +83,9 @@ class Source:
             notes: counts what was corrected on the way.
             max_chars: characters that a text may have at most; None for any number.
             refuse: what happens at a row that cannot be used and that nothing was chosen for.
-
-        Raises:
-            BadInputError: at the first such row, naming it, unless ``refuse`` does otherwise.
         """
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
-
-    def rows(self) -> Iterator[Row]:
-        """The rows as the format has them: nothing is picked, cleaned or checked yet."""
-        return self._rows()
-
-    def reader(self, max_chars: int) -> RowReader:
-        """What makes documents of some of the rows, in whatever process."""
-        return RowReader(self._builder, max_chars)
 
     @property
     def makes_ids(self) -> bool:
@@ -160,11 +145,6 @@ def open_source(
         mapping: document field -> column, on top of what is guessed.
         lens: whose aspects the sentence roles of the source may name.
         repairs: how a file is read, and what to do about rows that cannot be used as they are.
-
-    Raises:
-        BadInputError: nothing there, empty, not of a kind that the format can be, or one of the
-            repairs does not exist.
-        UnknownNameError: no such format, field or column.
     """
     checked(repairs)
     file = None
@@ -206,7 +186,7 @@ def open_source(
 
 def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
     file = InputFile(path, pdf=repairs.pdf)
-    # The folders are published collections, in UTF-8 if nobody says otherwise.
+    # The folders are published collections, in UTF-8 unless an encoding is chosen.
     if not read_as.binary and (repairs.encoding or path.is_file()):
         file = replace(file, encoding=encoding_of(path, repairs.encoding))
     if read_as.delimited:
@@ -235,9 +215,6 @@ def preview(
 
     Args:
         max_chars: characters that a text may have at most; None for any number.
-
-    Raises:
-        BadInputError: as ``open_source``; never because of a row.
     """
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
@@ -289,9 +266,9 @@ def no_documents(source: Source) -> BadInputError:
 def _columns(
     rows: Callable[[], Iterator[Row]], peek: int
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The column names, and those that each row has with a value of its own."""
+    """The column names, and those in which each row has another value."""
     # A dict keeps the order of first appearance. What cannot be read is reported, with its
-    # row, by whoever reads the documents.
+    # row, when the documents are read.
     columns: dict[str, None] = {}
     ids: dict[str, set[str]] = {}
     read = 0
@@ -308,3 +285,91 @@ def _columns(
         pass
     identifying = frozenset(column for column, values in ids.items() if len(values) == read)
     return tuple(islice(columns, COLUMNS)), identifying
+
+
+# -- a full pass before anything is written: it is sound, or we say where not --------------------
+
+
+def _options(fault: Fault, repairs: Repairs) -> list[str]:
+    """What repairs the refused rows, beyond what was chosen already."""
+    title = fault.substitutes and not repairs.title_as_text
+    doi = fault.substitutes and not repairs.ids_from_doi
+    options: dict[FaultKind, list[str]] = {
+        "broken": [f"--skip-broken {_SKIP}"],
+        "empty": [f"--skip-empty {_SKIP}"] + ["--title-as-text takes their titles"] * bool(title),
+        "id": ["--number-ids numbers such rows"] + ["--ids-from-doi takes their DOIs"] * bool(doi),
+        "duplicate": ["--duplicates keep-first, merge or rename decides about them"],
+    }
+    return options[fault.kind]
+
+
+def check(source: Source, max_chars: int) -> CheckReport:
+    """Read everything once, and refuse a source with a row that cannot be used.
+
+    Args:
+        max_chars: characters that a text may have at most.
+    """
+    first: dict[FaultKind, BadInputError] = {}
+    report = _examined(source, max_chars, first.setdefault)
+    if first:
+        raise _refusal(report.refused, first, source.repairs)
+    if not report.documents:
+        raise BadInputError(
+            f"No document is left of {source.name}. {' '.join(report.warnings[:_REASONS])}",
+            "Choose other files or columns, or let something stand in for what rows lack.",
+        )
+    return report
+
+
+def examine(source: Source, max_chars: int) -> CheckReport:
+    """:func:`check` without an error: rows that nothing was chosen for are counted."""
+    return _examined(source, max_chars, pass_over)
+
+
+def unique_documents(
+    source: Source,
+    notes: Notes | None = None,
+    max_chars: int | None = None,
+    refuse: Refuse = raise_at_once,
+) -> Iterator[SourceDocument]:
+    """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
+
+    def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
+        return source.read(notes, max_chars, refuse)
+
+    return each_once(read, source.repairs, notes or Notes(), refuse)
+
+
+def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
+    """Keeps two 16-byte digests per document, nothing else."""
+    notes = Notes()
+    documents = characters = 0
+    lacking = {"title", "year", "authors"}
+    for document in unique_documents(source, notes, max_chars, refuse):
+        documents += 1
+        characters += len(document.text)
+        lacking -= {field for field in lacking if getattr(document, field)}
+    faults = notes.faults()
+    if not documents and not faults:
+        raise no_documents(source)
+    warnings = (
+        *source.encoding_remarks(),
+        *notes.sentences(documents),
+        *source.other_columns(lacking),
+    )
+    return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
+
+
+def _refusal(
+    refused: tuple[Fault, ...], first: dict[FaultKind, BadInputError], repairs: Repairs
+) -> BadInputError:
+    faults = sorted(refused, key=lambda fault: list(first).index(fault.kind))
+    more = []
+    for fault in faults:
+        others = " more" if fault is faults[0] else ""
+        if count := fault.refused - bool(others):
+            more.append(f"{count:,}{others} {_FAULTS[fault.kind][count > 1]}")
+    error = first[faults[0].kind]
+    message = error.message + (f" {'; '.join(more)}." if more else "")
+    options = "; ".join(option for fault in faults for option in _options(fault, repairs))
+    return BadInputError(message, f"{error.remedy} Or: {options}.")

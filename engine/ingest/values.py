@@ -7,13 +7,13 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from engine.bibliographic import doi_of, first_last, verbatim
+from engine.bibliographic import doi_of, first_last, name_parts, verbatim
 from engine.types.lenses import Lens
 from engine.types.repairs import Fault, FaultKind
 
@@ -37,12 +37,19 @@ _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", 
 """Labels of published data sets, for lenses that have the aspect."""
 
 _NAME_PARTS = (
-    *("given", "first", "first_name", "firstName", "middle"),
-    *("dropping-particle", "non-dropping-particle"),
-    *("family", "last", "last_name", "lastName", "suffix"),
+    ("given", "first", "first_name", "firstName", "middle"),
+    ("dropping-particle", "non-dropping-particle", "family", "last", "last_name", "lastName"),
+    ("suffix",),
 )
 """Of a person in CSL-JSON, CORD-19, Zotero and the like, in the order of a name."""
 
+_OTHER_SCRIPTS = re.compile(
+    "[\u0370-\u1dff\u1f00-\u1fff\u2c80-\ud7ff\uf900-\ufdff\U00020000-\U0003ffff]"
+)
+"""Letters beyond the Latin script: Greek to Mongolian, Chinese, Japanese, Korean ..."""
+READS_ENGLISH = (
+    "reads English. Search by words works; for search by meaning name another model (--encoder)."
+)
 _SENTENCES = {
     "controls": "{n} documents held control characters; each was replaced by a space.",
     "markup": "{n} documents held HTML (&amp;, <i> and the like); it was turned into plain text.",
@@ -53,6 +60,9 @@ _SENTENCES = {
     "links": "{n} documents have a link that is not a web address; it was left out.",
     "nested": "{n} documents have objects or lists of numbers as fields; these were left out.",
     "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
+    "scripts": "{n} documents have most of their text in a script that the embedded model does not "
+    "read: it "
+    f"{READS_ENGLISH}",
     "duplicates": "{n} documents came more than once with the same content; kept once.",
     "broken": "{n} rows that cannot be read or are too long were left out",
     "empty": "{n} rows without text were left out",
@@ -117,19 +127,6 @@ class Notes:
         """Note that nothing was chosen for a row that was found."""
         self._faults[kind][2] += 1
 
-    def join(self, other: Notes) -> None:
-        """Add what was noted of rows behind those noted here."""
-        self.counts.update(other.counts)
-        for kind, places in other._places.items():
-            own = self._places.setdefault(kind, [])
-            own += places[: _NAMED - len(own)]
-        for fault, counts in other._faults.items():
-            before = self._faults.get(fault, [0, 0, 0])
-            self._faults[fault] = [a + b for a, b in zip(before, counts, strict=True)]
-            lines = self._lines.setdefault(fault, [])
-            lines += other._lines[fault][: MOST_PLACES - len(lines)]
-        self._files += other._files[: MOST_PLACES - len(self._files)]
-
     def faults(self) -> tuple[Fault, ...]:
         """What was found, in the order of the first rows."""
         return tuple(
@@ -137,12 +134,15 @@ class Notes:
             for kind, (rows, substitutes, refused) in self._faults.items()
         )
 
-    def sentences(self) -> tuple[str, ...]:
-        """One plain sentence with its number per kind that occurred."""
-        told = ((kind, self.counts[kind]) for kind in _SENTENCES)
+    def sentences(self, documents: int = 0) -> tuple[str, ...]:
+        """One plain sentence with its number per kind that occurred; of another script where most
+        of so many documents have it."""
+        if 2 * self.counts["scripts"] <= documents:
+            self.counts.pop("scripts", None)
+        counts = ((kind, self.counts[kind]) for kind in _SENTENCES)
         more = self.counts["files"] - len(self._files)
         rest = (f"{more:,} more files were left out.",) if more else ()
-        sentences = (self._sentence(kind, n) for kind, n in told if n)
+        sentences = (self._sentence(kind, n) for kind, n in counts if n)
         return (*sentences, *(f"Left out: {line}" for line in self._files), *rest)
 
     def _sentence(self, kind: str, n: int) -> str:
@@ -184,9 +184,25 @@ def clean(text: str, corrected: set[str]) -> str:
     return text
 
 
+def other_script(text: str) -> bool:
+    """Whether most letters of a text are of another script than Latin.
+
+    >>> other_script("梯田葡萄园 (vine)"), other_script("A naïve café on Σ")
+    (True, False)
+    """
+    if text.isascii():
+        return False
+    return 2 * len(_OTHER_SCRIPTS.findall(text)) > sum(map(str.isalpha, text))
+
+
 def one_line(text: str, corrected: set[str]) -> str:
     """Clean text in one line, ends trimmed: titles, names, ids."""
     return clean(text, corrected).replace("\n", " ").replace("\t", " ").strip()
+
+
+def _line(text: str, corrected: set[str]) -> str:
+    """:func:`one_line` with single blanks."""
+    return " ".join(one_line(text, corrected).split())
 
 
 def missing(value: Any) -> bool:
@@ -203,8 +219,13 @@ def doc_id(value: Any, corrected: set[str]) -> str | None:
     return one_line(str(value), corrected)
 
 
-def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
-    """Names in order, "First Last", from a list of names or people, or one string.
+Author = tuple[str, str]
+"""A name as "First Last", and that of the family in it: "" where it is unknown, the whole name
+for an organisation."""
+
+
+def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
+    """Authors in order, from a list of names or people, or one string.
 
     A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``, an organisation
     ``{"literal": ...}``. An "et al." at the end of a string is no person.
@@ -214,23 +235,46 @@ def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
         value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
     if not isinstance(value, list | tuple):
         return ()
-    names = (" ".join(one_line(name, corrected).split()) for name in map(_name, value))
-    return tuple(filter(None, names))
+    parts = ([_line(part, corrected) for part in _name(one)] for one in value)
+    found = (
+        (" ".join(filter(None, (given, family, suffix))), family) for given, family, suffix in parts
+    )
+    return tuple(author for author in found if author[0])
 
 
-def _name(person: Any) -> str:
+def undivided(authors: Iterable[Author]) -> dict[str, str]:
+    """What :mod:`engine.search.reference_export` cannot tell from the names alone: family names of
+    several words, and organisations."""
+    names: dict[str, dict[str, None]] = {"family names": {}, "organisations": {}}
+    for name, family in authors:
+        words = family.split()
+        while len(words) > 1 and words[0][0].islower():  # van der Berg
+            words.pop(0)
+        if len(words) > 1:
+            kind = "organisations" if name == family else "family names"
+            names[kind][" ".join(words) if name != family else name] = None
+    return {kind: "; ".join(found) for kind, found in names.items() if found}
+
+
+def _name(person: Any) -> tuple[str, str, str]:
+    """Given names, the name of the family, and a suffix."""
     if isinstance(person, str):
-        return first_last(_IDENTIFIER.sub("", " ".join(person.split())))
+        return *name_parts(_IDENTIFIER.sub("", " ".join(person.split()))), ""
     if not isinstance(person, Mapping):
-        return ""
+        return "", "", ""
     if _is_text(literal := person.get("literal")):
-        return literal
+        return "", literal, ""
     for whole in ("name", "display_name", "full_name"):
         if _is_text(name := person.get(whole)):
-            return first_last(" ".join(name.split()))
-    parts = (person.get(part) for part in _NAME_PARTS)  # CORD-19 lists middle names
-    texts = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
-    return " ".join(filter(_is_text, texts))
+            return *name_parts(" ".join(name.split())), ""
+    given, family, suffix = (_joined(map(person.get, parts)) for parts in _NAME_PARTS)
+    return given, family, suffix
+
+
+def _joined(parts: Iterable[Any]) -> str:
+    """The texts among parts of a name; CORD-19 lists middle names."""
+    flat = (" ".join(filter(_is_text, p)) if isinstance(p, list) else p for p in parts)
+    return " ".join(filter(_is_text, flat))
 
 
 def _is_text(value: Any) -> TypeGuard[str]:
@@ -255,7 +299,7 @@ def _people(names: str) -> list[str]:
 def _between_commas(names: str) -> list[str]:
     parts = [part.strip() for part in names.split(",") if part.strip()]
     if len(parts) % 2 == 0 and all(_INITIALS.match(part) for part in parts[1::2]):
-        return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
+        return [f"{last}, {first}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     full = [len(part.split()) > 1 for part in parts]
     # "van der Berg, Jan Willem" is one person; of two full names neither begins in lower case.
     if all(full) and (

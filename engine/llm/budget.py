@@ -38,9 +38,6 @@ class Budget:
         tokens: input and output together. A model that thinks may exceed it by what the calls
             under way think beyond the usual.
         cost: in the currency of ``price``, which it needs.
-
-    Raises:
-        BadInputError: a limit below zero, or a limit of cost without a price.
     """
 
     calls: int | None = None
@@ -76,12 +73,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one person may have asked today, whatever the run.
-
-    Attributes:
-        person: their address.
-        limits: of a day.
-    """
+    """What one person, by address, may have asked today, whatever the run."""
 
     person: str
     limits: Budget
@@ -89,11 +81,7 @@ class Account:
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
         """Set tokens aside for a call that starts now: they count as spent until it has ended.
-
-        Raises:
-            BudgetReachedError: with this call, today's budget would be exceeded.
-            StorageError: nobody knows what was spent.
-        """
+        Raises BudgetReachedError where today's budget would be exceeded."""
 
         def check(spent: Spent) -> None:
             limit = self.limits.reached_by(
@@ -119,11 +107,9 @@ class Usage(ModelUsage):
     """Real figures of one run so far, in questions.
 
     Attributes:
-        endpoint: its address.
         rounds: batches of questions.
         asked: different questions: ``answered + cached + failed + unread`` of them are settled,
             the rest were not reached.
-        answered: by the model, in this run.
         unread: answered twice in a form that could not be read; counted for nobody.
         repeats: requests sent again after an error.
         shortened: questions with shorter texts than was meant: the model could not take those.
@@ -147,23 +133,12 @@ class Usage(ModelUsage):
     @property
     def taken(self) -> dict[str, Any]:
         """What a :class:`engine.types.models.ModelRunReport` says of it."""
-        return {
-            "model": self.model,
-            "calls": self.calls,
-            "cached": self.cached,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "problem": self.problem,
-        }
+        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost", "problem")
+        return {name: getattr(self, name) for name in names}
 
 
 class Meter:
-    """Counts what is used and says when the budget is reached. For one event loop.
-
-    Args:
-        account: of the person that asks; None where nothing limits their day.
-    """
+    """Counts what is used and says when the budget is reached. For one event loop."""
 
     def __init__(self, budget: Budget, account: Account | None = None) -> None:
         self._budget, self._account = budget, account
@@ -183,15 +158,15 @@ class Meter:
         )
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
-        """Set tokens aside for a call that starts now.
-
-        Raises:
-            BudgetReachedError: with this call, the budget would be exceeded; nothing is set aside.
-        """
+        """Set tokens aside for a call that starts now. Raises BudgetReachedError, with nothing set
+        aside, where the budget would be exceeded."""
         tokens_in = self._input + self._held_input + input_tokens
         tokens_out = self._output + self._held_output + output_tokens
         if limit := self._budget.reached_by(self._calls + 1, tokens_in, tokens_out):
-            raise _reached(limit)
+            raise BudgetReachedError(
+                f"The budget of {limit} is reached; what was answered until then counts.",
+                "Raise the budget and run again: answers that are there are not asked for twice.",
+            )
         if self._account is not None:
             self._account.hold(input_tokens, output_tokens)
         self._calls += 1
@@ -204,10 +179,8 @@ class Meter:
         """End a call that :meth:`hold` began.
 
         Args:
-            held: the tokens set aside.
-            used: tokens that the endpoint reported; None when it reported none.
-            answered: whether it answered, or may have: the estimate stands in for a missing
-                report.
+            used: tokens that the endpoint reported, if any.
+            answered: whether it answered, or may have: then ``held`` replaces a missing report.
         """
         self._held_input -= held[0]
         self._held_output -= held[1]
@@ -219,13 +192,6 @@ class Meter:
         if used is not None:
             self._input += used[0]
             self._output += used[1]
-
-
-def _reached(limit: str) -> BudgetReachedError:
-    return BudgetReachedError(
-        f"The budget of {limit} is reached; what was answered until then counts.",
-        "Raise the budget and run again: answers that are there are not asked for twice.",
-    )
 
 
 Stopped = Literal["", "cancelled", "budget", "endpoint"]

@@ -9,8 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
@@ -18,12 +26,10 @@ from weakref import WeakValueDictionary
 from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
 from engine.llm.cache import AnswerCache
 from engine.llm.capabilities import Capabilities
-from engine.llm.capability_lookup import CapabilityLookup
-from engine.llm.endpoint_errors import BudgetReachedError, EndpointError, UnsupportedError
+from engine.llm.endpoint_errors import BudgetReachedError, EndpointError, RefusedError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
-from engine.llm.questioner import Questioner
-from engine.llm.run_control import RunControl
+from engine.llm.prompt_retry import PromptRetry
 from engine.types.callbacks import Ask, never, tell_nobody
 from storage.answers import Answers
 
@@ -34,16 +40,16 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 STREAMED_TOKENS = 1500
+GIVE_UP_AFTER = 8
+"""Questions that fail one after the other, without one success, until the run stops."""
+WATCH_SECONDS = 0.05
+"""Between two looks at whether the run was cancelled."""
 
 
 def _same_model(served: str, asked: str) -> bool:
     """Endpoints answer an alias with a dated name, a path with its last part, and so on."""
     served, asked = served.lower(), asked.lower()
     return asked in served or served in asked
-
-
-def _text(reply: Reply, _: bool) -> str | None:
-    return reply.text
 
 
 @asynccontextmanager
@@ -61,8 +67,7 @@ async def open_client(
     """
     from engine.llm.transport import Transport  # the openai client: half a second to load
 
-    transport = Transport(connection.endpoint, connection.retries)
-    client = Client(connection, transport, store, cancelled, tell)
+    client = Client(connection, Transport(connection), store, cancelled, tell)
     try:
         yield client
     finally:
@@ -70,7 +75,11 @@ async def open_client(
 
 
 class Client:
-    """Asks one model for one run. See :func:`open_client`."""
+    """Asks one model for one run. See :func:`open_client`.
+
+    Attributes:
+        stopped: why no more questions go out; "" while they do.
+    """
 
     def __init__(
         self,
@@ -80,29 +89,25 @@ class Client:
         cancelled: Ask,
         tell: Callable[[RoundProgress], None],
     ) -> None:
-        self._endpoint = connection.endpoint
-        self._transport = transport
+        self._endpoint, self._transport = connection.endpoint, transport
+        self._cancelled, self._tell = cancelled, tell
         self._cache = AnswerCache(store, self._endpoint)
-        self._control = RunControl(cancelled)
-        self._tell = tell
+        self._meter = Meter(connection.budget, connection.account)
+        self._prompts = PromptRetry(transport, self._meter, self._cache, store)
         self._slots = asyncio.Semaphore(max(1, connection.concurrency))
+        self._learning = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._started = time.perf_counter()
         self._counts: Counter[str] = Counter()  # questions, by the names of Usage
         self._served: Counter[str] = Counter()  # replies, by the model said to have answered
-        self._meter = Meter(connection.budget, connection.account)
-        self._lookup = CapabilityLookup(transport, store, self._control, self._meter)
-        self._questioner = Questioner(transport, self._meter, self._cache)
-
-    @property
-    def stopped(self) -> Stopped:
-        """Why no more questions go out; "" while they do."""
-        return self._control.stopped
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures_in_a_row = 0
+        self._problem: EndpointError | None = None  # what stopped the run, else the last failure
+        self.stopped: Stopped = ""
 
     async def close(self) -> None:
         """Write what is left to write, and let the connections go."""
         await self._cache.flush()
-        await self._lookup.close()
         await self._transport.close()
 
     # -- asking ------------------------------------------------------------------------
@@ -111,29 +116,22 @@ class Client:
         """One round: the answers in the order of the questions, None where there is none.
 
         Equal questions are asked once, those of rounds under way at the same time included.
-
-        Raises:
-            StorageError: the ledger cannot be read; nothing was asked.
+        Raises StorageError, with nothing asked, where the ledger cannot be read.
         """
         if not prompts:
             return []
         self._counts["rounds"] += 1
-        known = await self._lookup.capabilities()
-        if known is None:
+        if await self._capabilities() is None:
             self._counts["asked"] += len(prompts)
             return [None] * len(prompts)
-        keys = [self._questioner.key(known, prompt) for prompt in prompts]
-        replies = await self._kept(keys)
-        if known.doubtful and len(replies) < len(set(keys)):
-            known = await self._lookup.capabilities(sure=True) or known
-            keys = [self._questioner.key(known, prompt) for prompt in prompts]
-            replies = await self._kept(keys)
+        keys = [self._prompts.key(prompt) for prompt in prompts]
         questions = dict(zip(keys, prompts, strict=True))
         self._counts["asked"] += len(questions)
-        read = {key: self._read(known, questions[key], reply) for key, reply in replies.items()}
+        replies = {} if self.stopped == "cancelled" else await self._cache.find(keys)
+        read = {key: self._read(questions[key], reply) for key, reply in replies.items()}
         answers = {key: value for key, value in read.items() if value is not None}
         missing = {key: p for key, p in questions.items() if key not in answers}
-        await self._ask_all(known, missing, answers, len(questions))
+        await self._ask_all(missing, answers, len(questions))
         return [answers.get(key) for key in keys]
 
     async def stream(
@@ -141,17 +139,20 @@ class Client:
     ) -> AsyncGenerator[str]:
         """One answer, piece by piece, as the model writes it; reasoning before it is left out.
 
-        Nothing is kept. Ends early, without an error, when the run is cancelled.
+        Nothing is kept. Ends early, without an error, when the run is cancelled; what came before
+        an EndpointError stays valid.
 
         Args:
             messages: the conversation so far, system message first; foreign texts fenced.
             most_tokens: the answer's length, reasoning aside.
-
-        Raises:
-            EndpointError: the endpoint refused, failed, or broke off; what came before stands.
-            BudgetReachedError: the budget does not allow it.
         """
-        prompt = Prompt("streamed/1", tuple(messages), _text, nudge="", most_tokens=most_tokens)
+        prompt = Prompt(
+            "streamed/1",
+            tuple(messages),
+            lambda reply, _: reply.text,
+            nudge="",
+            most_tokens=most_tokens,
+        )
         reasoning = ReasoningFilter()
         async with aclosing(self._pieces(prompt)) as pieces:
             async for piece in pieces:
@@ -164,14 +165,11 @@ class Client:
         """The text of one answer, reasoning included, as it comes."""
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
-        known = await self._lookup.capabilities(sure=True)
-        if known is None:
+        if await self._capabilities() is None:
             self.raise_problem()
             return
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        forwarding = asyncio.create_task(
-            self._control.run_all([self._forward(known, prompt, pieces)])
-        )
+        forwarding = asyncio.create_task(self._run_all([self._forward(prompt, pieces)]))
         forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
         failures = self._counts["failed"]
         try:
@@ -184,43 +182,112 @@ class Client:
         if self._counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
 
-    async def _forward(
-        self, known: Capabilities, prompt: Prompt[str], pieces: asyncio.Queue[str | None]
-    ) -> None:
+    async def _forward(self, prompt: Prompt[str], pieces: asyncio.Queue[str | None]) -> None:
         """Ask, and put what comes into ``pieces``."""
-        body, size = known.body(self._endpoint.model, prompt), known.size(prompt)
+
+        async def ask(known: Capabilities) -> None:
+            body, size = known.body(self._endpoint.model, prompt), known.size(prompt)
+            async with aclosing(self._transport.stream(body, self._meter, size)) as arriving:
+                async for piece in arriving:
+                    pieces.put_nowait(piece)
+
         async with self._slots:
             if self.stopped:
                 return
-            try:
-                async with aclosing(self._transport.stream(body, self._meter, size)) as arriving:
-                    async for piece in arriving:
-                        pieces.put_nowait(piece)
-            except BudgetReachedError as error:
-                self._control.stop("budget", error)
-            except EndpointError as error:
-                self._failed(error)
-            else:
-                self._control.succeeded()
+            with self._noting_failures():
+                await self._prompts.accepted(prompt, ask)
+                self._failures_in_a_row = 0
                 self._counts["answered"] += 1
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None where nobody knows."""
-        known = await self._lookup.capabilities()
+        known = await self._capabilities()
         return None if known is None else known.room
 
     async def offered(self) -> list[str]:
-        """Names of the models that the endpoint lists; empty where it does not tell."""
+        """Names of the models that the endpoint lists; empty where it lists none."""
         return [card.name for card in await self._transport.models()]
 
     async def try_out(self) -> None:
-        """Find out anew what the model can do; what was known stays where that fails."""
-        await self._lookup.try_out()
+        """Find out again what the model can do; what was remembered stays where that fails."""
+        async with self._learning:
+            await self._run_all([self._trial()])
+
+    async def _capabilities(self) -> Capabilities | None:
+        """What the model can do: remembered, or tried out once; None where the run stopped before
+        that was known."""
+        async with self._learning:
+            if self._cancelled():
+                self._stop("cancelled")
+            if self._prompts.known is None:
+                await self._prompts.recall()
+            if self._prompts.known is None and not self.stopped:
+                await self._run_all([self._trial()])
+            return self._prompts.known
+
+    async def _trial(self) -> None:
+        try:
+            await self._prompts.try_out()
+        except EndpointError as error:
+            self._prompts.known = None
+            self._stop("budget" if isinstance(error, BudgetReachedError) else "endpoint", error)
+
+    def _read(self, prompt: Prompt[Value], reply: Reply) -> Value | None:
+        """The value of a reply that was kept."""
+        value = prompt.read(reply, True)
+        if value is not None:
+            self._count("cached", prompt, reply)
+        return value
+
+    async def _ask_all(
+        self, missing: Mapping[str, Prompt[Value]], answers: dict[str, Value], total: int
+    ) -> None:
+        self._report(total - len(missing), total)
+        if not missing or self.stopped:
+            return
+
+        async def settle(key: str, prompt: Prompt[Value]) -> None:
+            value = await self._answer_once(key, prompt)
+            if value is not None:
+                answers[key] = value
+            settled.append(key)
+            self._report(total - len(missing) + len(settled), total)
+
+        settled: list[str] = []
+        await self._run_all([settle(key, prompt) for key, prompt in missing.items()])
+
+    async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
+        # Of equal questions under way at once, the others wait for the answer to the first.
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if (reply := self._cache.own(key)) is not None:
+                return self._read(prompt, reply)
+            async with self._slots:
+                if not self.stopped:
+                    with self._noting_failures():
+                        return await self._answer(prompt)
+        return None
+
+    async def _answer(self, prompt: Prompt[Value]) -> Value | None:
+        answered = await self._prompts.answer(prompt)
+        self._counts["shortened"] += answered.asked is not prompt
+        if answered.kept:
+            self._count("cached", answered.asked, answered.reply)
+            return answered.value
+        self._failures_in_a_row = 0
+        self._served[answered.reply.model] += 1
+        if answered.value is None:
+            self._counts["unread"] += 1
+            return None
+        self._count("answered", answered.asked, answered.reply)
+        self._prompts.keep(answered)
+        return answered.value
+
+    # -- stopping ----------------------------------------------------------------------
 
     def raise_problem(self) -> None:
         """Raise what stopped the run, or else the last failure, if there was any."""
-        if self._control.problem is not None:
-            raise self._control.problem
+        if self._problem is not None:
+            raise self._problem
 
     def raise_if_nothing_came(self) -> None:
         """Raise what went wrong where there is not a single answer, and nobody cancelled."""
@@ -229,84 +296,59 @@ class Client:
         if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
             self.raise_problem()
 
-    async def _kept(self, keys: Collection[str]) -> dict[str, Reply]:
-        return {} if self.stopped == "cancelled" else await self._cache.find(keys)
+    def _stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
+        """Ask nothing more; the first reason counts."""
+        if not self.stopped:
+            self.stopped, self._problem = reason, problem or self._problem
 
-    def _read(self, known: Capabilities, prompt: Prompt[Value], reply: Reply) -> Value | None:
-        """The value of a reply that was kept."""
-        value = prompt.read(reply, True)
-        if value is not None:
-            self._count("cached", known, prompt, reply)
-        return value
-
-    async def _ask_all(
-        self,
-        known: Capabilities,
-        missing: Mapping[str, Prompt[Value]],
-        answers: dict[str, Value],
-        total: int,
-    ) -> None:
-        self._report(total - len(missing), total)
-        if not missing or self.stopped:
-            return
-
-        async def settle(key: str, prompt: Prompt[Value]) -> None:
-            value = await self._answer_once(known, key, prompt)
-            if value is not None:
-                answers[key] = value
-            settled.append(key)
-            self._report(total - len(missing) + len(settled), total)
-
-        settled: list[str] = []
-        work = [settle(key, prompt) for key, prompt in missing.items()]
-        await self._control.run_all(work)
-
-    async def _answer_once(
-        self, known: Capabilities, key: str, prompt: Prompt[Value]
-    ) -> Value | None:
-        # Of equal questions under way at once, the others wait for the answer to the first.
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            if (reply := self._cache.own(key)) is not None:
-                return self._read(known, prompt, reply)
-            async with self._slots:
-                if self.stopped:
-                    return None
-                return await self._answer(known, prompt)
-
-    async def _answer(self, known: Capabilities, prompt: Prompt[Value]) -> Value | None:
+    @contextmanager
+    def _noting_failures(self) -> Iterator[None]:
+        """A question that is not answered stops the run where asking on is no use."""
         try:
-            answered = await self._questioner.answer(known, prompt)
+            yield
         except BudgetReachedError as error:
-            self._control.stop("budget", error)
-            return None
+            self._stop("budget", error)
         except EndpointError as error:
-            self._failed(error)
-            return None
-        self._counts["shortened"] += answered.asked is not prompt
-        if answered.kept:
-            self._count("cached", known, answered.asked, answered.reply)
-            return answered.value
-        self._control.succeeded()
-        self._served[answered.reply.model] += 1
-        if answered.value is None:
-            self._counts["unread"] += 1
-            return None
-        self._count("answered", known, answered.asked, answered.reply)
-        self._questioner.keep(known, answered)
-        return answered.value
+            self._counts["failed"] += 1
+            self._failures_in_a_row += 1
+            self._problem = error
+            if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
+                self._stop("endpoint", error)
+                self._cancel_tasks()
 
-    def _failed(self, error: EndpointError) -> None:
-        self._counts["failed"] += 1
-        if isinstance(error, UnsupportedError):  # it could yesterday, or the question is odd
-            self._lookup.mark_doubtful()
-        self._control.failed(error)
+    async def _run_all(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run all at once; on a stop, those under way are cancelled."""
+        tasks = {asyncio.create_task(one) for one in work}
+        self._tasks |= tasks
+        watcher = asyncio.create_task(self._watch())
+        try:
+            done, _ = await asyncio.wait(tasks)
+            for task in done:
+                if not task.cancelled():
+                    task.result()  # raise what is no error of the endpoint
+        finally:
+            for task in (watcher, *tasks):
+                task.cancel()
+            await asyncio.gather(watcher, *tasks, return_exceptions=True)
+            self._tasks -= tasks
+
+    async def _watch(self) -> None:
+        while not self._cancelled():
+            await asyncio.sleep(WATCH_SECONDS)
+        self._stop("cancelled")
+        self._cancel_tasks()
+
+    def _cancel_tasks(self) -> None:
+        current = asyncio.current_task()
+        for task in self._tasks:
+            if task is not current:
+                task.cancel()
 
     # -- counting ----------------------------------------------------------------------
 
     @property
     def usage(self) -> Usage:
         """The figures until now."""
-        problem = self._control.problem
         own = ("rounds", "asked", "answered", "cached", "failed", "unread", "shortened")
         return replace(
             self._meter.usage,
@@ -315,7 +357,7 @@ class Client:
             repeats=self._transport.repeats,
             seconds=time.perf_counter() - self._started,
             stopped=self.stopped,
-            problem="" if problem is None else str(problem),
+            problem="" if self._problem is None else str(self._problem),
             notes=tuple(self._notes()),
             **{name: self._counts[name] for name in own},
         )
@@ -342,7 +384,7 @@ class Client:
     def _report(self, done: int, total: int) -> None:
         self._tell(RoundProgress(done, total, self.usage))
 
-    def _count(self, what: str, known: Capabilities, prompt: Prompt[Any], reply: Reply) -> None:
+    def _count(self, what: str, prompt: Prompt[Any], reply: Reply) -> None:
         self._counts[what] += 1
-        if known.mode(prompt) == "logprobs" and not reply.options:
+        if self._prompts.can.mode(prompt) == "logprobs" and not reply.options:
             self._counts["without logprobs"] += 1

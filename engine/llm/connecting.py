@@ -16,7 +16,6 @@ from engine.llm.endpoints import (
     MODEL,
     Connection,
     Endpoint,
-    RetryPolicy,
     find_endpoint,
 )
 from engine.llm.run import complete
@@ -53,10 +52,6 @@ def connect(
         endpoint: None for the one that the settings name.
         most_calls: requests at most; where the settings allow fewer, theirs is the limit.
         person: who is logged in, whose day it counts for.
-
-    Raises:
-        NoEndpointError: none is, or its settings cannot be used.
-        BadInputError: a limit of cost without a price.
     """
     endpoint = endpoint or find_endpoint(settings)
     if endpoint is None:
@@ -80,7 +75,8 @@ def connect(
         endpoint,
         Budget(calls, settings.llm_max_tokens, settings.llm_max_cost, price),
         settings.llm_concurrency,
-        RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
+        settings.llm_timeout_seconds,
+        settings.llm_retries,
         account,
     )
 
@@ -124,11 +120,8 @@ def offered_models(connection: Connection, store: Answers) -> list[str]:
 
 
 def try_endpoint(connection: Connection, store: Answers) -> None:
-    """Find out anew what the endpoint can do, and remember it.
-
-    Raises:
-        EndpointError: it does not answer; what was remembered stays.
-    """
+    """Find out again what the endpoint can do, and remember it; what was remembered stays where
+    it does not answer (EndpointError)."""
 
     async def work(client: Client) -> None:
         await client.try_out()

@@ -24,15 +24,11 @@ class NoEndpointError(EndpointError):
 
 
 class TransientError(EndpointError):
-    """Asking again later may help.
+    """Asking again later may help."""
 
-    Attributes:
-        retry_after: seconds that the endpoint asked to wait, or None.
-    """
 
-    def __init__(self, message: str, remedy: str = "", retry_after: float | None = None) -> None:
-        super().__init__(message, remedy)
-        self.retry_after = retry_after
+class LostAnswerError(TransientError):
+    """An answer broke off, stopped coming, or was no chat completion; it is asked for again."""
 
 
 class RefusedError(EndpointError):

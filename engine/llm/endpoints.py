@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,7 +21,8 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
 CONCURRENCY = 8
-"""Requests under way at once, where nothing else is set."""
+RETRIES = 4
+"""Requests under way at once, and repeats of one that failed, where nothing else is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +33,12 @@ class Endpoint:
         address: base URL, the ``/v1`` included, without user, password, query and last slash.
         model: what the endpoint calls the model.
         key: sent to ``address`` only; shown nowhere.
-        entered: by somebody who logged in, so that nothing of the environment goes along.
         person: on whose behalf it is asked.
-
-    Raises:
-        NoEndpointError: the address is no web address, the model is blank, or the key holds
-            characters that no key has. The key itself is not shown.
     """
 
     address: str
     model: str
     key: SecretStr = field(default=SecretStr(""))
-    entered: bool = False
     person: Person = field(default=OPERATOR, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +71,9 @@ def find_endpoint(
 
     Args:
         secrets, session: values by these names; missing or blank means not set.
-        person: who entered what the session says, and on whose behalf the endpoint is asked.
-
-    Raises:
-        NoEndpointError: settings that cannot be used.
-        NotAllowedError: somebody who logged in entered an address, and is no lead; or a model for
-            the operator's address and key, whose prices are those of the operator's model.
+        person: who entered what the session says, and on whose behalf the endpoint is asked. Who
+            logged in enters an address as a lead only, and no other model for the operator's
+            address and key, whose prices are those of the operator's model.
     """
     environment = {
         ADDRESS: settings.openai_base_url,
@@ -105,29 +95,9 @@ def find_endpoint(
             "Which model is asked there, whoever runs SeedLens chose.",
             "Enter an address and a key of your own, or disconnect.",
         )
-    entered = bool(own) and not person.is_operator
     if place == 0:
         check_lead(person)
-    return Endpoint(address, model, SecretStr(key), entered=entered, person=person)
-
-
-def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
-    """Names of headers that the environment sets, where they are not for this endpoint.
-
-    The ``openai`` client adds those of ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a
-    gateway, and the account's names to every request, wherever it goes.
-    """
-    with suppress(NoEndpointError):
-        own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
-        if endpoint.address == own and not endpoint.entered:
-            return ()
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
-    return (
-        "openai-organization",
-        "openai-project",
-        *(name for name in custom if name and name != "content-length"),
-    )
+    return Endpoint(address, model, SecretStr(key), person=person)
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:
@@ -156,36 +126,21 @@ def _checked(address: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long is waited for an answer, and how often it is asked for again.
-
-    Attributes:
-        timeout: seconds without a piece of an answer until a request counts as lost.
-        attempts: requests per question at most.
-        seconds: from the first request of a question to the last at most.
-        first_wait, longest_wait: seconds between requests: doubled each time, jitter added.
-    """
-
-    timeout: float = 60.0
-    attempts: int = 5
-    seconds: float = 120.0
-    first_wait: float = 0.5
-    longest_wait: float = 20.0
-
-
-@dataclass(frozen=True, slots=True)
 class Connection:
     """How to reach a model and how much to ask of it.
 
     Attributes:
-        account: what the person that asks may spend today; None for no limit.
         concurrency: requests under way at once.
+        timeout: seconds without a piece of an answer until a request counts as lost.
+        retries: how often a request that failed is sent again.
+        account: what the person that asks may spend today; None for no limit.
     """
 
     endpoint: Endpoint
     budget: Budget = field(default_factory=Budget)
     concurrency: int = CONCURRENCY
-    retries: RetryPolicy = field(default_factory=RetryPolicy)
+    timeout: float = 60.0
+    retries: int = RETRIES
     account: Account | None = None
 
     def within(self, announced: Estimate) -> Connection:

@@ -21,10 +21,12 @@ class Estimator:
     Attributes:
         known: what the model can do, as far as that was found out before.
         price: None where none is set; estimates have no cost then.
+        model: its name; "" where none is connected.
     """
 
     known: Capabilities
     price: Price | None = None
+    model: str = ""
 
     def estimate(self, sample: Sequence[Prompt[Any]], calls: int) -> Estimate:
         """What ``calls`` questions of the mean size of these would take, none in the ledger."""
@@ -42,15 +44,8 @@ class Estimator:
 
 
 def estimator(connection: Connection | None, store: Answers) -> Estimator:
-    """The estimator for a connection; for None one of a model that nothing is known of.
-
-    Args:
-        store: remembers what the endpoint can do.
-
-    Raises:
-        StorageError: the ledger cannot be read.
-    """
+    """The estimator for a connection; for None one of a model that nothing is known of."""
     if connection is None:
         return Estimator(Capabilities())
     known = remembered(store, connection.endpoint) or Capabilities()
-    return Estimator(known, connection.budget.price)
+    return Estimator(known, connection.budget.price, connection.endpoint.model)

@@ -206,9 +206,11 @@ def _candidate(label: str, text: str, tokens: int) -> str:
     return fenced(f"candidate {label}".strip(), cut_text(text, tokens).text)
 
 
-def halved(tokens: int, ask: Callable[[int], Prompt[Value]]) -> Callable[[], Prompt[Value]] | None:
+def halved(
+    tokens: int, ask: Callable[[int], Prompt[Value]], fewest: int = FEWEST_TOKENS
+) -> Callable[[], Prompt[Value]] | None:
     """The question with texts of half as many tokens; None where that would be too few."""
-    return (lambda: ask(tokens // 2)) if tokens // 2 >= FEWEST_TOKENS else None
+    return (lambda: ask(tokens // 2)) if tokens // 2 >= fewest else None
 
 
 def _read_pair(reply: Reply, _: bool) -> float | None:

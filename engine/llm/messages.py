@@ -329,9 +329,6 @@ def json_prompt(
             record, mended or as it is; None when the answer is no use: it is asked for once more,
             then there is none.
         shorter: the same question with shorter texts, for a model whose context is too small.
-
-    Raises:
-        TypeError: ``schema`` describes no JSON object.
     """
     form = sent_schema(schema)
     asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"

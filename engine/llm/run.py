@@ -51,12 +51,8 @@ def ask_model(
     tell: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> Outcome[Value]:
-    """Run ``work`` with a model in this thread, for a job that has a thread already.
-
-    Raises:
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
-        StorageError: the ledger cannot be read.
-    """
+    """Run ``work`` with a model in this thread, for a job that has a thread already. Raises
+    EndpointError where the endpoint refused or failed and there is not a single answer."""
 
     async def run() -> Outcome[Value]:
         async with open_client(connection, store, cancelled, tell) as client:

@@ -57,10 +57,6 @@ def distill(
 
     Args:
         base: a causal language model: folder, or the name of one that is on this machine.
-
-    Raises:
-        BadInputError: fewer than two lessons, or ``out`` holds something else.
-        ModelMissingError: the extra is not installed, or the model cannot be loaded.
     """
     need_extra()
     check_folder(out)

@@ -24,11 +24,7 @@ BATCH = 4
 
 
 def distilled_recipe(folder: Path) -> Recipe:
-    """How the model in a folder writes: its name, and what exactly was learned.
-
-    Raises:
-        BadInputError: the folder holds no distilled model, or one of another wording.
-    """
+    """How the model in a folder writes: its name, and what exactly was learned."""
     folder = folder.expanduser()
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
@@ -48,12 +44,7 @@ def distilled_recipe(folder: Path) -> Recipe:
 
 
 def load_writer(folder: Path) -> DistilledWriter:
-    """The model in a folder, ready to write.
-
-    Raises:
-        BadInputError: the folder holds no distilled model.
-        ModelMissingError: what it was trained on is gone, or ``peft`` is not installed.
-    """
+    """The model in a folder, ready to write."""
     folder = folder.expanduser()
     recipe = distilled_recipe(folder)
     try:

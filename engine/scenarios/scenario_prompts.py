@@ -6,14 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pydantic import (
-    BaseModel,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
+from engine.llm.judging_prompts import halved
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced
 from engine.types.scenarios import Scenario, ScenarioSource
@@ -143,14 +138,13 @@ by part. For each part think of people who would be helped by it and would not k
 write what such a person wants to know, then why and how the document answers it.
 Write as many scenarios as the text carries, each for a different need: one or two for a short \
 note, {most} at most. None may rest on a single remark in passing."""
-    less = tokens // 2
     return json_prompt(
         WRITING,
         SYSTEM,
         user,
         Written,
         most_tokens=most_tokens(shown),
-        shorter=(lambda: writing(title, shown, less)) if less >= FEWEST_TOKENS else None,
+        shorter=halved(tokens, lambda less: writing(title, shown, less), FEWEST_TOKENS),
     )
 
 

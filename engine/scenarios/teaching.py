@@ -70,11 +70,7 @@ def read_answer(text: str) -> Written | None:
 
 
 def lessons(store: ScenarioStore, limit: int | None = None) -> list[Lesson]:
-    """Examples of the documents that a model wrote scenarios for, in the order of the corpus.
-
-    Raises:
-        BadInputError: there are too few of them to learn from.
-    """
+    """Examples of the documents that a model wrote scenarios for, in the order of the corpus."""
     fresh = store.fresh()
     taught = [d for d in store.hashes if d in fresh and fresh[d].recipe.source == "generated"]
     taught = taught[:limit]

@@ -138,11 +138,17 @@ def csl_item(document: Document) -> CslItem:
         for name, value in document.metadata.items()
     }
     container = _first(known, _CONTAINERS)
+    undivided = [
+        name
+        for kind in ("family_names", "organisations")
+        for name in known.get(kind, "").split("; ")
+        if name
+    ]
     dois = (doi_in(known.get(name)) for name in DOIS)
     item: CslItem = {
         "type": _type(known, container),
         "title": _title(document),
-        "author": [_person(_line(name)) for name in document.authors],
+        "author": [_person(_line(name), undivided) for name in document.authors],
         "issued": {"date-parts": [[document.year]]} if document.year else None,
         "container-title": container,
         **{
@@ -203,12 +209,29 @@ def _genre(known: Mapping[str, str]) -> str:
     return {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}.get(kind, "")
 
 
-def _person(name: str) -> dict[str, str]:
-    """A name as CSL has it: in parts for a person, whole for an organisation."""
+def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
+    """A name as CSL has it: in parts for a person, whole for an organisation.
+
+    Args:
+        undivided: organisations, and family names of several words.
+    """
     words = name.split()
     suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
-    if "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper()):
+    if (
+        "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper())
+    ) or name in undivided:
         return {"literal": name}
+    before = " ".join(words)
+    if family := next((one for one in undivided if before.endswith(f" {one}")), ""):
+        given = before.removesuffix(family).split()
+        first = next((n for n, word in enumerate(given) if n and word[0].islower()), len(given))
+        person = {
+            "family": family,
+            "given": " ".join(given[:first]),
+            "non-dropping-particle": " ".join(given[first:]),
+            "suffix": suffix,
+        }
+        return {part: text for part, text in person.items() if text}
     try:
         parts = parse_single_name_into_parts(" ".join(words))
     except (InvalidNameError, ParsingException):

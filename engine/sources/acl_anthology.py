@@ -11,9 +11,8 @@ from xml.etree.ElementTree import Element
 from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row
+from engine.sources.contracts import Page, Row, digits, parsed, people, split_ids, words
 from engine.sources.http import Address, Client, RefusedError, unknown_form
-from engine.sources.reading import digits, parsed, people, split_ids, words
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 _SITE = "https://aclanthology.org"

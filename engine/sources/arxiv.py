@@ -9,9 +9,8 @@ from xml.etree.ElementTree import Element
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch
+from engine.sources.contracts import Page, Row, batch, digits, parsed, people, split_ids, words
 from engine.sources.http import Address, Client, TransientError, unknown_form
-from engine.sources.reading import digits, parsed, people, split_ids, words
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 PAGE = 200

@@ -1,16 +1,19 @@
 """Crossref, asked for abstracts by DOI: https://www.crossref.org/documentation/retrieve-metadata/rest-api/.
-They come as JATS, as publishers deposit them."""
+They come as JATS, as publishers deposit them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.bibliographic import doi_in
 from engine.config import Settings
-from engine.sources.contracts import Page, Row, batch, listed
+from engine.sources.contracts import START, Page, Row, batch, listed, split_ids, words
 from engine.sources.http import Address, Client
-from engine.sources.reading import split_ids, words
+from engine.sources.openalex import BATCH as OPENALEX_BATCH
+from engine.sources.openalex import OpenAlex
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 BATCH = 50
@@ -78,3 +81,27 @@ def abstract_of(jats: Any) -> str:
     'Aims: To see.'
     """
     return words(jats)
+
+
+FIRST, SECOND = OpenAlex(), Crossref()
+"""Abstracts are looked up at OpenAlex, and at Crossref those that it lacks."""
+NAMES = f"{FIRST.info.name} and {SECOND.info.name}"
+
+
+def abstracts_page(first: Client, second: Client, query: ServiceQuery, cursor: str) -> Page:
+    """The works of one batch of DOIs: a row for each, with its abstract if either has it.
+
+    Args:
+        first, second: clients of OpenAlex and of Crossref.
+        query: asks OpenAlex by DOIs alone.
+    """
+    page = FIRST.page(first, query, cursor)
+    asked, _ = batch(query.ids, cursor, OPENALEX_BATCH)
+    whole = {row["doi"] for row in page.rows if row["text"]}
+    lacking = tuple(doi for doi in asked if doi not in whole)
+    if not lacking:
+        return page
+    more = SECOND.page(second, replace(query, service=SECOND.info.key, ids=lacking), START)
+    rows = {row["doi"]: row for row in more.rows if row["text"]}
+    kept = [row for row in page.rows if row["doi"] not in rows]
+    return replace(page, rows=[*kept, *rows.values()])

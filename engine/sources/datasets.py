@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.sources.reading import number
+from engine.sources.contracts import number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import Progress
 from engine.types.limits import LONGEST_INSTRUCTION
@@ -31,7 +31,7 @@ from storage.home import Home, suggest_corpus_name
 from storage.locks import alone
 
 TEST = "test"
-"""The part of a data set whose judgments are taken where it has none of its own."""
+"""The part of a data set whose judgments are taken where it has none itself."""
 _TEXTS = ("text", "abstract", "body", "contents", "content", "passage")
 _YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)(?!\d)")
 _ABOUT = "collection.json"
@@ -53,11 +53,7 @@ def dataset_names(home: Home) -> tuple[str, ...]:
 
 
 def describe_dataset(home: Home, name: str) -> DatasetInfo:
-    """What a data set brings, as ``ir_datasets`` knows it; nothing is downloaded.
-
-    Raises:
-        UnknownNameError, BadInputError: as :func:`fetch_dataset`.
-    """
+    """What a data set brings, as ``ir_datasets`` knows it; nothing is downloaded."""
     dataset = _named(home, name)
     part, judged = _judged(home, dataset, name)
     queries = judged and _count(judged, "queries")
@@ -87,12 +83,6 @@ def fetch_dataset(
 
     Returns:
         None where it was stopped before all was written.
-
-    Raises:
-        UnknownNameError: there is no such data set.
-        BadInputError: ``ir_datasets`` is not installed, the data set has no documents, or it
-            cannot be downloaded or read.
-        CorpusBusyError: another process downloads a data set.
     """
     folder = folder_of(home, name)
     if folder.is_dir():
@@ -120,7 +110,7 @@ class _StoppedError(Exception):
 
 @dataclass
 class _Counter:
-    """Tells how many documents are written, and ends the writing where nobody wants them."""
+    """Reports how many documents are written, and ends the writing when it is stopped."""
 
     total: int
     on_progress: Tell
@@ -139,12 +129,9 @@ class _Counter:
 
 
 def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
-    """Do something in a thread; False as soon as nobody wants it any more.
+    """Do something in a thread; False as soon as it is stopped.
 
     A download cannot be interrupted: its thread is left behind then, and ends with the process.
-
-    Raises:
-        BadInputError: it failed.
     """
     if stopped():
         return False

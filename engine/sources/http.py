@@ -1,9 +1,8 @@
 """Requests to services: paced, bounded in size and time, repeated where that may help.
 
-The clients that exist for single services (``pyalex``, ``arxiv``, ``semanticscholar``,
-``pyzotero``) each bring their own retries, hold the cursor of a page in a generator, so that a
-killed run cannot go on, and read answers of any size; ``acl-anthology`` clones a repository of
-gigabytes. One client for all has one behaviour to test.
+One client for all: those that exist for single services (``pyalex``, ``arxiv``, ``pyzotero`` ...)
+hold the cursor of a page in a generator, so that a killed run cannot go on, and read answers of any
+size.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -18,21 +18,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 import tenacity
+from filelock import FileLock
 
 from engine.config import Settings, __version__
 from engine.errors import ServiceError
-from engine.sources.pace import Pace
 from engine.types.callbacks import Ask, never
 from engine.types.limits import SERVICE_PAGE_BYTES, SERVICE_PAGE_VALUES
 
 log = logging.getLogger("seedlens.sources")
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses, which may hold keys
 Value = TypeVar("Value")
 
 ATTEMPTS = 6
@@ -77,12 +75,6 @@ class Address:
     refused: str = "Check what is asked for."
     more: str = ""
 
-    @property
-    def secrets(self) -> list[str]:
-        """Words that no message may hold, although a service may repeat them."""
-        values = (*self.headers.values(), *self.params.values())
-        return [word for value in values for word in value.split() if len(word) > 6]
-
     @classmethod
     def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:
         """A service's own address, or what an operator set in its place."""
@@ -91,15 +83,11 @@ class Address:
 
 
 class StoppedError(Exception):
-    """Whoever waits for an answer does not want it any more."""
+    """The wait for an answer was stopped."""
 
 
 class TransientError(ServiceError):
-    """Asking again may help.
-
-    Attributes:
-        wait: seconds that the service asks to wait; None where it does not say.
-    """
+    """Asking again may help, after ``wait`` seconds where the service says so."""
 
     def __init__(self, message: str, remedy: str = _LATER, wait: float | None = None) -> None:
         super().__init__(message, remedy)
@@ -107,39 +95,61 @@ class TransientError(ServiceError):
 
 
 class RefusedError(ServiceError):
-    """The service will not answer this request, however often it is asked.
-
-    Attributes:
-        status: of its answer.
-    """
+    """The service will not answer this request, however often it is asked; ``status`` is that of
+    its answer."""
 
     def __init__(self, message: str, remedy: str, status: int) -> None:
         super().__init__(message, remedy)
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came: the body as text, and headers under names in small letters."""
+class Pace:
+    """When the next request is due, for all processes that share a file.
 
-    text: str
-    headers: Mapping[str, str]
+    Args:
+        file: whose time of change is when the next request is due.
+        seconds: between two requests; 0 for no pace.
+    """
+
+    def __init__(self, file: Path, seconds: float) -> None:
+        self._file, self._seconds = file, seconds
+
+    def until_due(self, most: float = math.inf) -> float:
+        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
+        if not self._seconds:
+            return 0.0
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._file}.lock"):
+            now = time.time()
+            at = max(now, self._file.stat().st_mtime if self._file.exists() else 0.0)
+            if at - now <= most:
+                self._due_at(at + self._seconds)
+        return at - now
+
+    def postpone(self, seconds: float) -> None:
+        """Let no request begin for some time."""
+        if self._seconds:
+            self._due_at(time.time() + seconds)
+
+    def _due_at(self, moment: float) -> None:
+        self._file.touch()
+        os.utime(self._file, (moment, moment))
 
 
 class Client:
     """Asks one service. To be closed; not for several threads at once.
 
     Args:
-        pace: a file that all processes which ask this service share; None for this client alone.
+        pace: a file that all processes which ask this service share.
         stopped: asked while it waits; True ends the wait with a StoppedError.
-        patient: somebody who waits in front of a page is not: one more attempt, and short waits.
+        patient: False where a person waits: one more attempt, and short waits.
     """
 
     def __init__(
         self,
         address: Address,
         settings: Settings,
-        pace: Path | None = None,
+        pace: Path,
         stopped: Ask = never,
         *,
         patient: bool = True,
@@ -152,25 +162,20 @@ class Client:
         timeout = settings.service_timeout_seconds
         timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
         self._whole = timeout * WHOLE_FACTOR
-        self._deadline = 0.0
         email = settings.contact_email
         contact = f" (mailto:{email})" if email else ""
         self._http = httpx2.Client(
             headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
+            params=address.params,
             timeout=timeout,
-            follow_redirects=False,
-            transport=_Transport(address.params, _proxy_of(address), self._check_wanted),
+            # Proxies of the environment are for the internet.
+            trust_env=not address.own and "//localhost" not in address.url,
         )
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def json(
@@ -181,7 +186,7 @@ class Client:
         *,
         body: Any = None,
     ) -> tuple[Any, Mapping[str, str]]:
-        """The value that a JSON answer holds, and its headers.
+        """The value that a JSON answer holds, and its headers under names in small letters.
 
         Args:
             fits: whether a value has the form of an answer. Services say in others that they ran
@@ -190,30 +195,31 @@ class Client:
 
         Raises:
             ServiceError: no such answer came, however often it was asked for.
-            StoppedError: nobody waits any more.
+            StoppedError: the wait was stopped.
         """
+        name = self.address.name
 
         def read(text: str) -> Any:
-            value = _as_json(text, self.address.name)
+            value, failed = None, False
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                failed = True
+            if failed:
+                raise TransientError(f"{name} answered with something that is no JSON.")
             if not fits(value):
-                raise unknown_form(self.address.name)
+                raise unknown_form(name)
             return value
 
         return self._repeated(path, params, body, read)
 
     def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
-        """What ``read`` makes of the text of an answer, which is no web page; raises as ``json``.
+        """What ``read`` makes of the text of an answer; raises as ``json``.
 
         Args:
             read: raises TransientError where the answer should be asked for again.
         """
-
-        def plain(text: str) -> Value:
-            if _WEB_PAGE.match(text):
-                raise TransientError(f"{self.address.name} answered with a web page, not data.")
-            return read(text)
-
-        return self._repeated(path, params, None, plain)[0]
+        return self._repeated(path, params, None, read)[0]
 
     def _repeated(
         self, path: str, params: Mapping[str, Any], body: Any, read: Callable[[str], Value]
@@ -227,35 +233,37 @@ class Client:
         )
 
         def once() -> tuple[Value, Mapping[str, str]]:
-            answer = self.ask(path, params, body)
-            return read(answer.text), answer.headers
+            text, headers = self._ask(path, params, body)
+            if _WEB_PAGE.match(text):
+                raise TransientError(f"{self.address.name} answered with a web page, not data.")
+            return read(text), headers
 
         return retrying(once)
 
-    def ask(self, path: str, params: Mapping[str, Any], body: Any = None) -> Answer:
-        """One request, when it is due.
-
-        Raises:
-            TransientError: it may be answered when it is sent again.
-            RefusedError: it will not.
-            StoppedError: nobody waits any more.
-        """
-        self._sleep(self._turn())
-        name, failed = self.address.name, None
+    def _ask(
+        self, path: str, params: Mapping[str, Any], body: Any
+    ) -> tuple[str, Mapping[str, str]]:
+        """The text and the headers of one answer, asked for when that is due."""
+        most = math.inf if self._patient else HURRIED_TIMEOUT
+        wait = self._pace.until_due(most)
+        if wait > most:
+            raise self._busy(wait)
+        self._sleep(wait)
+        failed = None
         try:
-            answer = self._send(path, params, body)
+            return self._send(path, params, body)
         except httpx2.TimeoutException:
-            failed = f"{name} did not answer in time."
+            failed = "did not answer in time."
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):  # half a letter in a cursor
-            failed = f"{name} cannot be reached, or broke off its answer."
-        # Raised out here: the library's errors hold the request with the key in its headers.
-        if failed is not None:
-            raise TransientError(failed, f"Check the connection. {_LATER}")
-        return answer
+            failed = "cannot be reached, or broke off its answer."
+        # Raised out here: the library's errors hold the request with its keys.
+        raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")
 
-    def _send(self, path: str, params: Mapping[str, Any], body: Any) -> Answer:
+    def _send(
+        self, path: str, params: Mapping[str, Any], body: Any
+    ) -> tuple[str, Mapping[str, str]]:
         method, url = "GET" if body is None else "POST", self.address.url + path
-        self._deadline = time.monotonic() + self._whole
+        deadline = time.monotonic() + self._whole
         pieces, size = [], 0
         with self._http.stream(method, url, params=params, json=body) as response:
             for piece in response.iter_bytes():
@@ -264,6 +272,10 @@ class Client:
                 if size > SERVICE_PAGE_BYTES:
                     limit = f"{SERVICE_PAGE_BYTES // 2**20} MB"
                     raise self._too_much(limit, response.status_code)
+                if self._stopped():
+                    raise StoppedError
+                if time.monotonic() > deadline:
+                    raise TransientError(f"{self.address.name} takes too long to answer.")
         headers = {key.lower(): value for key, value in response.headers.items()}
         if backoff := _seconds(headers.get("backoff")):  # Zotero, with any answer
             self._pace.postpone(min(backoff, LONGEST_WAIT) * self._factor)
@@ -271,26 +283,11 @@ class Client:
         if max(map(text.count, _SIGNS)) > SERVICE_PAGE_VALUES:
             raise self._too_much(f"{SERVICE_PAGE_VALUES:,} values", response.status_code)
         self._check(response.status_code, headers, text)
-        return Answer(text, headers)
+        return text, headers
 
     def _too_much(self, limit: str, status: int) -> RefusedError:
         message = f"{self.address.name} sent more than {limit} for one page."
         return RefusedError(message, "Ask for less at once.", status)
-
-    def _check_wanted(self) -> None:
-        """Raise where nobody waits for the answer any more, or it has taken too long."""
-        if self._stopped():
-            raise StoppedError
-        if time.monotonic() > self._deadline:
-            raise TransientError(f"{self.address.name} takes too long to answer.")
-
-    def _turn(self) -> float:
-        """Seconds until the next request is due; a ServiceError where nobody waits for so long."""
-        most = math.inf if self._patient else HURRIED_TIMEOUT
-        wait = self._pace.until_due(most)
-        if wait > most:
-            raise self._busy(wait)
-        return wait
 
     def _check(self, status: int, headers: Mapping[str, str], text: str) -> None:
         name = self.address.name
@@ -298,26 +295,30 @@ class Client:
             raise self._busy(_seconds(headers.get("retry-after")))
         if status >= 500 or status in (408, 425):
             raise TransientError(f"{name} has a problem of its own (status {status}).")
-        if status in (401, 403):
-            message = f"{name} refuses the request (status {status}){self._reason(text)}"
-            raise RefusedError(message, self.address.refused, status)
         if status == 404:
             raise RefusedError(f"{name} has nothing of that name.", self.address.refused, status)
         if status >= 300:
-            message = f"{name} does not accept the request (status {status}){self._reason(text)}"
-            raise RefusedError(message, "Check the words and ids that are asked for.", status)
+            by_key = status in (401, 403)
+            verb = "refuses" if by_key else "does not accept"
+            message = f"{name} {verb} the request (status {status}){self._reason(text)}"
+            remedy = (
+                self.address.refused if by_key else "Check the words and ids that are asked for."
+            )
+            raise RefusedError(message, remedy, status)
 
     def _reason(self, text: str) -> str:
-        """What a service says of a refusal, as the end of a sentence; a web page says nothing."""
+        """What a service says of a refusal, as the end of a sentence; a web page, or words with a
+        key, say nothing."""
         try:
-            said = json.loads(text)
+            words = json.loads(text)
         except (ValueError, RecursionError):
-            said = "" if text.lstrip().startswith("<") else text
-        if isinstance(said, Mapping):
-            said = said.get("message") or said.get("error") or ""
-        if not isinstance(said, str) or any(key in said for key in self.address.secrets):
+            words = "" if text.lstrip().startswith("<") else text
+        if isinstance(words, Mapping):
+            words = words.get("message") or words.get("error") or ""
+        keys = (*self.address.headers.values(), *self.address.params.values())
+        if not isinstance(words, str) or any(len(key) > 6 and key in words for key in keys):
             return "."
-        words = " ".join(said.split())[:200].rstrip(".")
+        words = " ".join(words.split())[:200].rstrip(".")
         return f": {words}." if words else "."
 
     def _busy(self, wait: float | None) -> ServiceError:
@@ -339,85 +340,14 @@ class Client:
         return wait * self._factor
 
     def _sleep(self, seconds: float) -> None:
-        """Wait, unless nobody wants the answer any more."""
+        """Wait, unless it is stopped."""
         until = time.monotonic() + seconds
-        while True:
-            if self._stopped():
-                raise StoppedError
+        while not self._stopped():
             left = until - time.monotonic()
             if left <= 0:
                 return
             time.sleep(min(left, 0.1))
-
-
-class _Transport(httpx2.HTTPTransport):
-    """Adds keys to the URL where a service takes them there: below the client, whose log has all
-    URLs.
-
-    Args:
-        check: raises where an answer is to come no further.
-    """
-
-    def __init__(
-        self, params: Mapping[str, str], proxy: str | None, check: Callable[[], None]
-    ) -> None:
-        super().__init__(proxy=proxy)
-        self._params = params
-        pool = self._pool
-        pool._network_backend = _Watched(pool._network_backend, check)  # type: ignore[assignment]
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self._params:
-            request = httpx2.Request(
-                request.method,
-                request.url.copy_merge_params(self._params),
-                headers=request.headers,
-                stream=request.stream,
-                extensions=request.extensions,
-            )
-        return super().handle_request(request)
-
-
-class _Watched:
-    """What connects, or a connection: before each piece that is read, it looks whether to go on.
-
-    The library's timeouts count from one piece to the next, and it hands out nothing while headers
-    come, or while what comes unpacks to nothing.
-    """
-
-    def __init__(self, inner: Any, check: Callable[[], None]) -> None:
-        self._inner, self._check = inner, check
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def connect_tcp(self, *args: Any, **options: Any) -> _Watched:
-        return _Watched(self._inner.connect_tcp(*args, **options), self._check)
-
-    def start_tls(self, *args: Any, **options: Any) -> _Watched:
-        return _Watched(self._inner.start_tls(*args, **options), self._check)
-
-    def read(self, *args: Any, **options: Any) -> bytes:
-        self._check()
-        content: bytes = self._inner.read(*args, **options)
-        return content
-
-
-def _proxy_of(address: Address) -> str | None:
-    """The proxy that the environment names for an address on the internet, as ``HTTPS_PROXY``."""
-    parts = urlsplit(address.url)
-    if address.own or parts.hostname == "localhost" or proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies().get(parts.scheme)
-
-
-def _as_json(text: str, name: str) -> Any:
-    failed = None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        failed = "a web page, not data" if _WEB_PAGE.match(text) else "something that is no JSON"
-    raise TransientError(f"{name} answered with {failed}.")
+        raise StoppedError
 
 
 def unknown_form(name: str) -> TransientError:

@@ -2,7 +2,7 @@
 
 A folder holds the documents that came (``documents.jsonl``) and, in ``state.json``, the cursor of
 the next page with the length of the documents that belong to the pages before it. The state is
-replaced in one step after the documents are on the disk: what stands behind that length was never
+replaced in one step after the documents are on the disk: what follows that length was never
 committed, and is cut off when the run goes on.
 """
 
@@ -30,7 +30,7 @@ from storage.files import write_whole
 DOCUMENTS = "documents.jsonl"
 _STATE = "state.json"
 FRESH = timedelta(days=1)
-"""A run that came to its end, or was left, longer ago than this begins anew."""
+"""A run that came to its end, or was left, longer ago than this starts again."""
 MOST_REPEATED = 3
 """Pages in a row without a new document by which a service is known to send the same again."""
 MOST_EMPTY = 500
@@ -49,21 +49,19 @@ class Retrieved:
         cursor: of the next page.
         bytes: of the documents that are committed.
         documents: how many those are.
-        repeated: documents that came again, on other pages.
         skipped: entries that are no papers.
-        total: what the service said last; None where it says nothing.
+        total: the last one that the service gave; None where it says nothing.
         shrank: the total became smaller while pages were read: where they are counted by their
             places, documents moved to pages that had been read.
         missing: ids that do not exist.
         version: of the library when its first page came; see :class:`Page`.
         done: the service has no more.
-        stopped: whoever ran it told it to stop; it goes on when it is run again.
+        stopped: it was stopped, and goes on when it is run again.
     """
 
     cursor: str = START
     bytes: int = 0
     documents: int = 0
-    repeated: int = 0
     skipped: int = 0
     total: int | None = None
     shrank: bool = False
@@ -94,13 +92,7 @@ class Retrieval:
     def run(
         self, page: AskPage, on_progress: Tell = tell_nobody, stopped: Ask = never
     ) -> Retrieved:
-        """Ask for pages until there are no more, or enough; or go on where that was stopped.
-
-        Raises:
-            ServiceError: the service does not send what it should. What came before is kept.
-            BadInputError: it cannot be asked this.
-            StorageError: a page cannot be stored.
-        """
+        """Ask for pages until there are no more, or enough; or go on where that was stopped."""
         try:
             state = self._committed()
             if state.done or state.cursor == START:
@@ -266,7 +258,6 @@ def _after(state: Retrieved, found: Page, new: int, limit: int) -> Retrieved:
         state,
         cursor=state.cursor if cut or found.cursor is None else found.cursor,
         documents=documents,
-        repeated=state.repeated + (0 if cut else len(found.rows) - new),
         skipped=state.skipped + found.skipped,
         total=state.total if found.total is None else found.total,
         shrank=state.shrank or (found.total is not None and found.total < (state.total or 0)),

@@ -8,9 +8,19 @@ from typing import Any
 
 from engine.bibliographic import doi_in
 from engine.config import Settings
-from engine.sources.contracts import Page, Row, batch, listed
+from engine.sources.contracts import (
+    Page,
+    Row,
+    batch,
+    has_list,
+    listed,
+    number,
+    people,
+    split_ids,
+    total_of,
+    words,
+)
 from engine.sources.http import Address, Client, RefusedError
-from engine.sources.reading import has_list, number, people, split_ids, total_of, words
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 BATCH = 100

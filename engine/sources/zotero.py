@@ -10,9 +10,8 @@ from typing import Any
 from engine.bibliographic import doi_in, year_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch, listed
+from engine.sources.contracts import Page, Row, batch, digits, listed, people, split_ids, words
 from engine.sources.http import Address, Client
-from engine.sources.reading import digits, people, split_ids, words
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 PAGE = 100

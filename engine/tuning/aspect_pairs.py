@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
@@ -14,7 +14,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.llm.judges import document_text
-from engine.llm.judging_prompts import CANDIDATE_TOKENS, FEWEST_TOKENS, Criterion, make_criterion
+from engine.llm.judging_prompts import CANDIDATE_TOKENS, Criterion, halved, make_criterion
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import cut_text, fenced
 from engine.types.documents import Document
@@ -59,11 +59,7 @@ class GradedCandidates(BaseModel):
 
 
 def questions_for(corpus: OpenCorpus, request: PairRequest) -> list[Question]:
-    """What is to be asked, seed by seed; a larger request begins with a smaller one's seeds.
-
-    Raises:
-        BadInputError: the corpus is too small, or none of the seeds serves an aspect.
-    """
+    """What is to be asked, seed by seed; a larger request begins with a smaller one's seeds."""
     if len(corpus) < FEWEST_DOCUMENTS:
         raise BadInputError(
             f"The corpus '{corpus.name}' holds {len(corpus)} documents; at least "
@@ -148,15 +144,8 @@ def comparing(
         GradedCandidates,
         most_tokens=60 + 20 * len(candidates),
         check=checked,
-        shorter=_halved(criterion, candidates, tokens),
+        shorter=halved(tokens, lambda less: comparing(criterion, candidates, less)),
     )
-
-
-def _halved(
-    criterion: Criterion, candidates: Sequence[str], tokens: int
-) -> Callable[[], Prompt[GradedCandidates]] | None:
-    less = tokens // 2
-    return (lambda: comparing(criterion, candidates, less)) if less >= FEWEST_TOKENS else None
 
 
 def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:

@@ -41,13 +41,7 @@ TellLoss = Callable[[int, int, float], None]
 
 
 def check_tuning(corpus: OpenCorpus, out: Path) -> None:
-    """Refuse before anything is asked what could not be trained or written.
-
-    Raises:
-        ModelMissingError: the extra is not installed.
-        BadInputError: the folder holds something else, or the corpus's encoder is no plain
-            sentence-transformers model.
-    """
+    """Refuse before anything is asked what could not be trained or written."""
     from engine.encode.presets import resolve
 
     if importlib.util.find_spec("peft") is None:
@@ -82,9 +76,6 @@ class Split:
 def split(groups: Sequence[AspectGroup]) -> Split:
     """One seed in :data:`HELD_OUT`, drawn by its id, is measured by. Groups without two different
     grades say nothing and are left out.
-
-    Raises:
-        BadInputError: too few groups are left.
     """
     seeds = sorted({g.seed for g in groups}, key=lambda s: hashlib.sha256(s.encode()).digest())
     measured = set(seeds[: max(2, len(seeds) // HELD_OUT)])
@@ -118,10 +109,6 @@ def train(
         groups: of this corpus; documents that it does not hold any more are left out.
         out: takes a sentence-transformers model, to be named with ``--encoder``.
         cancelled: asked after each group; what was learned until then is kept.
-
-    Raises:
-        BadInputError, ModelMissingError: see :func:`check_tuning` and :func:`split`.
-        StorageError: the folder cannot be written.
     """
     from engine.tuning.trainable import Trainable
 

@@ -31,9 +31,6 @@ class Trainable:
 
     Args:
         source: as a corpus names its encoder.
-
-    Raises:
-        ModelMissingError: it cannot be loaded, or is not of a kind that can be trained here.
     """
 
     def __init__(self, source: str, tuning: Tuning) -> None:

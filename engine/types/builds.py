@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
+from engine.types.models import TaskProgress, TaskReport
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; the attribute is described by a person."""
@@ -85,6 +85,7 @@ class Cluster:
         doc_ids: in the order of the corpus.
         dropped: a person or its size took it out: it becomes no query.
         maker: who made it what it is.
+        put: doc_id -> the person who put it there.
     """
 
     key: str
@@ -92,6 +93,7 @@ class Cluster:
     doc_ids: tuple[str, ...]
     dropped: bool = False
     maker: Maker = "model"
+    put: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class BuildQuery:
         key: of its cluster.
         tries: how often the model was asked.
         dropped: a person took it out.
+        basis: a digest of what it was worded for.
     """
 
     key: str
@@ -126,6 +129,7 @@ class BuildQuery:
     maker: Maker = "model"
     tries: int = 1
     dropped: bool = False
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,39 +179,8 @@ class BuildState:
         return next((s.step for s in self.steps if not s.is_complete), None)
 
 
-@dataclass(frozen=True, slots=True)
-class StepEstimate(Estimate):
-    """What a step asks of the model at most; nothing is asked for it but what it can do.
-
-    Attributes:
-        items: documents, clusters, or candidates that are left to do.
-    """
-
-    step: BuildStep
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
-class StepProgress(ModelRunProgress):
-    """How far a step is, in what it works on: documents, clusters or candidates."""
-
-    step: BuildStep = field(kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class StepReport(ModelRunReport):
-    """What a step did.
-
-    Attributes:
-        made: labels that say something, clusters, queries, or grades.
-    """
-
-    step: BuildStep
-    made: int = 0
-
-
-StepJob = Job[StepProgress, StepReport]
-"""A step in the background; its request is the step."""
+StepJob = Job[TaskProgress, TaskReport[int]]
+"""A step in the background; its request is the step, its result how much it made."""
 
 
 @dataclass(frozen=True, slots=True)

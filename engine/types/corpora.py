@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +74,7 @@ class ImportReport:
         warnings: plain sentences about what was corrected, skipped, merged or renamed.
         cancelled: it was stopped, and can be resumed.
         encoding: what the file was read as, for people; "" where that does not apply.
+        kept: field -> documents of which the source lacks it, and that have it from before.
     """
 
     corpus: str
@@ -86,6 +87,14 @@ class ImportReport:
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
     encoding: str = ""
+    kept: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def kept_line(self) -> str:
+        """`` Kept where the source has none: authors (3), volume (2).``; "" for nothing."""
+        fields = sorted(self.kept.items(), key=lambda one: -one[1])
+        words = ", ".join(f"{name} ({count:,})" for name, count in fields[:8])
+        return f" Kept where the source has none: {words}." if words else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
+R = TypeVar("R")
 CALLS_EACH = 2
 """Requests for a question at most: one more where the answer could not be read."""
 TRYING_OUT = 10
@@ -31,6 +33,19 @@ class Estimate:
         """Requests at most, repeats and trying the endpoint out included; a run that was
         announced by this estimate ends there."""
         return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEstimate(Estimate):
+    """What a task has left to do, and what that takes at most.
+
+    Attributes:
+        items: that are left, of what the task goes through.
+        counts: further numbers, by name.
+    """
+
+    items: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def summed(estimates: Sequence[Estimate]) -> Estimate:
@@ -87,6 +102,13 @@ class ModelRunReport(ModelUsage):
     """What a run over many items took; ``left`` of them were not reached."""
 
     left: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport(ModelRunReport, Generic[R]):
+    """What a task did, and what came of it."""
+
+    result: R
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +180,16 @@ class ModelRunProgress(RunProgress):
     failed: int = 0
     calls: int = 0
     tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProgress(ModelRunProgress):
+    """How far a task is.
+
+    Attributes:
+        made: what came of the items that are done.
+        phase: of the task, where it has several.
+    """
+
+    made: int = 0
+    phase: str = ""

@@ -40,7 +40,8 @@ class Repairs:
             without both is left out.
         number_ids: Number rows without id: FILE-1, FILE-2 ... With --ids-from-doi, those without
             DOI.
-        ids_from_doi: Where a row has no id, its DOI is the id.
+        ids_from_doi: Where a row has no id, and in place of a BibTeX key, its DOI is the id; rows
+            of one DOI are merged.
         duplicates: Of rows with one id and different content, keep the first, merge them (what the
             first lacks comes from the others, and the longest text counts), or rename the later
             ones (ID-2).

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
+from engine.types.models import TaskProgress, TaskReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or none (sentences of
@@ -120,45 +120,21 @@ class ScenarioRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioEstimate(Estimate):
-    """What a request will take at most. Nothing is asked for it.
-
-    Attributes:
-        documents: to be written for; ``done`` documents have theirs already.
-        embedded: scenarios that are there and only have to be embedded anew.
-    """
-
-    request: ScenarioRequest
-    documents: int
-    done: int
-    embedded: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioReport(ModelRunReport):
-    """What a run did.
+class ScenarioCounts:
+    """What a run wrote.
 
     Attributes:
         written: documents that have scenarios now.
         scenarios: of those documents.
-        embedded: scenarios that were embedded anew.
+        embedded: scenarios that were only embedded again.
         without_text: documents of which nothing can be said.
     """
 
-    request: ScenarioRequest
     written: int = 0
     scenarios: int = 0
     embedded: int = 0
     without_text: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioProgress(ModelRunProgress):
-    """How far a run is, in documents, and how many scenarios it has written."""
-
-    scenarios: int = 0
-    step: str = "writing"
-
-
-ScenarioJob = Job[ScenarioProgress, ScenarioReport]
+ScenarioJob = Job[TaskProgress, TaskReport[ScenarioCounts]]
 """Scenarios being written; its request is a :class:`ScenarioRequest`."""

@@ -9,8 +9,6 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
-from engine.types.models import Estimate, ModelRunReport
-
 DOCUMENTS, CANDIDATES = 60, 8
 """Documents that are compared with others, and how many others for each of their aspects."""
 MOST_CANDIDATES = 20
@@ -24,9 +22,6 @@ class PairRequest:
         documents: seeds, sampled from the corpus; the same ones, and more, with a larger number.
         candidates: for each aspect of a seed, half of them the nearest by that aspect, half by
             the whole document.
-
-    Raises:
-        ValueError: a number that cannot be.
     """
 
     corpus: str
@@ -41,20 +36,6 @@ class PairRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairEstimate(Estimate):
-    """What a request will take at most; one question for each aspect of a seed.
-
-    Attributes:
-        documents: seeds that have an aspect.
-        questions: aspects of seeds.
-    """
-
-    request: PairRequest
-    documents: int
-    questions: int
-
-
-@dataclass(frozen=True, slots=True)
 class AspectGroup:
     """How alike in one aspect a seed and some other documents are.
 
@@ -66,14 +47,6 @@ class AspectGroup:
     seed: str
     aspect: str
     grades: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class PairReport(ModelRunReport):
-    """What a run graded; ``groups`` in the order in which they were asked about."""
-
-    request: PairRequest
-    groups: tuple[AspectGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

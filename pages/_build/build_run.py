@@ -173,7 +173,7 @@ def _label(step: StepState) -> str:
 
 def under_way(job: StepJob | None) -> str:
     """The step of the page that is being run; "" for none."""
-    return SHOWN_BY[job.progress.step] if job is not None and job.state == "running" else ""
+    return SHOWN_BY[job.request] if job is not None and job.state == "running" else ""
 
 
 def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
@@ -183,14 +183,14 @@ def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
         step: that the page shows; None for the attribute, which does not run.
     """
     show_problem(_CARD)
-    if job is None or not (job.running or job.progress.step == step):
+    if job is None or not (job.running or job.request == step):
         return
     jobs = engine().builds.jobs
     JobCard(
         lambda: jobs.latest(place),
         key="build",
         label="Progress",
-        line=lambda now: progress_line(now.progress, now.seconds),
+        line=lambda now: progress_line(now.request, now.progress, now.seconds),
         cancel=jobs.cancel,
         ended=_ended,
         remarks=lambda now: [now.report.problem] if now.report else (),
@@ -202,12 +202,8 @@ def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
 
 
 def _show_button(shown: BuildStep | None, job: StepJob) -> None:
-    step = SHOWN_BY[job.progress.step]
-    if (
-        job.running
-        and job.progress.step != shown
-        and st.button(f"Show {STEPS[step]}", key="build_show")
-    ):
+    step = SHOWN_BY[job.request]
+    if job.running and job.request != shown and st.button(f"Show {STEPS[step]}", key="build_show"):
         go(step)
         st.rerun()
 
@@ -215,7 +211,7 @@ def _show_button(shown: BuildStep | None, job: StepJob) -> None:
 def _ended(job: StepJob) -> str:
     notes = job.report.notes if job.report else ()
     # How many clusters become no query, and why, stands above the clusters.
-    told = job.report is not None and job.report.step == "collapse"
+    told = job.request == "collapse"
     lines = [escape(line) for line in notes if not (told and " no query: " in line)]
     if job.state == "failed" or not is_finished(job.report):
         lines.append("Completed work is kept; running continues.")

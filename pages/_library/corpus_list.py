@@ -133,6 +133,15 @@ def _corpus(
     if inside.open:
         with inside, error_boundary():
             _contents(explorer, info)
+            if explorer.library.can_undo_import(name):
+                st.button(
+                    "Undo the last import",
+                    key=f"library_undo_import_{name}",
+                    disabled=busy,
+                    help="Its new documents go, and changed ones are as before.",
+                    on_click=attempt_at,
+                    args=("corpora", explorer.library.undo_import, name),
+                )
             if info.documents:
                 change_lens(explorer, info, disabled=busy or info.state != "ready")
     if info.documents and info.state == "ready":

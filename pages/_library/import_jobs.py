@@ -47,7 +47,7 @@ def report_line(report: ImportReport) -> str:
     if report.cancelled:
         return f"Stopped after {read}: {done}. Resume to continue."
     read_as = f" Read as {report.encoding}." if report.encoding else ""
-    return f"{read}: {done}. The corpus holds {report.documents:,}.{read_as}"
+    return f"{read}: {done}.{report.kept_line} The corpus holds {report.documents:,}.{read_as}"
 
 
 def jobs_section(explorer: Explorer) -> None:

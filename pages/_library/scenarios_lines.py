@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from engine.types.models import TaskEstimate, TaskProgress
 from engine.types.plurals import counted
 from engine.types.scenarios import (
     Component,
     Scenario,
     ScenarioAuthor,
-    ScenarioEstimate,
     ScenarioJob,
-    ScenarioProgress,
     ScenarioSource,
     ScenarioState,
 )
@@ -63,27 +62,28 @@ def _author(author: ScenarioAuthor) -> str:
     return f"{whose}: {number} for {counted(author.documents, 'document')}"
 
 
-def estimate_line(estimate: ScenarioEstimate, covered: int) -> str:
+def estimate_line(estimate: TaskEstimate, covered: int) -> str:
     """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens``.
 
     Args:
         covered: documents that have scenarios by whomever.
     """
     sentences = []
-    if estimate.documents:
+    done, embedded = estimate.counts["done"], estimate.counts["embedded"]
+    if estimate.items:
         asked = f": {at_most(estimate)}" if estimate.calls else ""
-        sentences.append(f"{counted(estimate.documents, 'document')}{asked}.")
-        if estimate.done:
-            sentences.append(f"{estimate.done:,} up to date, skipped.")
-        others = min(estimate.documents, covered - estimate.done)
+        sentences.append(f"{counted(estimate.items, 'document')}{asked}.")
+        if done:
+            sentences.append(f"{done:,} up to date, skipped.")
+        others = min(estimate.items, covered - done)
         if others > 0:
             sentences.append(f"Replaces {others:,} existing scenarios.")
-    if estimate.embedded:
-        sentences.append(f"{counted(estimate.embedded, 'scenario')} to re-embed.")
+    if embedded:
+        sentences.append(f"{counted(embedded, 'scenario')} to re-embed.")
     return " ".join(sentences) or "Up to date."
 
 
-def progress_line(progress: ScenarioProgress, seconds: float) -> str:
+def progress_line(progress: TaskProgress, seconds: float) -> str:
     """Documents done of total, what came of them, rate and time left, in one line of HTML.
 
     Args:
@@ -91,10 +91,10 @@ def progress_line(progress: ScenarioProgress, seconds: float) -> str:
     """
     if not progress.total:
         return joined(["Preparing", duration(seconds)])
-    verb = "Writing scenarios" if progress.step == "writing" else "Re-embedding"
+    verb = "Writing scenarios" if progress.phase == "writing" else "Re-embedding"
     parts = [f"{verb}: {progress.done:,} of {counted(progress.total, 'document')}"]
-    if progress.scenarios and progress.step == "writing":
-        parts.append(counted(progress.scenarios, "scenario"))
+    if progress.made and progress.phase == "writing":
+        parts.append(counted(progress.made, "scenario"))
     if progress.done and progress.seconds:
         rate = progress.done / progress.seconds
         parts.append(f"{rate:.0f} documents/s" if rate >= 10 else f"{rate:.1f} documents/s")
@@ -106,15 +106,15 @@ def outcome_line(job: ScenarioJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [end(report)]
-    if report.written or not report.embedded:
+    parts, made = [end(report)], report.result
+    if made.written or not made.embedded:
         parts.append(
-            f"{counted(report.scenarios, 'scenario')} for {counted(report.written, 'document')}"
+            f"{counted(made.scenarios, 'scenario')} for {counted(made.written, 'document')}"
         )
-    if report.embedded:
-        parts.append(f"{counted(report.embedded, 'scenario')} re-embedded")
-    if report.without_text:
-        parts.append(f"{report.without_text:,} without text")
+    if made.embedded:
+        parts.append(f"{counted(made.embedded, 'scenario')} re-embedded")
+    if made.without_text:
+        parts.append(f"{made.without_text:,} without text")
     return run_outcome(parts, report)
 
 

@@ -14,10 +14,10 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo
+from engine.types.models import TaskEstimate
 from engine.types.reranking import EndpointInfo
 from engine.types.scenarios import (
     Component,
-    ScenarioEstimate,
     ScenarioJob,
     ScenarioRequest,
     ScenarioSource,
@@ -206,8 +206,8 @@ def _controls(
     by_model = request.source == "generated"
     connected = endpoint(explorer)
     estimate = _estimate(explorer, info, state, request, connected)
-    nothing = not estimate.documents and not estimate.embedded
-    lacks_model = by_model and not connected.set_up and bool(estimate.documents)
+    nothing = not estimate.items and not estimate.counts["embedded"]
+    lacks_model = by_model and not connected.set_up and bool(estimate.items)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _label(estimate, busy=busy and not indexing),
@@ -277,7 +277,7 @@ def _estimate(
     state: ScenarioState,
     request: ScenarioRequest,
     connected: EndpointInfo,
-) -> ScenarioEstimate:
+) -> TaskEstimate:
     """What it will take; estimated again only when something that it depends on has changed."""
     return remembered(
         f"library_scenarios_estimate_{info.name}",
@@ -286,12 +286,12 @@ def _estimate(
     )
 
 
-def _label(estimate: ScenarioEstimate, *, busy: bool) -> str:
+def _label(estimate: TaskEstimate, *, busy: bool) -> str:
     if busy:
         return "Running"
-    if estimate.documents:
-        return "Resume" if estimate.done else "Write scenarios"
-    return "Re-embed" if estimate.embedded else "All written"
+    if estimate.items:
+        return "Resume" if estimate.counts["done"] else "Write scenarios"
+    return "Re-embed" if estimate.counts["embedded"] else "All written"
 
 
 # -- the run under way, or the last one ------------------------------------------------------------

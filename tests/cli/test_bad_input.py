@@ -54,7 +54,7 @@ FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "an id twice": (
         "a.jsonl",
         b'{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\n{"id": "a", "text": "z"}\n',
-        ("row 3", "'a'", "row 1", "an id of its own"),
+        ("row 3", "'a'", "row 1", "a different id"),
     ),
     "5 MB": (
         "a.jsonl",

@@ -111,6 +111,9 @@ def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path)
     source = write_lines(other / "n 1.jsonl", rows)
     says = ("n-1 is there already, read from", "--name")
     assert_refused(tmp_path / "home", "import", source, says=says)
+    undone = run_inside(tmp_path / "home", "import", "--undo", "n-1")
+    assert "The last import is undone: 'n-1' holds 2 documents." in undone.stdout
+    assert_refused(tmp_path / "home", "import", "--undo", "n-1", says=("no import into 'n-1'",))
 
 
 def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_aspects_are_estimated_graded_trained_and_measured(
     assert judge.seen.questions == asked
     assert f"{announced} questions about the aspects" in only.stderr
 
-    stopped = run_inside(tiny_home, *command, "--yes", "--budget-calls", 12, **model)
+    stopped = run_inside(tiny_home, *command, "--yes", "--budget-calls", 11, **model)
     assert stopped.code == 2, "too few answers to learn from"
     assert "too few" in stopped.stderr
     assert not out.exists()

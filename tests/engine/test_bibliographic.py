@@ -73,6 +73,7 @@ def test_an_address_is_read_without_what_a_format_writes_around_its_signs(
         ("Long V", "V. Long"),
         ("van der Berg JP", "J. P. van der Berg"),
         ("Sa-Ambo J.-M.", "J.-M. Sa-Ambo"),
+        ("Garcia Lopez M.", "M. Garcia Lopez"),
         ("O'Neil, Pat", "Pat O'Neil"),
         ("Ada M. Lovelace", "Ada M. Lovelace"),
         ("Martin Luther King III", "Martin Luther King III"),

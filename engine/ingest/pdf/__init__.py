@@ -1,6 +1,7 @@
 """PDFs of papers: one file, the files of a folder and the folders in it, or those in a zip.
 
-Each file is read in a process of its own kind (:mod:`engine.ingest.pdf.process`). Columns:
+Each file is read in another process (:mod:`engine.ingest.isolated`); one that ends it, or keeps it
+busy, costs that file. Columns:
 ``key`` (the file's name in its folder, without ending), ``title``, ``text`` (the abstract, or a
 section), ``year``, ``authors``, ``url``, ``doi``, ``arxiv``, ``section`` and ``file``.
 """
@@ -8,16 +9,21 @@ section), ``year``, ``authors``, ``url``, ``doi``, ``arxiv``, ``section`` and ``
 from __future__ import annotations
 
 import os
+import re
+import stat
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.pdf.process import read_paper
+from engine.ingest.encodings import ZIP_ERRORS, zip_names
+from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import InputFile, Row
-from engine.types.limits import PDF_FILES
+from engine.types.limits import MEGABYTE, PDF_BYTES, PDF_FILES, PDF_MEMORY, PDF_SECONDS
 
 FIELDS = {
     "doc_id": "key",
@@ -27,6 +33,23 @@ FIELDS = {
     "authors": "authors",
     "url": "url",
 }
+Read = tuple[Mapping[str, Any] | None, str]
+"""The fields of a :class:`engine.ingest.pdf.paper.Paper` and "", or None and why there are none, as
+the rest of a sentence."""
+_XMP_DATE = re.compile(
+    rb"<(?:prism:(?:publicationDate|coverDate)|dc:date)>[^0-9]{0,80}?((?:19|20)\d\d)"
+)
+KEPT_CHARS = 24_000_000
+"""Characters of papers that are kept: an import reads its source two or three times."""
+
+
+def _chars(read: Read) -> int:
+    """The characters of a paper's sections, which are nearly all that it has."""
+    return 1_000 + sum(len(section["text"]) for section in (read[0] or {}).get("sections", ()))
+
+
+_lock = threading.Lock()
+_kept: dict[tuple[object, ...], Read] = {}
 REMEDY = "Leave it out, or give a PDF that has its text in it."
 ABSTRACT = "Abstract"
 BEGINNING = "Beginning (no abstract was found)"
@@ -114,14 +137,79 @@ def _in_folder(folder: Path) -> Iterator[str]:
 
 
 def _in_zip(path: Path) -> Iterator[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            # macOS puts a file of its own beside each.
-            names = [n for n in archive.namelist() if is_pdf(n) and not n.startswith("__MACOSX/")]
-    except (zipfile.BadZipFile, OSError, NotImplementedError, UnicodeDecodeError) as error:
-        raise BadInputError(
-            f"{path.name} is no zip that can be read ({error}).", "Pack the PDFs again."
-        ) from error
+    # macOS puts another file beside each.
+    names = [n for n in zip_names(path) if is_pdf(n) and not n.startswith("__MACOSX/")]
     if not names:
         raise BadInputError(f"{path.name} holds no PDF.", "Choose a zip with PDFs in it.")
     yield from names
+
+
+def read_paper(path: Path, name: str) -> Read:
+    """The paper in a file, kept for as long as the file does not change. Thread-safe.
+
+    Args:
+        path: the folder, the zip or the file itself.
+        name: the file's name in the folder or zip.
+    """
+    try:
+        there = (path / name if path.is_dir() else path).stat()
+    except OSError as error:
+        return None, f"cannot be opened ({error.strerror})"
+    if not stat.S_ISREG(there.st_mode):
+        return None, "is no file, but a pipe, a device or the like"
+    key = (str(path), name, there.st_mtime_ns, there.st_size)
+    with _lock:
+        if found := _kept.get(key):
+            return found
+    found = _isolated(path, name)
+    with _lock:
+        _kept[key] = found
+        while sum(map(_chars, _kept.values())) > KEPT_CHARS:
+            del _kept[next(iter(_kept))]
+    return found
+
+
+def _isolated(path: Path, name: str) -> Read:
+    megabytes = PDF_MEMORY // MEGABYTE
+    try:
+        return isolated(_read, path, name, seconds=PDF_SECONDS, megabytes=megabytes, keep=True)
+    except OutOfTimeError:
+        return None, f"takes longer than {PDF_SECONDS:.0f} s to read"
+    except MemoryError:
+        most = f"{megabytes:,} MB of memory"
+        return None, f"cannot be read: it ends the reader, or takes more than {most}"
+
+
+# -- in the process ---------------------------------------------------------------------------
+
+
+def _read(path: Path, name: str) -> Read:
+    from engine.ingest.pdf.pages import UnreadableError, read_pages  # late: only this process needs
+    from engine.ingest.pdf.paper import find_paper
+
+    try:
+        content = _content(path, name)
+        date = _XMP_DATE.search(content)
+        paper = find_paper(read_pages(content), date[1].decode() if date else "")
+        return asdict(paper), ""
+    except UnreadableError as error:
+        return None, str(error)
+    except ZIP_ERRORS as error:
+        return None, f"cannot be opened ({getattr(error, 'strerror', None) or error})"
+
+
+def _content(path: Path, name: str) -> bytes:
+    """A file's bytes; UnreadableError where it is empty or too large."""
+    from engine.ingest.pdf.pages import UnreadableError
+
+    if path.is_file() and path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive, archive.open(name) as member:
+            content = member.read(PDF_BYTES + 1)
+    else:
+        with (path / name if path.is_dir() else path).open("rb") as file:
+            content = file.read(PDF_BYTES + 1)
+    if not content:
+        raise UnreadableError("is empty")
+    if len(content) > PDF_BYTES:
+        raise UnreadableError(f"has more than {PDF_BYTES // MEGABYTE} MB")
+    return content

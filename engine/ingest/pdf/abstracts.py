@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.ingest.pdf import headings
-from engine.ingest.pdf.lines import Line
-from engine.ingest.pdf.reading import Reading, goes_on, is_numbered, is_section
+from engine.ingest.pdf.layout import Reading, goes_on, is_numbered, is_section
+from engine.ingest.pdf.pages import Line
 
 LEAST_WORDS = 45
 """A paragraph with fewer words is no abstract, where no heading says so."""

@@ -1,11 +1,11 @@
-"""Words and signs by which the parts of a paper are told apart."""
+"""Words and signs that separate the parts of a paper."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from engine.ingest.pdf.lines import Line
+from engine.ingest.pdf.pages import Line
 
 _ABSTRACT_WORDS = (
     "abstract", "summary", "zusammenfassung", "kurzfassung", "kurzzusammenfassung", "résumé",

@@ -1,4 +1,5 @@
-"""The order in which people read the lines of a page, without running heads and footnotes."""
+"""The lines of a PDF in the order in which people read them, as running text, without running heads
+and footnotes."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from engine.ingest.pdf.lines import Line
-from engine.ingest.pdf.pages import Page, PdfText
+from engine.ingest.pdf import headings
+from engine.ingest.pdf.pages import Line, Page, PdfText
 
 GUTTER = 6.0
 """Points between columns at least; LaTeX has 10 (article) to 24."""
@@ -147,3 +148,110 @@ def without_footnotes(ordered: Sequence[Line], body: float, height: float) -> li
 def _over(a: Line, b: Line) -> bool:
     """Whether two lines share a part of the width."""
     return a.x0 < b.x1 and b.x0 < a.x1
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LAST = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-\Z")
+_FIRST = re.compile(r"[^\W\d_]+")
+_KEPT = frozenset({"self", "well", "cross", "non", "state", "co", "semi"})
+"""First halves of words that keep their hyphen, where the paper has no other opinion."""
+_SMALL = frozenset({"and", "by", "in", "of", "on", "the", "to", "up"})
+"""Words within longer ones with hyphens: state-of-the-art."""
+_JOINED = frozenset({"after", "every", "inter", "super", "there", "through", "under", "where"})
+"""First halves that are words of their own in words without a hyphen."""
+
+
+class Vocabulary:
+    """The words that stand within the lines of a paper, where no line end cuts them."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._words: set[str] = set()
+        for line in lines:
+            words = _WORD.findall(line.text.casefold())
+            self._words.update(words[:-1] if line.text.endswith("-") else words)
+
+    def joined(self, lines: Sequence[str]) -> str:
+        """Lines as one text.
+
+        A hyphen at a line's end goes, unless the paper has the word with it elsewhere, or the
+        second half begins with a capital letter or a digit.
+        """
+        parts: list[str] = []
+        for line in map(str.strip, lines):
+            before = parts[-1] if parts else ""
+            last, first = _LAST.search(before), _FIRST.match(line)
+            if last is None or first is None:
+                dash = before.endswith("-") and before[-2:-1] != " "
+                parts.append(line if dash or not before else f" {line}")
+            else:
+                parts[-1] = before[:-1] if self._hyphenated(last[1], first[0]) else before
+                parts.append(line)
+        return " ".join("".join(parts).split())
+
+    def _hyphenated(self, last: str, first: str) -> bool:
+        """Whether a line end alone put the hyphen between two parts of a word."""
+        if not first[0].islower():
+            return False
+        before, after = last.casefold(), first.casefold()
+        if before.rpartition("-")[2] + after in self._words:
+            return True
+        if f"{before}-{after}" in self._words:
+            return False
+        last = before.rpartition("-")[2]
+        if last in _KEPT or ("-" in before and last in _SMALL):
+            return False
+        both = min(len(last), len(after)) > 4 and {last, after} <= self._words
+        return not both or last in _JOINED
+
+
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
+
+
+class Reading:
+    """The lines of a PDF as people read them.
+
+    Attributes:
+        pdf: all that the file holds.
+        body: size of the text, in points.
+        head: the lines of page 1.
+        lines: of all pages, without running heads and footnotes.
+        vocabulary: joins lines to text.
+    """
+
+    def __init__(self, pdf: PdfText) -> None:
+        self.pdf = pdf
+        self.body = body_size(pdf.pages)
+        edge = margins(pdf)
+        self.lines: list[Line] = []
+        self.head: list[Line] = []
+        for page in pdf.pages:
+            ordered = in_order([line for line in page.lines if line not in edge], page.width)
+            self.lines += without_footnotes(ordered, self.body, page.height)
+            if page is pdf.pages[0]:
+                self.head = ordered
+        self.vocabulary = Vocabulary(line for page in pdf.pages for line in page.lines)
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """Lines as running text."""
+        return self.vocabulary.joined([line.text for line in lines])
+
+
+def is_section(line: Line, body: float) -> bool:
+    """Whether a line is surely the heading of a section: by its number or its name."""
+    heading = headings.heading(line, body)
+    return heading is not None and (is_numbered(line) or headings.is_named(heading.name))
+
+
+def is_numbered(line: Line) -> bool:
+    """Whether a line begins with a number as headings do."""
+    return _NUMBERED.match(line.text) is not None
+
+
+def goes_on(before: Line, line: Line) -> bool:
+    """Whether a line goes on with one that is set alike, beside it or right below it."""
+    return (
+        line.page == before.page
+        and -1 < before.y - line.y < 1.35 * before.size
+        and line.bold == before.bold
+        and abs(line.size - before.size) < 0.3
+    )

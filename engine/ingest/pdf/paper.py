@@ -1,4 +1,4 @@
-"""What a paper is called, who wrote it when, its abstract and its sections, told from its lines."""
+"""A paper's title, authors, year, abstract and sections, found in its lines."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 from engine.ingest.pdf import headings
 from engine.ingest.pdf.abstracts import find_abstract
-from engine.ingest.pdf.authors import find_authors
-from engine.ingest.pdf.dates import Outside, find_year
-from engine.ingest.pdf.lines import Line
-from engine.ingest.pdf.pages import PdfText
-from engine.ingest.pdf.reading import Reading
+from engine.ingest.pdf.front import Outside, find_authors, find_title, find_year
+from engine.ingest.pdf.layout import Reading
+from engine.ingest.pdf.pages import Line, PdfText
 from engine.ingest.pdf.sections import Section, find_sections
-from engine.ingest.pdf.titles import find_title
 
 _DOI = re.compile(r"(?<![\w.])10\.\d{4,9}/[^\s\"<>,;]+[^\s\"<>,;.)\]]")
 _ARXIV = re.compile(

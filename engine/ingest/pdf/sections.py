@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.ingest.pdf import headings
-from engine.ingest.pdf.lines import Line
-from engine.ingest.pdf.reading import Reading, goes_on
+from engine.ingest.pdf.layout import Reading, goes_on
+from engine.ingest.pdf.pages import Line
 
 LEAST_CHARS = 80
 """A section with less text is none: its heading was something else, or it holds a figure."""
@@ -39,16 +39,16 @@ def find_sections(reading: Reading, used: set[Line]) -> tuple[Section, ...]:
                 parts[-1].left_out = False
         elif heading is None and abs(line.size - reading.body) <= 0.08 * reading.body:
             part.texts.append(line.text)
-    told = [part for part in parts if part.name and not part.left_out]
+    kept = [part for part in parts if part.name and not part.left_out]
     texts = [
-        (p.name, reading.vocabulary.joined(p.texts)) for p in told if not headings.is_untold(p.name)
+        (p.name, reading.vocabulary.joined(p.texts)) for p in kept if not headings.is_untold(p.name)
     ]
     return tuple(Section(name, text) for name, text in texts if len(text) > LEAST_CHARS)
 
 
 def _headings(reading: Reading, lines: Sequence[Line]) -> dict[Line, headings.Heading]:
     """The headings of all levels; an unnumbered one counts as a section where it looks like
-    the sections that are told by their numbers or names."""
+    the sections that are known by their numbers or names."""
     found = {}
     for line in lines:
         if one := headings.heading(line, reading.body):

@@ -9,7 +9,6 @@ import pytest
 from engine.assist.wordings import read_wordings
 from engine.lenses.definitions import RESEARCH
 from engine.llm.budget import Budget
-from engine.llm.endpoints import RetryPolicy
 from engine.types.reranking import WordingReading, WordingReadings
 from engine.types.searches import WHOLE, Query
 from storage.answers import Answers
@@ -99,7 +98,7 @@ def test_a_wording_cannot_leave_its_fence(server: ModelServer, store: Answers) -
 @pytest.mark.parametrize(
     ("faults", "changes", "says"),
     [
-        ({"timeout": 1.0}, {"retries": RetryPolicy(timeout=0.3, attempts=9)}, "within 0"),
+        ({"timeout": 1.0}, {"timeout": 0.3, "retries": 8}, "within 0"),
         ({"401": 1.0}, {}, "key"),
         ({"malformed": 1.0}, {}, ""),
         ({}, {"budget": Budget(calls=0)}, "budget of 0 calls"),

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engine.build.build_records import Clustering, StoredCluster
+from engine.build.build_records import CLUSTERING, Clustering, to_json
 from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
 from engine.build.labelling import BATCH
 from engine.build.vocabulary import Vocabulary
 from engine.config import ROOT
 from engine.numeric import FloatArray
+from engine.types.builds import Cluster
 from engine.types.encoders import Passage
 from tests.build_answers import builds_collections, demo_methods
 from tests.cli.command_line import clean_environment
@@ -83,11 +84,11 @@ def test_equal_labels_are_one_whatever_their_case_and_nothing_has_no_direction()
 
 
 def test_a_cluster_keeps_its_key_as_long_as_most_of_its_documents_stay() -> None:
-    before = Clustering((StoredCluster("c1", "A", ("1", "2", "3")),), {}, used=4)
+    before = Clustering((Cluster("c1", "A", ("1", "2", "3")),), {}, used=4)
     labels = dict.fromkeys("12345", "x")
     after = finished(before, [Draft("B", ("4", "5"), {}), Draft("Z", ("1", "2"), {})], labels)
     assert {c.name: c.key for c in after.clusters} == {"Z": "c1", "B": "c5"}
-    assert Clustering.from_json(after.to_json()) == after
+    assert CLUSTERING.validate_json(to_json(CLUSTERING, after)) == after
 
 
 # -- giveaway words ----------------------------------------------------------------------------

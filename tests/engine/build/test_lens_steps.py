@@ -11,7 +11,7 @@ from engine.errors import BadInputError
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types.annotating import Judgment
-from engine.types.builds import StepProgress
+from engine.types.models import TaskProgress
 from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
 from tests.model_sessions import session
 from tests.small_corpus import DOCUMENTS
@@ -87,7 +87,7 @@ def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
         assert builds.open("small", NAME).state().next == step
         estimate = builds.estimate("small", NAME, step, session(server))
         before = server.seen.questions
-        told: list[StepProgress] = []
+        told: list[TaskProgress] = []
         report = run_step(builds, server, step, tell=told.append)
         slack = 1 if step == "label" else 0  # a document whose quote was asked for again
         assert 0 < server.seen.questions - before <= estimate.calls + slack
@@ -190,7 +190,7 @@ def test_what_a_model_says_is_cleaned_and_limited(
     builds = small_copy.builds
     builds.save(replace(LENS, limit=22), AUTHOR)
     report = run_step(builds, server, "label")
-    assert (report.made, report.failed) == (18, 4), "too long a label is no answer"
+    assert (report.result, report.failed) == (18, 4), "too long a label is no answer"
     labels = builds.open("small", NAME).labels()
     assert {label.text for label in labels} == {"< b>Kind< /b> two"}
     quoted = [label.doc_id for label in labels if label.quote]

@@ -174,6 +174,54 @@ def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
     assert shards.document("papers", "plain").text == "Zeppelins land in fog."
 
 
+def test_a_file_with_fewer_fields_takes_nothing_away(
+    shards: Explorer, request_: ImportRequest, tmp_path: Path
+) -> None:
+    shards.library.import_documents(request_)
+    before = stored(shards)
+    one, other = DOCUMENTS[0], DOCUMENTS[1]
+    rows = [
+        {"doc_id": one["doc_id"], "title": one["title"]},
+        {"doc_id": other["doc_id"], "title": "Another title", "volume": "7"},
+    ]
+    thin = write_jsonl(tmp_path / "thin.jsonl", rows)
+    request = replace(request_, source=thin, repairs=Repairs(title_as_text=True))
+    for updated in (1, 0):
+        report = shards.library.import_documents(request)
+        assert (report.added, report.updated, report.unchanged) == (0, updated, 2 - updated)
+    assert report.kept["text"] == 1
+    assert "text (1)" in report.kept_line
+    after = shards.document("papers", other["doc_id"])
+    assert (after.title, after.metadata["volume"]) == ("Another title", "7")
+    assert after.text == " ".join(other["sentences"])
+    assert [s.role for s in after.sentences] == [0, 1, 2], "labels of the source"
+    assert (after.year, after.authors) == (other["year"], tuple(other["authors"]))
+    rest = pa.compute.not_equal(before["doc_id"], other["doc_id"])
+    assert stored(shards).filter(rest).equals(before.filter(rest))
+
+
+def test_the_last_import_can_be_undone(shards: Explorer, request_: ImportRequest) -> None:
+    shards.library.import_documents(request_)
+    before = stored(shards)
+    with pytest.raises(BadInputError, match="no import into 'papers' to undo"):
+        shards.library.undo_import("papers")
+    query = Query("papers", text="zeppelins in fog", system="bm25")
+    extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
+    write_jsonl(request_.source, [extra, *changed("plain", text="Zeppelins and fog.")])
+    shards.library.import_documents(request_)
+    assert shards.library.import_documents(request_).unchanged == 41
+    assert shards.library.undo_import("papers") == 40
+    assert stored(shards).equals(before)
+    assert shards.library.corpus("papers").documents == 40
+    assert {r.doc_id for r in shards.search(query).results}.isdisjoint({"new", "plain"})
+    assert not shards.library.can_undo_import("papers")
+    report = shards.library.import_documents(request_, cancelled=StopAfter(1))
+    assert (report.cancelled, report.added) == (True, 1)
+    shards.library.undo_import("papers")
+    assert stored(shards).equals(before)
+    assert shards.library.import_documents(request_).added == 1
+
+
 def test_new_documents_are_added_and_found(shards: Explorer, request_: ImportRequest) -> None:
     shards.library.import_documents(request_)
     before = stored(shards)

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from engine.facts import find_facts
-from engine.facts.message_stamps import messages
+from engine.facts.message_headers import messages
 from engine.types.facts import Fact
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from engine.facts.message_stamps import messages
+from engine.facts.message_headers import messages
 
 WHEN = datetime(2024, 2, 29, 9, 1)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.facts.dates import find_dates
-from engine.facts.message_stamps import messages
+from engine.facts.message_headers import messages
 from engine.types.facts import Fact
 
 HERE = Path(__file__).parent

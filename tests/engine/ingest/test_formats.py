@@ -170,6 +170,7 @@ def test_csl_json_items_become_documents(write: Write, indent: int | None) -> No
         "venue": "Journal of Ponds",
         "DOI": "10.5555/ponds.7",
         "accessed": "2020-01",
+        "organisations": "The Otter Group",
     }
     assert (second.doc_id, second.text, second.year) == ("7", "No abstract", 2001)
     assert open_source(path, lens=RESEARCH).dois_without_text() == ()
@@ -190,13 +191,17 @@ def test_lists_and_people_of_common_data_sets_are_kept_and_what_is_left_out_is_s
         ],
         "keywords": ["ponds", " ", "crayfish"],
         "embedding": [0.1, 0.2],
-        "journal": {"name": "Ponds", "pages": "1-3"},
+        "journal": {"name": "Ponds", "pages": "1-3", "places": {}},
     }
     notes = Notes()
     (document,) = open_source(write("a.jsonl", json.dumps(row)), lens=RESEARCH).read(notes)
     assert document.title == "Crayfish of deep ponds"
     assert document.authors == ("Ann Lee", "Jan P. Q. van der Berg", "Chen Wu", "Okafor")
-    assert document.metadata == {"keywords": "ponds; crayfish"}
+    assert document.metadata == {
+        "keywords": "ponds; crayfish",
+        "journal": "Ponds",
+        "pages": "1-3",
+    }
     assert any("objects or lists of numbers as fields" in note for note in notes.sentences())
 
 
@@ -295,11 +300,16 @@ def test_latex_keeps_its_words(write: Write, written: str, read: str) -> None:
         "@ misc {a, title = {T}}",
         "@misc{\n  title = {T}}",
         "@misc{ ,\n  title = {T}}",
+        "@misc{a,, title = {T},  ,}",
+        '@misc(a, title = {T}, , note = "x,, y")',
     ],
 )
-def test_an_entry_may_be_spread_over_lines_or_have_no_key(write: Write, entry: str) -> None:
+def test_an_entry_may_be_spread_over_lines_have_no_key_or_two_commas(
+    write: Write, entry: str
+) -> None:
     document = one(write("a.bib", f"{entry}\n"))
     assert (document.title, document.doc_id[:4]) == ("T", "a" if "a," in entry else "rec-")
+    assert document.metadata.get("note") == ("x,, y" if "note" in entry else None)
 
 
 def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) -> None:
@@ -307,12 +317,15 @@ def test_an_entry_inherits_what_the_entry_that_it_refers_to_has(write: Write) ->
 @incollection{child, title = {Crayfish}, crossref = {Ponds}}
 @inproceedings{other, title = {Otters}, xdata = {meeting}, pages = {1--2}}
 @book{ponds, title = {All of ponds}, author = {A. Lee}, publisher = p, year = 2004}
-@proceedings{meeting, title = {Meeting on ponds}, date = {2011-06}}
+@proceedings{meeting, title = {Meeting on ponds}, crossref = {series}}
+@proceedings{series, title = {Meetings}, date = {2011-06}, xdata = {press, meeting}}
+@xdata{press, publisher = p}
 """
     child, other, book = open_source(write("a.bib", entries), lens=RESEARCH)
     assert (child.year, child.authors, child.metadata["venue"]) == (2004, (), "All of ponds")
     assert child.metadata["publisher"] == "Pond Press"
     assert (other.year, other.metadata["venue"]) == (2011, "Meeting on ponds")
+    assert other.metadata["publisher"] == "Pond Press"
     assert book.authors == ("A. Lee",)
 
 
@@ -336,10 +349,12 @@ def test_spellings_of_one_doi_are_one_document(write: Write) -> None:
     dois = ["10.1000/a_b", r"10.1000/a\_b", r"10.1000/a{\_}b", "{10.1000/a_b}", "doi:10.1000/A_b",
             "DOI 10.1000/a_b", "http://dx.doi.org/10.1000/a_b", "10.1000/a_b [doi]",
             "https://doi.org/10.1000/a%5C_b"]  # fmt: skip
-    path = write("a.csv", "text,digital object identifier\n" + "".join(f"T,{d}\n" for d in dois))
-    source = open_source(path, lens=RESEARCH, repairs=Repairs(ids_from_doi=True))
-    assert {document.doc_id for document in source} == {"10.1000/a_b"}
-    assert check(source, MAX_CHARS).documents == 1
+    table = "text,digital object identifier\n" + "".join(f"T,{d}\n" for d in dois)
+    entries = (f"@misc{{k{n}, title = {{T{n}}}, doi = {{{d}}}}}\n" for n, d in enumerate(dois))
+    for path in (write("a.csv", table), write("a.bib", "".join(entries))):
+        source = open_source(path, lens=RESEARCH, repairs=Repairs(ids_from_doi=True))
+        assert {document.doc_id for document in source} == {"10.1000/a_b"}
+        assert check(source, MAX_CHARS).documents == 1
 
 
 def test_a_name_in_braces_is_one_name(write: Write) -> None:
@@ -355,6 +370,7 @@ TI  - A study of
 AU  - Smith, Ann
 AU  - Turing, Alan
 AB  - We study.
+AB  - We find.
 
 PY  - 2001/03//
 DO  - 10.1000/1
@@ -374,14 +390,14 @@ ER  -
 def test_ris_records_become_documents(write: Write, end: str) -> None:
     first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)), lens=RESEARCH)
     assert (first.doc_id, first.title) == ("42", "A study of many lines")
-    assert (first.text, first.year) == ("We study.", 2001)
+    assert (first.text, first.year) == ("We study. We find.", 2001)
     assert first.authors == ("Ann Smith", "Alan Turing")
     assert first.url == "https://doi.org/10.1000/1"
     assert first.metadata["venue"] == "Words"
     assert first.metadata["keywords"] == "one; two"
     assert (second.text, second.year) == ("Only a title", 1999)
     assert second.doc_id.startswith("rec-")
-    assert second.where == "refs.ris, row 2 (line 16)"
+    assert second.where == "refs.ris, row 2 (line 17)"
 
 
 @pytest.mark.parametrize(

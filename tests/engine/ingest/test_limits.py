@@ -23,8 +23,8 @@ from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
-from engine.ingest import apart, bibtex, check, examine, open_source, parquet
-from engine.ingest.apart import Apart, Reading
+from engine.ingest import bibtex, check, examine, open_source, parquet, previews
+from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
 from engine.measures.rouge import tokenize
@@ -63,10 +63,10 @@ def peak(path: Path) -> float:
 import resource, sys
 from pathlib import Path
 from engine.facts.amounts import find_amounts
-from engine.ingest.apart import Apart, Reading
+from engine.ingest.previews import Reading, preview
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
-Apart().preview(Reading(Path(sys.argv[1]), "auto", None, RESEARCH, 1_000_000))
+preview(Reading(Path(sys.argv[1]), "auto", None, RESEARCH, 1_000_000))
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
     done = subprocess.run(
@@ -208,11 +208,11 @@ def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     path = bomb(tmp_path / "bomb.parquet", rows=32)
-    monkeypatch.setattr(apart, "PREVIEW_BYTES", 200 * MEGABYTE)
-    monkeypatch.setattr(apart, "CHECK_BYTES", 200 * MEGABYTE)
+    monkeypatch.setattr(previews, "PREVIEW_BYTES", 200 * MEGABYTE)
+    monkeypatch.setattr(previews, "CHECK_BYTES", 200 * MEGABYTE)
     says = r"bomb\.parquet.*: reading it takes more than 200 MB of memory\. Leave out"
     with pytest.raises(BadInputError, match=says):
-        Apart().preview(reading(path))
+        previews.preview(reading(path))
     with pytest.raises(BadInputError, match=says):
         make_explorer(home).library.import_documents(ImportRequest(path, "bomb"))
 
@@ -220,10 +220,10 @@ def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
 def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(previews, "CHECK_SECONDS", 0.2)
     path = write("a.jsonl", "".join(f'{{"id": "{n}", "text": "a"}}\n' for n in range(100_000)))
     with pytest.raises(BadInputError, match=r"a\.jsonl, after row [\d]+: reading it takes longer"):
-        Apart().examine(reading(path))
+        previews.examine(reading(path))
 
 
 def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
@@ -238,9 +238,8 @@ def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
 
 def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: Path) -> None:
     path = write("a.csv", 'key,title,text,year\nk1,A,"One. Two.",2020\nk2,B,,\n')
-    seen = Apart()
-    assert seen.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
-    shown = seen.preview(reading(path))
+    assert previews.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
+    shown = previews.preview(reading(path))
     assert shown.rows == (
         {"key": "k1", "title": "A", "text": "One. Two.", "year": "2020"},
         {"key": "k2", "title": "B", "text": "", "year": ""},
@@ -249,26 +248,26 @@ def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: P
     assert shown.documents == (document,)
     assert "no text" in shown.problems[0] or "the text is empty" in shown.problems[0]
     with pytest.raises(BadInputError, match=r"gone\.csv does not exist\. Check the path"):
-        seen.preview(reading(tmp_path / "gone.csv"))
+        previews.preview(reading(tmp_path / "gone.csv"))
 
 
 def test_a_file_is_parsed_once_until_it_or_how_it_is_read_changes(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    ask = apart._asked
-    monkeypatch.setattr(apart, "_asked", lambda *given: asked.append(given) or ask(*given))
-    seen, path = Apart(), write("a.csv", "id,text,name\n1,a,A\n")
+    ask, preview = previews._found, previews.preview
+    monkeypatch.setattr(previews, "_found", lambda *given: asked.append(given) or ask(*given))
+    path = write("a.csv", "id,text,name\n1,a,A\n")
     for _ in range(3):
-        assert seen.preview(reading(path)).documents[0].text == "a"
+        assert preview(reading(path)).documents[0].text == "a"
     assert len(asked) == 1
     path.write_text("id,text,name\n1,other,B\n")
-    assert seen.preview(reading(path)).documents[0].text == "other"
-    assert seen.preview(reading(path, mapping={"title": "name"})).documents[0].title == "B"
+    assert preview(reading(path)).documents[0].text == "other"
+    assert preview(reading(path, mapping={"title": "name"})).documents[0].title == "B"
     assert len(asked) == 3
     for _ in range(2):  # what cannot be read is not tried again either
         with pytest.raises(BadInputError, match="no column"):
-            seen.preview(reading(path, mapping={"title": "gone"}))
+            preview(reading(path, mapping={"title": "gone"}))
     assert len(asked) == 4
 
 

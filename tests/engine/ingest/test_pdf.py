@@ -13,14 +13,13 @@ import pytest
 from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
-from engine.ingest import check, detect_format, open_source
-from engine.ingest.pdf import process
+from engine.ingest import check, detect_format, isolated, open_source, pdf
 from engine.ingest.pdf.pages import read_pages
 from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
-from engine.types.limits import PDF_CHARS
+from engine.types.limits import MEGABYTE, PDF_CHARS, PDF_MEMORY
 from engine.types.repairs import Repairs
 from tests.pdf_papers import thirty
 from tests.pdf_parts import Made
@@ -232,26 +231,26 @@ def test_no_document_is_left_where_no_pdf_can_be_read(tmp_path: Path) -> None:
 def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with process.PdfReader() as reader:
-        assert reader.read(folder, "acl.pdf")[0]
-        reader._process.kill()  # type: ignore[union-attr]
-        reader._process.wait()  # type: ignore[union-attr]
-        paper, problem = reader.read(folder, "acl.pdf")
-        assert paper is None
-        assert "ends the reader" in problem
-        assert reader.read(folder, "acl.pdf")[0]
-        monkeypatch.setattr(process, "PDF_SECONDS", 0.05)
-        fifo = folder.parent / "waits.pdf"
-        os.mkfifo(fifo)
-        paper, problem = reader.read(folder.parent, fifo.name)
-        assert paper is None
-        assert "takes longer than" in problem
+    assert pdf._isolated(folder, "acl.pdf")[0]
+    for process in isolated._idle[PDF_MEMORY // MEGABYTE]:
+        process.kill()
+        process.wait()
+    paper, problem = pdf._isolated(folder, "acl.pdf")
+    assert paper is None
+    assert "ends the reader" in problem
+    assert pdf._isolated(folder, "acl.pdf")[0]
+    monkeypatch.setattr(pdf, "PDF_SECONDS", 0.05)
+    fifo = folder.parent / "waits.pdf"
+    os.mkfifo(fifo)
+    paper, problem = pdf._isolated(folder.parent, fifo.name)
+    assert paper is None
+    assert "takes longer than" in problem
 
 
 def test_too_large_files_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PDF_BYTES", 100)
+    monkeypatch.setattr(pdf, "PDF_BYTES", 100)
     with pytest.raises(Exception, match="has more than"):
-        process._content(folder, "acl.pdf")
+        pdf._content(folder, "acl.pdf")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +262,7 @@ def test_too_large_files_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_year_that_a_files_xmp_gives(xmp: bytes, year: str | None) -> None:
-    match = process._XMP_DATE.search(xmp)
+    match = pdf._XMP_DATE.search(xmp)
     assert (match[1].decode() if match else None) == year
 
 
@@ -274,7 +273,7 @@ def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_pipe_is_no_paper_and_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pdf")
-    assert process.read_paper(tmp_path, "pipe.pdf") == (
+    assert pdf.read_paper(tmp_path, "pipe.pdf") == (
         None,
         "is no file, but a pipe, a device or the like",
     )
@@ -284,12 +283,11 @@ def test_papers_are_kept_up_to_so_many_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = {"sections": [{"name": "", "text": "x" * PDF_CHARS}]}
-    monkeypatch.setattr(process._shared, "read", lambda *_: (long, ""))
+    monkeypatch.setattr(pdf, "_isolated", lambda *_: (long, ""))
     for number in range(20):
         (tmp_path / f"{number}.pdf").touch()
-        assert process.read_paper(tmp_path, f"{number}.pdf")[0] == long
-    kept = sum(map(process._chars, process._kept.values()))
-    assert PDF_CHARS < kept <= process.MOST_KEPT_CHARS
+        assert pdf.read_paper(tmp_path, f"{number}.pdf")[0] == long
+    assert PDF_CHARS < sum(map(pdf._chars, pdf._kept.values())) <= pdf.KEPT_CHARS
 
 
 @pytest.mark.parametrize("described", ["", "Ann Lee, Ben Wu and Chen Okafor"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from email.utils import formatdate
-from time import time
-
 import httpx2
 import openai
 import pytest
@@ -15,7 +12,7 @@ from engine.errors import BadInputError
 from engine.llm.connecting import connect
 from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
 from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.transport_errors import explained, retry_after
+from engine.llm.transport import explained
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 
@@ -142,12 +139,3 @@ def test_a_servers_words_lose_the_key_and_their_length() -> None:
     said = f"Bad key sk-12345 in Authorization: Bearer sk-12345\n{'x' * 900}"
     assert scrub(said, "sk-12345").startswith("Bad key *** in Authorization: Bearer ***")
     assert len(scrub(said, "sk-12345")) == 300
-
-
-def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
-    assert retry_after({"retry-after": "3"}) == 3.0
-    assert retry_after({"retry-after-ms": "250"}) == 0.25
-    assert 3 < (retry_after({"retry-after": formatdate(time() + 5, usegmt=True)}) or 0) <= 5
-    assert retry_after({"retry-after": "-1"}) == 0.0
-    for senseless in ("soon", "nan", "inf", ""):
-        assert retry_after({"retry-after": senseless}) is None

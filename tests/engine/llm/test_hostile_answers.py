@@ -32,7 +32,7 @@ from storage.answers import Answers
 from storage.ledger import Ledger
 from tests.model_http import Handler
 from tests.model_server import ModelServer
-from tests.model_sessions import QUICK_RETRIES, connection
+from tests.model_sessions import connection
 
 LONG = 100_000
 
@@ -95,9 +95,7 @@ def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
     monkeypatch.setattr(Handler, "_answer", answer)
     prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
     with pytest.raises(EndpointError, match="no chat completion"):
-        complete(
-            connection(server.url, retries=QUICK_RETRIES), store, lambda c: c.ask([prompt])
-        )  # fmt: skip
+        complete(connection(server.url), store, lambda c: c.ask([prompt]))
 
 
 def test_thousands_of_quotes_of_a_long_text_are_looked_up_in_little_time() -> None:
@@ -134,7 +132,7 @@ def test_an_endpoint_with_models_without_end_is_asked_all_the_same(
     )
     server.behaviour.model = "another"
     prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
-    asked, began = connection(server.url, retries=QUICK_RETRIES), time.process_time()
+    asked, began = connection(server.url), time.process_time()
     with pytest.raises(EndpointError, match="It offers: a, mmm") as refused:
         complete(asked, store, lambda c: c.ask([prompt]))
     assert time.process_time() - began < 4

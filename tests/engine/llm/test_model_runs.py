@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,6 @@ from tests.model_server import ModelServer, serving
 from tests.model_sessions import (
     OTHERS,
     PAIRS,
-    QUICK_RETRIES,
     TEXTS,
     answers,
     begun_comparing,
@@ -54,7 +52,7 @@ def test_the_budget_of_calls_is_kept_to_the_call(server: ModelServer, store: Ans
     assert server.seen.requests == outcome.usage.calls == 12
     assert outcome.usage.stopped == "budget"
     assert "budget of 12 calls" in outcome.usage.problem
-    assert sum(p is not None for p in outcome.value[0]) == outcome.usage.answered == 10
+    assert sum(p is not None for p in outcome.value[0]) == outcome.usage.answered == 11
 
 
 @pytest.mark.parametrize(
@@ -97,7 +95,7 @@ def test_a_judge_that_has_stopped_ends_the_reranking(server: ModelServer, store:
         assert await judge.compare(PAIRS) == first, "what is known is still told"
         return first
 
-    assert judged(server, store, ask, budget=Budget(calls=9)).value[0].count(None) == 13
+    assert judged(server, store, ask, budget=Budget(calls=9)).value[0].count(None) == 12
 
 
 def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answers) -> None:
@@ -163,9 +161,8 @@ def test_requests_that_time_out_count_for_the_day(
     spending = Ledger(tmp_path / "ledger.sqlite").spending
     account = Account("ada@example.org", Budget(tokens=10**6), spending)
     server.behaviour.faults = {"timeout": 1.0}
-    retries = replace(QUICK_RETRIES, timeout=0.3)
     with pytest.raises(RefusedError, match="answered nothing within"):
-        compared(server, store, concurrency=1, account=account, retries=retries)
+        compared(server, store, concurrency=1, account=account, timeout=0.3)
     spent = spending.of(account.person)
     assert spent.calls == 1
     assert spent.input_tokens > 0

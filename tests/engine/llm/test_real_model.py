@@ -22,7 +22,7 @@ from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
+from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import pairwise
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
 from engine.llm.run import Outcome, complete
@@ -73,7 +73,7 @@ def url() -> Iterator[str]:
 
 
 def connection(url: str, timeout: float = 120.0) -> Connection:
-    return Connection(Endpoint(url, MODEL), concurrency=AT_ONCE, retries=RetryPolicy(timeout))
+    return Connection(Endpoint(url, MODEL), concurrency=AT_ONCE, timeout=timeout)
 
 
 def asked(url: str, store: Answers, *prompts: Prompt[Any], **changes: Any) -> Outcome[Any]:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY, QUICK_RETRIES, begun, compared, connection, knowledge
+from tests.model_sessions import KEY, begun, compared, connection, knowledge
 from tests.support import wait_until
 
 CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]
@@ -124,8 +123,7 @@ def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> N
     for fault in ("429", "503"):
         server.behaviour.faults = {fault: 0.5}
         server.seen.repeats.clear()
-        retries = replace(QUICK_RETRIES, attempts=20)
-        assert streamed(server, store, retries=retries).value == SAID
+        assert streamed(server, store, retries=19).value == SAID
 
 
 @pytest.mark.parametrize(
@@ -145,11 +143,10 @@ def test_a_stream_that_fails_says_so_after_what_came(
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {fault: 1.0}
     # The shortest wait is for those faults only that are about it: a busy machine takes as long.
-    timeout = 1.5 if fault in ("timeout", "stall") else QUICK_RETRIES.timeout
-    retries = replace(QUICK_RETRIES, timeout=timeout, attempts=2)
+    timeout = 1.5 if fault in ("timeout", "stall") else 15
     pieces: list[str] = []
     with pytest.raises(EndpointError, match=says) as caught:
-        streamed(server, store, pieces.append, retries=retries)
+        streamed(server, store, pieces.append, timeout=timeout, retries=1)
     assert KEY not in str(caught.value)
     assert SAID.startswith("".join(pieces)), "what was said is never said twice"
     assert bool(pieces) == (fault in ("cut", "stall"))
@@ -169,8 +166,8 @@ def test_who_stops_listening_pays_for_no_more(server: ModelServer, store: Answer
 
 
 def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> None:
-    with pytest.raises(EndpointError, match="budget of 2 calls"):
-        streamed(server, store, budget=Budget(calls=2))
+    with pytest.raises(EndpointError, match="budget of 1 calls"):
+        streamed(server, store, budget=Budget(calls=1))
     assert server.seen.questions == 0
 
 
@@ -203,7 +200,7 @@ def test_an_answer_may_take_longer_than_the_longest_silence(
     try_endpoint(connection(server.url), store)
     server.behaviour.pause = 0.7
     began = time.monotonic()
-    outcome = asked(server, store, 3, retries=replace(QUICK_RETRIES, timeout=3.0))
+    outcome = asked(server, store, 3, timeout=3.0)
     assert time.monotonic() - began > PIECES * 0.7 > 3.0
     assert outcome.value == [SAID] * 3
     assert (outcome.usage.repeats, outcome.usage.guessed) == (0, 0)
@@ -215,7 +212,7 @@ def test_a_request_that_is_queued_behind_others_is_waited_for(store: Answers) ->
     with serving(knowledge(), at_once=1, pause=0.25, handlers=[knows_bees]) as server:
         try_endpoint(connection(server.url), store)
         began = time.monotonic()
-        outcome = asked(server, store, 4, retries=replace(QUICK_RETRIES, timeout=2.4))
+        outcome = asked(server, store, 4, timeout=2.4)
         assert time.monotonic() - began > 4 * PIECES * 0.25 > 2 * 2.4
         assert outcome.value == [SAID] * 4
         assert (outcome.usage.repeats, outcome.usage.calls) == (0, 4)
@@ -226,9 +223,8 @@ def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
 ) -> None:
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {"stall": 1.0}
-    retries = replace(QUICK_RETRIES, timeout=0.8, attempts=2)
     with pytest.raises(EndpointError, match=r"sent nothing for 0\.8 s") as caught:
-        asked(server, store, retries=retries)
+        asked(server, store, timeout=0.8, retries=1)
     assert "SEEDLENS_LLM_TIMEOUT_SECONDS" in str(caught.value)
     assert server.seen.questions == 2
 
@@ -240,7 +236,7 @@ def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set
     server.behaviour.faults = {"timeout": 1.0}
     before, began = server.seen.requests, time.monotonic()
     with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s") as caught:
-        compared(server, store, retries=replace(QUICK_RETRIES, timeout=0.5), concurrency=4)
+        compared(server, store, timeout=0.5, concurrency=4)
     assert time.monotonic() - began < 2, "nothing is repeated"
     assert server.seen.requests - before == 4, "none but the first are sent"
     for name in ("SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"):
@@ -257,7 +253,7 @@ def test_that_the_trial_was_answered_does_not_make_slow_questions_worth_repeatin
 
     server.behaviour.handlers = [handler]
     with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s"):
-        asked(server, store, retries=replace(QUICK_RETRIES, timeout=0.5))
+        asked(server, store, timeout=0.5)
     assert server.seen.questions == 1
 
 

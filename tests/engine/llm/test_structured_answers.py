@@ -90,6 +90,18 @@ def test_without_a_schema_at_the_endpoint_the_question_says_it_all(
     assert '"required":["title","needs","best"]' in server.seen.prompts[-1]
 
 
+@pytest.mark.parametrize("said", ["Unsupported parameter: '{}'.", "Bad request."])
+def test_an_endpoint_that_takes_no_schema_is_told_to_answer_in_json(
+    server: ModelServer, store: Answers, said: str
+) -> None:
+    server.behaviour.refuses, server.behaviour.refusal = frozenset({"json_schema"}), said
+    knows(server, GOOD)
+    found = asked(server, store)
+    assert found.value == [Scenario(**GOOD)] * COUNT
+    assert server.seen.bodies[-1]["response_format"] == {"type": "json_object"}
+    assert asked(server, store).usage.calls == 0, "it is remembered"
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -88,17 +88,17 @@ def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
 
     asked = teacher.seen.questions
     request = ScenarioRequest("things", "distilled", folder=str(out))
-    assert taught.scenarios.estimate(request).documents == 0, "the teacher's stay where they are"
+    assert taught.scenarios.estimate(request).items == 0, "the teacher's stay where they are"
     taught.scenarios.remove("things")
     report = taught.scenarios.run(request)
     assert teacher.seen.questions == asked
-    assert report.written + report.failed == len(THINGS)
-    assert report.written >= 4, "what it learned by heart it can write"
+    assert report.result.written + report.failed == len(THINGS)
+    assert report.result.written >= 4, "what it learned by heart it can write"
     [author] = [a for a in taught.scenarios.status("things").authors if a.source == "distilled"]
-    assert (author.documents, author.model) == (report.written, report.model)
+    assert (author.documents, author.model) == (report.result.written, report.model)
     results = taught.search(Query("things", seed="bees", system="scenario")).results
     assert any(r.scenario and r.scenario.scenario.source == "distilled" for r in results)
-    assert taught.scenarios.estimate(request).documents == report.failed
+    assert taught.scenarios.estimate(request).items == report.failed
 
 
 @pytest.mark.nightly
@@ -110,7 +110,7 @@ def test_what_an_ignorant_model_writes_is_counted_and_not_stored(
     distill(taught.scenarios.lessons("things"), str(base), out, Training(epochs=1))
     taught.scenarios.remove("things")
     report = taught.scenarios.run(ScenarioRequest("things", "distilled", folder=str(out)))
-    assert (report.written, report.failed) == (0, len(THINGS))
+    assert (report.result.written, report.failed) == (0, len(THINGS))
     assert taught.scenarios.status("things").authors == ()
 
 

@@ -10,7 +10,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
-from engine.types.scenarios import ScenarioReport, ScenarioRequest
+from engine.types.scenarios import ScenarioRequest
 from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS
@@ -37,7 +37,7 @@ def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_
     state = small_copy.scenarios.status("small")
     assert (state.covered, state.outdated) == (COUNT - 1, 1)
     assert small_copy.scenarios.of_document("small", "plain") == ()
-    assert small_copy.scenarios.run(EXTRACTS).written == 1
+    assert small_copy.scenarios.run(EXTRACTS).result.written == 1
     found = small_copy.scenarios.of_document("small", "plain")
     assert {s.explanation for s in found} <= {
         "Glass is blown by hand.",
@@ -49,7 +49,7 @@ def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_
 def test_scenarios_go_with_their_corpus_and_come_back_with_it(
     small_copy: Explorer, small_source: Path
 ) -> None:
-    written = small_copy.scenarios.run(EXTRACTS).scenarios
+    written = small_copy.scenarios.run(EXTRACTS).result.scenarios
     small_copy.scenarios.set_weight("small", 0.4)
     small_copy.library.delete("small")
     with pytest.raises(UnknownNameError):
@@ -65,7 +65,7 @@ def test_scenarios_go_with_their_corpus_and_come_back_with_it(
 
 
 def test_another_lens_leaves_the_scenarios_as_they_are(small_copy: Explorer) -> None:
-    written = small_copy.scenarios.run(EXTRACTS).scenarios
+    written = small_copy.scenarios.run(EXTRACTS).result.scenarios
     small_copy.scenarios.set_weight("small", 0.4)
     small_copy.library.set_lens("small", POSTS)
     state = small_copy.scenarios.status("small")
@@ -75,12 +75,14 @@ def test_another_lens_leaves_the_scenarios_as_they_are(small_copy: Explorer) -> 
 def test_removing_scenarios_leaves_the_documents_and_the_ledgers_answers(
     taught: Explorer, writer: ModelServer
 ) -> None:
-    first: ScenarioReport = taught.scenarios.run(SMALL)
+    first = taught.scenarios.run(SMALL)
     asked = writer.seen.questions
     taught.scenarios.remove("small")
     assert taught.scenarios.status("small").scenarios == 0
     again = taught.scenarios.run(SMALL)
-    assert (again.scenarios, again.cached) == (first.scenarios, COUNT - 1), "twins are one question"
+    assert (again.result.scenarios, again.cached) == (first.result.scenarios, COUNT - 1), (
+        "twins are one question"
+    )
     assert writer.seen.questions == asked
 
 

@@ -35,9 +35,9 @@ from tests.support import wait_until, write_jsonl
 
 def test_extracts_are_the_documents_own_words_and_labelled_as_such(small_copy: Explorer) -> None:
     report = small_copy.scenarios.run(EXTRACTS)
-    assert (report.written, report.failed, report.left) == (COUNT, 0, 0)
+    assert (report.result.written, report.failed, report.left) == (COUNT, 0, 0)
     state = small_copy.scenarios.status("small")
-    assert (state.covered, state.scenarios, state.generated) == (COUNT, report.scenarios, 0)
+    assert (state.covered, state.scenarios, state.generated) == (COUNT, report.result.scenarios, 0)
 
     found = small_copy.scenarios.of_document("small", "bees-network")
     document = small_copy.document("small", "bees-network")
@@ -67,9 +67,9 @@ def test_extracts_go_by_the_lens_that_a_corpus_has(fresh: Explorer, tmp_path: Pa
 def test_a_second_run_has_nothing_to_do(small_copy: Explorer) -> None:
     first = small_copy.scenarios.run(EXTRACTS)
     estimate = small_copy.scenarios.estimate(EXTRACTS)
-    assert (estimate.documents, estimate.done) == (0, COUNT)
-    assert small_copy.scenarios.run(EXTRACTS).written == 0
-    assert small_copy.scenarios.status("small").scenarios == first.scenarios
+    assert (estimate.items, estimate.counts["done"]) == (0, COUNT)
+    assert small_copy.scenarios.run(EXTRACTS).result.written == 0
+    assert small_copy.scenarios.status("small").scenarios == first.result.scenarios
 
 
 # By a model
@@ -80,9 +80,9 @@ def test_a_model_writes_as_many_scenarios_as_a_document_carries(
 ) -> None:
     estimate = taught.scenarios.estimate(SMALL)
     assert writer.seen.requests == 0, "an estimate asks nothing"
-    assert (estimate.documents, estimate.calls) == (COUNT, COUNT)
+    assert (estimate.items, estimate.calls) == (COUNT, COUNT)
     report = taught.scenarios.run(SMALL)
-    assert (report.written, report.failed, report.model) == (COUNT, 0, MODEL)
+    assert (report.result.written, report.failed, report.model) == (COUNT, 0, MODEL)
     assert report.input_tokens <= (estimate.input_tokens or 0)
     assert report.output_tokens <= (estimate.output_tokens or 0)
     assert writer.seen.most_at_once > 1, "documents are asked about at once"
@@ -100,11 +100,11 @@ def test_what_a_model_wrote_is_not_replaced_by_extracts_and_extracts_give_way(
 ) -> None:
     taught.scenarios.run(EXTRACTS)
     report = taught.scenarios.run(ScenarioRequest("small", limit=5))
-    assert (report.written, report.left) == (5, 0)
+    assert (report.result.written, report.left) == (5, 0)
     authors = {a.source: a.documents for a in taught.scenarios.status("small").authors}
     assert authors == {"extractive": COUNT - 5, "generated": 5}
-    assert taught.scenarios.run(EXTRACTS).written == 0
-    assert taught.scenarios.run(SMALL).written == COUNT - 5
+    assert taught.scenarios.run(EXTRACTS).result.written == 0
+    assert taught.scenarios.run(SMALL).result.written == COUNT - 5
     assert [a.source for a in taught.scenarios.status("small").authors] == ["generated"]
 
 
@@ -120,12 +120,12 @@ def test_answers_that_are_no_scenarios_are_asked_for_once_more_then_counted_and_
 
     writer.behaviour.handlers.insert(0, stubborn)
     report = taught.scenarios.run(SMALL)
-    assert (report.written, report.failed) == (COUNT - 1, 1)
+    assert (report.result.written, report.failed) == (COUNT - 1, 1)
     assert taught.scenarios.of_document("small", "bees-network") == ()
     assert taught.scenarios.of_document("small", "twin-a"), "the second answer was one"
     writer.behaviour.handlers.pop(0)
     again = taught.scenarios.run(SMALL)
-    assert (again.written, again.failed, again.cached) == (1, 0, 0)
+    assert (again.result.written, again.failed, again.cached) == (1, 0, 0)
 
 
 def test_incomplete_and_repeated_scenarios_of_an_answer_are_left_out() -> None:
@@ -177,10 +177,10 @@ def test_an_endpoint_that_fails_or_is_missing_is_told_and_costs_nothing(
 def test_a_budget_ends_the_run_and_the_next_goes_on(taught: Explorer, writer: ModelServer) -> None:
     first = taught.scenarios.run(SMALL, most_calls=20)
     assert first.stopped == "budget"
-    assert 0 < first.written < 20
-    assert first.left == COUNT - first.written
+    assert 0 < first.result.written < 20
+    assert first.left == COUNT - first.result.written
     second = taught.scenarios.run(SMALL)
-    assert (second.written, second.left) == (COUNT - first.written, 0)
+    assert (second.result.written, second.left) == (COUNT - first.result.written, 0)
     assert writer.seen.questions <= COUNT, "nothing was asked twice"
 
 
@@ -201,14 +201,14 @@ def test_a_job_tells_how_far_it_is_and_can_be_cancelled_and_resumed(
     ended = wait(taught, job_id)
     assert ended.state == "cancelled"
     assert ended.report is not None
-    assert 8 <= ended.report.written < COUNT
-    assert taught.scenarios.status("small").covered == ended.report.written
+    assert 8 <= ended.report.result.written < COUNT
+    assert taught.scenarios.status("small").covered == ended.report.result.written
 
     writer.behaviour.latency = 0.0
     done = wait(taught, taught.scenarios.start(SMALL))
     assert done.state == "done"
     assert done.report is not None
-    assert done.report.written == COUNT - ended.report.written
+    assert done.report.result.written == COUNT - ended.report.result.written
     assert writer.seen.questions <= COUNT + 8, "only what was under way was asked again"
 
 
@@ -250,7 +250,7 @@ def test_a_process_killed_half_way_loses_the_batch_at_hand_at_most(
 
     writer.behaviour.latency = 0.0
     report = after.scenarios.run(SMALL)
-    assert report.written == COUNT - left.covered
+    assert report.result.written == COUNT - left.covered
     assert writer.seen.questions <= COUNT + 12
     whole = after.scenarios.status("small")
     assert (whole.covered, whole.outdated) == (COUNT, 0)

@@ -117,6 +117,27 @@ def test_references_of_a_database_keep_their_names_pages_and_keywords(tmp_path: 
     assert names in to_citations(one, "apa")
 
 
+def test_family_names_of_several_words_and_organisations_stay_whole(tmp_path: Path) -> None:
+    entry = """@misc{a, title = {Soil}, author = {de la Garcia Lopez, Maria and {Otter Watch}
+    and Berg Olsen, Per}, abstract = {We dig.}}"""
+    record = "TY  - JOUR\nTI  - Soil\nAB  - We dig.\nAU  - Garcia Lopez M.\nAU  - Lee A.\nER  - \n"
+    for name, content, families in (
+        ("a.bib", entry, ["Garcia Lopez", "Otter Watch", "Berg Olsen"]),
+        ("a.ris", record, ["Garcia Lopez", "Lee"]),
+    ):
+        (read,) = read_back(tmp_path, name, content)
+        one = kept(document(read.title, read.authors, read.year, **read.metadata))
+        (item,) = csl_items(one)
+        found = [person.get("family") or person["literal"] for person in item["author"]]
+        assert found == families
+        (again,) = read_back(tmp_path, "b.bib", to_bibtex(one))
+        assert (again.authors, again.metadata.get("family names")) == (
+            read.authors,
+            read.metadata["family names"],
+        )
+    assert "AU  - Garcia Lopez, M.\n" in to_ris(one)
+
+
 @pytest.mark.parametrize(
     ("known", "kind", "bibtex", "ris"),
     [

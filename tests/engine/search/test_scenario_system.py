@@ -112,7 +112,7 @@ def test_each_component_can_be_embedded_without_asking_again(
     estimate = profiled.scenarios.estimate(request)
     report = profiled.scenarios.run(request)
     assert writer.seen.questions == asked
-    assert report.embedded == estimate.embedded
+    assert report.result.embedded == estimate.counts["embedded"]
     state = profiled.scenarios.status("small")
     assert (state.component, state.other_components) == (component, 0)
     query = profiled.searcher("small").encode_text(FERRIES).vector

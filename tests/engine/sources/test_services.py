@@ -14,7 +14,7 @@ import pytest
 from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import acl_anthology, arxiv, crossref, http, openalex, reading
+from engine.sources import acl_anthology, arxiv, contracts, crossref, http, openalex
 from engine.sources.http import Client
 from engine.sources.services import client_of, look_up, read_query, service_of
 from storage.home import Home
@@ -76,7 +76,7 @@ def test_all_pages_of_a_query_become_documents(
 ) -> None:
     done = retrieve(asked)
     found = rows(home)
-    assert (done.documents, done.done, done.repeated) == (documents, True, 0)
+    assert (done.documents, done.done) == (documents, True)
     assert len({row["doc_id"] for row in found}) == documents
     assert "" not in [value for name, value in found[0].items() if name != "text"]
     expected = SHARED | first
@@ -355,8 +355,8 @@ def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> Non
 
 def test_numbers_and_dates_that_none_can_be_are_none() -> None:
     numbers = ("1998", "9" * 5000, "²", "", "-1")
-    assert [reading.digits(text) for text in numbers] == [1998, None, None, None, None]
-    assert reading.number(10**4000) is None
+    assert [contracts.digits(text) for text in numbers] == [1998, None, None, None, None]
+    assert contracts.number(10**4000) is None
     far = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
     assert http._seconds(far) is None
     assert http._seconds(far.replace("GMT", "+9" + "9" * 20)) is None
@@ -366,7 +366,7 @@ def test_volumes_and_entries_within_each_other_do_not_multiply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     volumes = '<volume id="1">' * 300 + '<paper id="1"/>' * 300 + "</volume>" * 300
-    root = reading.parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
+    root = contracts.parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
     wanted = [acl_anthology._wanted("2024.acl")]
     assert list(acl_anthology._papers(root, wanted)) == []
     entries = "<entry><id>http://arxiv.org/abs/2001.00001</id>" * 300 + "</entry>" * 300

@@ -66,16 +66,16 @@ def test_pairs_are_estimated_graded_and_kept(small: Explorer, judge: ModelServer
     estimate = explorer.pair_grading.estimate(request)
     asked = judge.seen.questions
     report = explorer.pair_grading.run(request)
-    assert judge.seen.questions - asked == estimate.calls == estimate.questions
-    assert len(report.groups) == estimate.questions
-    for group in report.groups:
+    assert judge.seen.questions - asked == estimate.calls == estimate.items
+    assert len(report.result) == estimate.items
+    for group in report.result:
         title = explorer.document("small", group.seed).title
         for doc_id, grade in group.grades.items():
             other = explorer.document("small", doc_id).title
             assert grade == in_title(group.aspect.capitalize(), title, other)
     again = explorer.pair_grading.run(request)
-    assert (again.calls, again.cached) == (0, estimate.questions)
-    assert again.groups == report.groups
+    assert (again.calls, again.cached) == (0, estimate.items)
+    assert again.result == report.result
 
 
 def _groups(alike: str) -> list[AspectGroup]:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.builds import Label, StepEstimate, StepProgress, StepReport, StepState
+from engine.types.builds import Label, StepState
 from engine.types.jobs import Job
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
 from pages._build import build_lines
 from pages._build.labels import facts
 from pages._build.result import provenance_html
@@ -118,8 +119,8 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
 
 def test_cost_progress_and_outcome_in_words() -> None:
     state = StepState("label", 0, 360)
-    estimate = StepEstimate(
-        "label", 360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5
+    estimate = TaskEstimate(
+        items=360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5
     )
     said = build_lines.estimate_line(estimate, state, with_model=True)
     assert said.startswith(
@@ -127,17 +128,17 @@ def test_cost_progress_and_outcome_in_words() -> None:
         "cost about 0.500."
     )
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
-    progress = StepProgress(90, 360, 30.0, calls=92, tokens=80_000, step="label")
-    said = build_lines.progress_line(progress, 31.0)
+    progress = TaskProgress(90, 360, 30.0, calls=92, tokens=80_000)
+    said = build_lines.progress_line("label", progress, 31.0)
     for words in ("90 of 360", "92 requests", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
-    report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
-    job = Job("1", progress.step, "cancelled", progress, report)
+    report = TaskReport(result=80, failed=3, left=270, calls=92, stopped="cancelled")
+    job = Job("1", "label", "cancelled", progress, report)
     said = build_lines.outcome_line(job)
     for words in ("Cancelled", "80 labels", "270 not reached", "3 invalid responses"):
         assert words in said
     assert not is_finished(job.report)
-    failed = replace(job, report=replace(report, made=0, left=0, failed=360, stopped=""))
+    failed = replace(job, report=replace(report, result=0, left=0, failed=360, stopped=""))
     assert build_lines.outcome_line(failed).startswith("<span>Incomplete</span>")
 
 

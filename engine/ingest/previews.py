@@ -1,9 +1,8 @@
-"""Files looked at in a process of their own; see :mod:`engine.ingest.isolated`."""
+"""Files looked at in another process (:mod:`engine.ingest.isolated`) before they are imported."""
 
 from __future__ import annotations
 
 import pickle
-import threading
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest import checks
-from engine.ingest.isolated import Isolated, OutOfTimeError
+from engine.ingest import source as sources
+from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import Row, short
-from engine.ingest.source import open_source, preview
 from engine.types.corpora import Mapped, Preview
 from engine.types.lenses import Lens
 from engine.types.limits import (
@@ -28,10 +26,8 @@ from engine.types.limits import (
 )
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 
-AT_ONCE = 2
-"""Processes for previews at the same time, and for checks; the others wait."""
 MOST_KEPT = 16
-"""Results, and refusals, that are kept."""
+"""Results, and refusals, that are kept while their files do not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,78 +46,70 @@ class Reading:
     repairs: Repairs = NO_REPAIRS
 
 
-class Apart:
-    """Looks at files, and keeps what it saw for as long as they do not change. Thread-safe."""
+def preview(reading: Reading) -> Preview:
+    """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
+    found: Preview = _kept("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS)
+    return found
 
-    def __init__(self) -> None:
-        self._turns = {t: threading.BoundedSemaphore(AT_ONCE) for t in ("preview", "examine")}
 
-    def preview(self, reading: Reading) -> Preview:
-        """The first rows as :func:`engine.ingest.source.preview` has them, every value cut."""
-        found: Preview = self._once("preview", reading, PREVIEW_BYTES, PREVIEW_SECONDS)
-        return found
+def examine(reading: Reading) -> CheckReport:
+    """What :func:`engine.ingest.source.examine` finds."""
+    found: CheckReport = _kept("examine", reading, CHECK_BYTES, CHECK_SECONDS)
+    return found
 
-    def examine(self, reading: Reading) -> CheckReport:
-        """What :func:`engine.ingest.checks.examine` finds. Raises as :meth:`preview`."""
-        found: CheckReport = self._once("examine", reading, CHECK_BYTES, CHECK_SECONDS)
-        return found
 
-    def _once(self, task: str, reading: Reading, memory: int, seconds: float) -> Any:
-        with self._turns[task]:
-            state = tuple(_state(reading.path))
-            found = _kept(task, pickle.dumps(reading), state, memory, seconds)
-        if isinstance(found, BadInputError):
-            raise type(found)(found.message, found.remedy)
-        return found
+def check(reading: Reading) -> CheckReport:
+    """What :func:`engine.ingest.source.check` finds in a file, however long that takes."""
+    found: CheckReport = _found("check", reading, CHECK_BYTES, None)
+    return found
+
+
+def _kept(task: str, reading: Reading, memory: int, seconds: float) -> Any:
+    found = _remembered(task, pickle.dumps(reading), _state(reading.path), memory, seconds)
+    if isinstance(found, BadInputError):
+        raise type(found)(found.message, found.remedy)
+    return found
 
 
 @lru_cache(MOST_KEPT)
-def _kept(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
-    """What was seen, or the refusal, of a file in one state; ``reading`` is pickled."""
+def _remembered(task: str, reading: bytes, _: Hashable, memory: int, seconds: float) -> Any:
+    """What was found, or the refusal, of a file in one state; ``reading`` is pickled."""
     try:
-        return _asked(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
+        return _found(task, pickle.loads(reading), memory, seconds)  # noqa: S301 - our own
     except BadInputError as error:
         return error
 
 
-def check(reading: Reading) -> CheckReport:
-    """What :func:`engine.ingest.checks.check` finds in a file, however long that takes."""
-    found: CheckReport = _asked("check", reading, CHECK_BYTES, None)
-    return found
-
-
-def _state(path: Path) -> Iterator[Hashable]:
+def _state(path: Path) -> Hashable:
     """What changes when a file does, or one in a folder."""
     try:
-        for one in (path, *(sorted(path.iterdir()) if path.is_dir() else ())):
-            there = one.stat()
-            yield str(one), there.st_mtime_ns, there.st_size
-    except (OSError, ValueError) as error:  # told by whoever opens it
-        yield str(path), str(error)
+        files = (path, *(sorted(path.iterdir()) if path.is_dir() else ()))
+        return tuple((str(f), f.stat().st_mtime_ns, f.stat().st_size) for f in files)
+    except (OSError, ValueError) as error:  # reported when it is opened
+        return str(error)
 
 
-def _asked(task: str, reading: Reading, memory: int, seconds: float | None) -> Any:
-    """The answer of a process that looks at a file, with so many bytes and seconds."""
-    with Isolated(memory) as process:
-        try:
-            return process.call(_look, seconds, task, reading, memory, seconds)
-        except (MemoryError, OutOfTimeError) as error:
-            raise _over(reading, error, "", memory, seconds) from None
+def _found(task: str, reading: Reading, memory: int, seconds: float | None) -> Any:
+    megabytes = memory // MEGABYTE
+    chosen = (task, reading, memory, seconds)
+    try:
+        return isolated(_look, *chosen, seconds=seconds, megabytes=megabytes)
+    except (MemoryError, OutOfTimeError) as error:
+        raise _over(reading, error, "", memory, seconds) from None
 
 
 def _over(
     reading: Reading, error: BaseException, place: str, memory: int, seconds: float | None
 ) -> BadInputError:
     """The error for a file that goes beyond its memory or time."""
-    place = f", after {short(place)}" if place else ""
+    where = reading.path.name + (f", after {short(place)}" if place else "")
     if isinstance(error, MemoryError):
         return BadInputError(
-            f"{reading.path.name}{place}: reading it takes more than {memory // MEGABYTE:,}"
-            " MB of memory.",
+            f"{where}: reading it takes more than {memory // MEGABYTE:,} MB of memory.",
             "Leave out columns or values that are very large, or split the file.",
         )
     return BadInputError(
-        f"{reading.path.name}{place}: reading it takes longer than {seconds or 0:,.0f} s.",
+        f"{where}: reading it takes longer than {seconds or 0:,.0f} s.",
         "Split the file, or import it on the command line (seedlens import).",
     )
 
@@ -142,15 +130,15 @@ def _look(task: str, reading: Reading, memory: int, seconds: float | None) -> Pr
 
     try:
         if task == "preview":
-            return _shown(preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
-        source = open_source(*chosen, lens=lens, repairs=repairs)
-        looked = checks.check if task == "check" else checks.examine
+            return _cut(sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
+        source = sources.open_source(*chosen, lens=lens, repairs=repairs)
+        looked = sources.check if task == "check" else sources.examine
         return looked(replace(source, _rows=rows), most)
     except (MemoryError, OutOfTimeError) as error:
         raise _over(reading, error, place, memory, seconds) from None
 
 
-def _shown(whole: Preview) -> Preview:
+def _cut(whole: Preview) -> Preview:
     """The preview with as much of each value as is shown."""
     columns = frozenset(whole.columns)
     rows = [

@@ -1,14 +1,13 @@
-"""Who wrote each part of a text, and when: chats, e-mails, minutes, logs.
+"""Chats, e-mails, minutes and logs split into messages with author and time.
 
-A part begins where a line begins like the head of a message; what comes before the first head is
-a part of its own. Times are as written: the zone is dropped, for "yesterday" is the writer's.
+A message begins where a line begins like a header; what comes before the first header is one too.
+Times are as written: the zone is dropped, for "yesterday" is the writer's.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
@@ -76,15 +75,12 @@ ADDRESS = re.compile(r"\s*[<(\[].*|[\"']")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A part of a text with one author and one time.
+    """A part of a text with one author ("" for none) and one time.
 
     Attributes:
-        span: all of it, its head included; the spans of a text's messages cover the text.
-        body: what is said, without the head.
-        author: "" where no one is named.
-        time: as written, midnight where only the day is given; None where none is given or
-            where it can be read in two ways.
-        time_span: where the time is written.
+        span: all of it; the spans of a text's messages cover the text.
+        body: what follows the header.
+        time: midnight where only the day is given; None where none is, or it has two readings.
     """
 
     span: Span
@@ -94,19 +90,15 @@ class Message:
     time_span: Span | None
 
 
-Days = tuple[list[int], Sequence[Stated]]
-"""Where dates begin, and the dates."""
+Days = Mapping[int, Stated]
+"""Where a date begins -> the date."""
 
 
 def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
-    """Split ``text`` into messages.
+    """The messages of a text, at least one, in order.
 
     Args:
         days: the text's dates, by :func:`find_days`, where they are known already.
-
-    Returns:
-        at least one, in order; their spans cover ``text`` without gaps. A text without any head
-        is one message without author and time.
 
     >>> [(m.author, m.time.hour) for m in messages("[29/02/2024, 09:01] Ann: Hi\\n"
     ...                                            "[29/02/2024, 10:20] Bo: Hello")]
@@ -128,8 +120,8 @@ def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, 
 
 
 def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
-    """Yield messages that end with their heads; lines of one head are taken together."""
-    stated = None if days is None else _by_place(days)
+    """Messages that end with their headers; lines of one header are taken together."""
+    stated = None if days is None else {day.span[0]: day for day in days}
     today: date | None = None
     outer, quoting = Message((0, 0), (0, 0), "", None, None), False
     start = 0
@@ -139,7 +131,7 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
         line = text[start : stop if stop >= 0 else len(text)]
         if any(map(str.isdigit, line[:200])) or line.lstrip("> *")[:1].isupper():
             if stated is None:
-                stated = _by_place(find_days(text))
+                stated = {day.span[0]: day for day in find_days(text)}
             head = _fields(text, start, stated) or _head(text, start, stop, stated)
             if head is None and today is not None:
                 head = _clock_head(text, start, stop, today)
@@ -156,30 +148,21 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
         start = stop + 1 if stop >= 0 else -1
 
 
-def _by_place(days: Sequence[Stated]) -> Days:
-    return [day.span[0] for day in days], days
-
-
 def _head(text: str, start: int, stop: int, stated: Days) -> Message | None:
     end = len(text) if stop < 0 else stop + 1
-    for pattern in HEADS:
-        match = pattern.match(text, start, end)
-        if match and len(match["author"].split()) <= 6:
-            return _as_head(text, match, stated)
-    match = BYLINE.match(text, start, end)
-    if match and (match["by"] or _is_name(match["author"])):
-        return _as_head(text, match, stated)
-    return None
-
-
-def _as_head(text: str, match: re.Match[str], stated: Days) -> Message:
+    found = (match for pattern in HEADS if (match := pattern.match(text, start, end)))
+    match = next((match for match in found if len(match["author"].split()) <= 6), None)
+    if match is None:
+        match = BYLINE.match(text, start, end)
+        if match is None or not (match["by"] or _is_name(match["author"])):
+            return None
     span = match.span("stamp")
     when = _time(text, span, stated)
-    return _head_to(text, match.start(), match.end(), match["author"], when, span)
+    return _head_to(text, start, match.end(), match["author"], when, span)
 
 
 def _is_name(words: str) -> bool:
-    """Return whether words look like a person's name or nickname, not like a sentence."""
+    """Whether words look like a person's name or nickname, not like a sentence."""
     parts = words.split()
     return len(parts) == 1 or (len(parts) <= 4 and not any(part[0].islower() for part in parts))
 
@@ -198,7 +181,7 @@ def _clock_head(text: str, start: int, stop: int, today: date) -> Message | None
 
 
 def _fields(text: str, start: int, stated: Days) -> Message | None:
-    """Read lines of the form "Name: value" as one head, when they say who or when."""
+    """Lines of the form "Name: value" as one header, where they say who or when."""
     author, when, span = "", None, None
     position = start
     names: list[str] = []
@@ -220,8 +203,8 @@ def _fields(text: str, start: int, stated: Days) -> Message | None:
 def _head_to(
     text: str, start: int, end: int, author: str, when: datetime | None, time_span: Span | None
 ) -> Message:
-    """Return a message that ends where the first word behind its head begins."""
-    while end < len(text) and text[end].isspace():
+    """A message that ends where the first word behind its header begins."""
+    while text[end : end + 1].isspace():
         end += 1
     return Message((start, end), (end, end), _name(author), when, time_span)
 
@@ -231,13 +214,9 @@ def _name(words: str | None) -> str:
 
 
 def _time(text: str, span: Span, stated: Days) -> datetime | None:
-    """Return the time at ``span``, where it has one reading."""
-    places, days = stated
-    for index in range(bisect_left(places, span[0]), len(places)):
-        day = days[index]
-        if day.span[1] > span[1]:
-            break
-        if day.low and day.low == day.high:
+    """The time at ``span``, where it has one reading."""
+    for day in (stated[at] for at in range(*span) if at in stated):
+        if day.span[1] <= span[1] and day.low and day.low == day.high:
             clock = _clock(text[day.span[1] : span[1]]) or _clock(text[span[0] : day.span[0]])
             return datetime.combine(day.low, clock or time())
     return None

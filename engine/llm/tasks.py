@@ -1,0 +1,220 @@
+"""Tasks that ask a model about many items: what one takes, and running it now or as a job."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from engine.config import Settings
+from engine.jobs.runner import JobRunner, in_foreground
+from engine.llm.budget import Usage
+from engine.llm.client import Client, open_client
+from engine.llm.connecting import connect, describe
+from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.estimates import Estimator, estimator
+from engine.llm.messages import Prompt
+from engine.llm.run import finish
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.people import ForPerson
+from storage.answers import Answers
+
+R = TypeVar("R")
+Value = TypeVar("Value")
+OnProgress = Callable[[TaskProgress], None]
+
+
+@dataclass(slots=True)
+class TaskRun:
+    """A task under way.
+
+    Attributes:
+        client: None where the task does without a model.
+        on_progress: called after every batch.
+        cancelled: True ends the task after the batch at hand.
+    """
+
+    client: Client | None = None
+    on_progress: OnProgress = tell_nobody
+    cancelled: Ask = never
+    _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def model(self) -> str:
+        """Its name; "" for none."""
+        return "" if self.client is None else self.client.usage.model
+
+    async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
+        """One round of questions; see :meth:`Client.ask`."""
+        return [None] * len(prompts) if self.client is None else await self.client.ask(prompts)
+
+    async def context(self) -> int | None:
+        """Tokens for a question and its answer; None where nobody knows."""
+        return None if self.client is None else await self.client.context()
+
+    @property
+    def stopped(self) -> str:
+        """Why no more is to be done ("cancelled", "budget", "endpoint"); "" while more is."""
+        if self.cancelled():
+            return "cancelled"
+        return "" if self.client is None else self.client.stopped
+
+    def progress(
+        self,
+        done: int,
+        total: int,
+        *,
+        failed: int = 0,
+        made: int = 0,
+        phase: str = "",
+        seconds: float | None = None,
+    ) -> None:
+        """Report how far the task is.
+
+        Args:
+            failed: of the items that are done, without a usable answer.
+            seconds: that ``done`` took; None for all since the beginning.
+        """
+        usage = Usage() if self.client is None else self.client.usage
+        if seconds is None:
+            seconds = time.perf_counter() - self._started
+        self.on_progress(
+            TaskProgress(done, total, seconds, failed, usage.calls, usage.tokens, made, phase)
+        )
+
+
+class ModelTask(ABC, Generic[R]):
+    """One request to do something with a model, checked.
+
+    Attributes:
+        request: by which pages know the job.
+        key: of tasks with equal keys, one is run as a job at a time; ``busy`` is said to others.
+        phase: until the first progress.
+        asks: whether it asks a model at all.
+        needs_model: whether it can do nothing without one.
+    """
+
+    request: Any = None
+    key: Hashable = None
+    busy: str = ""
+    phase: str = ""
+    asks: bool = True
+    needs_model: bool = True
+
+    @abstractmethod
+    def estimate(self, known: Estimator) -> TaskEstimate:
+        """What there is left to do, and what that asks; nothing is asked for it."""
+
+    @abstractmethod
+    async def run(self, run: TaskRun) -> TaskReport[R]:
+        """Do it, as far as it comes; :class:`TaskRunner` adds what the model was asked."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """What is held while it runs: a lock. Raises CorpusBusyError."""
+        return nullcontext()
+
+
+class TaskRunner(ForPerson):
+    """Runs the tasks of one facade. Safe to share between threads.
+
+    Where an ``endpoint`` is taken, None is the one of the settings.
+
+    Attributes:
+        jobs: tasks in the background, by their keys: ``Job[TaskProgress, TaskReport]``.
+    """
+
+    def __init__(self, settings: Settings, answers: Answers) -> None:
+        self._settings, self._answers = settings, answers
+        self.jobs = JobRunner()
+
+    def estimate(self, task: ModelTask[R], endpoint: Endpoint | None = None) -> TaskEstimate:
+        """What a task takes at most; tokens and cost only where a model is connected."""
+        connection = None
+        if task.asks and describe(self._settings, self._answers, endpoint).set_up:
+            connection = connect(self._settings, endpoint, person=self.person)
+        estimate = task.estimate(estimator(connection, self._answers))
+        if connection is None:
+            return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
+        return estimate
+
+    def start(
+        self,
+        task: ModelTask[R],
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        owner: str = "",
+    ) -> str:
+        """Run a task in the background; returns the id of the job, which :attr:`jobs` keeps.
+
+        The same request that is under way already is not begun again: it is that job's id. Another
+        one of its key is refused with CorpusBusyError, and NoEndpointError says how to connect a
+        model that is needed.
+        """
+        return self.jobs.start(
+            task.key,
+            self._work(task, endpoint, most_calls),
+            TaskProgress(phase=task.phase),
+            request=task.request,
+            owner=owner,
+            busy=task.busy,
+        )
+
+    def run(
+        self,
+        task: ModelTask[R],
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        on_progress: OnProgress = tell_nobody,
+    ) -> TaskReport[R]:
+        """Run a task now. Ctrl-C ends it after the batch at hand; a second one is a
+        KeyboardInterrupt.
+        """
+        work = self._work(task, endpoint, most_calls)
+        return in_foreground(lambda cancelled: work(on_progress, cancelled))
+
+    def _work(
+        self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
+    ) -> Callable[[OnProgress, Ask], TaskReport[R]]:
+        connection = None
+        set_up = describe(self._settings, self._answers, endpoint).set_up
+        if task.asks and (task.needs_model or set_up):
+            connection = connect(self._settings, endpoint, most_calls, self.person)
+            connection = connection.within(self.estimate(task, endpoint))
+        return partial(self._perform, task, connection)
+
+    def _perform(
+        self,
+        task: ModelTask[R],
+        connection: Connection | None,
+        on_progress: OnProgress,
+        cancelled: Ask,
+    ) -> TaskReport[R]:
+        run = TaskRun(None, on_progress, cancelled)
+        with task.held():
+            report, usage = finish(self._asked(task, connection, run))
+        stopped = usage.stopped
+        if cancelled() and (report.left or stopped):
+            stopped = "cancelled"
+        return replace(
+            report,
+            seconds=time.perf_counter() - run._started,
+            stopped=stopped,
+            notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
+            **{name: value for name, value in usage.taken.items() if connection is not None},
+        )
+
+    async def _asked(
+        self, task: ModelTask[R], connection: Connection | None, run: TaskRun
+    ) -> tuple[TaskReport[R], Usage]:
+        if connection is None:
+            return await task.run(run), Usage()
+        async with open_client(connection, self._answers, run.cancelled) as client:
+            run.client = client
+            report = await task.run(run)
+            client.raise_if_nothing_came()
+        return report, client.usage
