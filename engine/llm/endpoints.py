@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,12 +35,14 @@ class Endpoint:
         address: base URL, the ``/v1`` included, without user, password, query and last slash.
         model: what the endpoint calls the model.
         key: sent to ``address`` only; shown nowhere.
+        entered: by a person who logged in; nothing of the environment is sent there.
         person: on whose behalf it is asked.
     """
 
     address: str
     model: str
     key: SecretStr = field(default=SecretStr(""))
+    entered: bool = False
     person: Person = field(default=OPERATOR, compare=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +101,27 @@ def find_endpoint(
         )
     if place == 0:
         check_lead(person)
-    return Endpoint(address, model, SecretStr(key), person=person)
+    entered = bool(own) and not person.is_operator
+    return Endpoint(address, model, SecretStr(key), entered=entered, person=person)
+
+
+def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
+    """Names of headers that the environment sets, where they are not for this endpoint.
+
+    The ``openai`` client adds those of ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a
+    gateway, and the account's names to every request.
+    """
+    with suppress(NoEndpointError):
+        own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
+        if endpoint.address == own and not endpoint.entered:
+            return ()
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+    custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
+    return (
+        "openai-organization",
+        "openai-project",
+        *(name for name in custom if name and name != "content-length"),
+    )
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

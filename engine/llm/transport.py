@@ -34,7 +34,7 @@ from engine.llm.endpoint_errors import (
     WithheldError,
     scrub,
 )
-from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint
+from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint, ambient_headers
 from engine.llm.messages import Reply
 from engine.llm.streamed_reply import StreamedReply
 from engine.types.limits import ANSWER_CHARS_PER_TOKEN
@@ -132,6 +132,7 @@ class Transport:
         self._queued: dict[asyncio.Timeout, float] = {}
         self.repeats = self.cut = 0
         self.responsive = False
+        self._dropped = ambient_headers(self.endpoint)
         self._client = openai.AsyncOpenAI(
             # For None it would take the key of the environment.
             api_key=self.endpoint.key.get_secret_value() or "none",
@@ -303,8 +304,15 @@ class Transport:
                 _CALL.set(None)
                 self._queued.pop(limit, None)
 
-    async def _sending(self, _: httpx2.Request) -> None:
+    async def _sending(self, request: httpx2.Request) -> None:
         """Before each request, repeats included."""
+        if self._dropped:
+            for name in self._dropped:
+                request.headers.pop(name, None)
+            key = self.endpoint.key.get_secret_value() or "none"
+            host = request.url.netloc.decode("ascii")
+            request.headers.update({"Authorization": f"Bearer {key}", "Host": host})
+            request.headers.update(dict.fromkeys(("Accept", "Content-Type"), "application/json"))
         if (call := _CALL.get()) is not None:
             call.begin()
             if call.limit is not None:

@@ -33,14 +33,14 @@ PDF_FILES = 20_000  # of one folder or zip; reading each takes 0.1 to 0.5 s
 PDF_BYTES = 200 * MEGABYTE  # unpacked; papers with many figures have 50 MB
 PDF_PAGES = 100  # that are read; the document says which are left out ("pages left out")
 PDF_CHARS = 2_000_000  # that are read: some 700 pages
-PDF_SECONDS = 30.0
+PDF_SECONDS = 30.0  # to read one PDF
 PDF_MEMORY = 1024 * MEGABYTE  # RLIMIT_DATA, for one PDF
 MOST_NUMBERS = 50_000  # of one text that are read for amounts, at 30 microseconds each
 HIGHEST_GRADE = 10_000  # measures take memory and time for each grade up to the highest
 
 # -- The process in which a file is looked at before it is imported -----------------------------
 
-PREVIEW_ROWS = 5
+PREVIEW_ROWS = 5  # shown of a file before it is imported
 PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
 PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
 PREVIEW_BYTES = 1024 * MEGABYTE  # RLIMIT_DATA for the first rows

@@ -60,7 +60,7 @@ def test_a_page_goes_on_after_the_server_was_away_and_every_grade_is_there_once(
     events = grade("e1", first, 2), grade("e2", second, 1)
     answer = receive(explorer, place, message(2, *events))
     assert (answer.settled, answer.retry) == (("e1",), True)
-    assert "Not stored yet" in answer.message
+    assert "Not saved yet" in answer.message
     assert "staple" not in answer.message, "of the password"
     own_postgres.start()
     assert receive(explorer, place, message(3, *events)).settled == ("e1", "e2")

@@ -184,12 +184,12 @@ def test_serving_beyond_this_machine_without_login_is_warned_of(
     assert started[0][-2:] == ["--server.address", "127.0.0.1"]
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     assert config["server"]["address"] == "127.0.0.1"
-    assert "whoever opens it reads and deletes all corpora" in said("--address", ELSEWHERE)
+    assert "everybody who opens it reads and deletes all corpora" in said("--address", ELSEWHERE)
     secrets.write_text(AUTH + PEOPLE)
     assert said() == ""
     with_login = said("--address", ELSEWHERE)
     assert "allowedHosts" in with_login
-    assert "whoever" not in with_login
+    assert "everybody who" not in with_login
     assert len(started) == 4
 
     secrets.write_text(AUTH)

@@ -31,6 +31,7 @@ from engine import people
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
+from engine.types.comparisons import ComparisonRequest
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from engine.types.models import ModelReport
 from engine.types.people import Person
@@ -451,7 +452,8 @@ def test_compare_counts_ones_own_grades_and_nobody_elses(
     app.switch_page(str(ROOT / "pages" / "compare.py"))
     be(app, "ada")
     assert [comparison.judged for comparison in found] == [False]
-    assert compare("small", seed, None, "method", [found[0].variants[0].variant]).judged
+    variants = (found[0].variants[0].variant,)
+    assert compare(ComparisonRequest("small", seed, None, "method", variants)).judged
 
 
 @pytest.mark.parametrize(("who", "may"), [("ada", False), ("grace", True)])

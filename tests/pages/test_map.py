@@ -123,7 +123,7 @@ def test_likeness_to_a_pasted_seed_colours_points_and_its_results_are_marked(
     page = visit("map", layout="method", **link)
     assert BROKEN not in shown(page)
     data = told(page)
-    assert data["colour"]["label"] == "likeness to the seed in Method"
+    assert data["colour"]["label"] == "similarity to the seed in Method"
     assert data["colour"]["low"] < data["colour"]["high"]
     (marked,) = data["layers"]
     searched = mapped.search(explore.to_query(mapped))

@@ -51,7 +51,7 @@ def test_what_is_kept_is_listed_in_order_with_its_notes(
     page: AppTest, explorer: Explorer, trail: str
 ) -> None:
     run(page)
-    assert "Nothing to export" in shown(page)
+    assert "Your reading list is empty." in shown(page)
     for doc_id in ("demo-0002", "demo-0003"):
         explorer.notebook.keep(trail, "demo", doc_id)
     explorer.notebook.annotate(trail, "demo", "demo-0003", "<b>read</b>")

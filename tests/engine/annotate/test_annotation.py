@@ -335,13 +335,6 @@ def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explo
     assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
 
 
-def test_a_rank_that_is_none_is_left_out_as_seconds_are(small_copy: Explorer) -> None:
-    query = Query("small", seed="bees-network", aspect="method")
-    for rank, kept in ((3, 3), (2.0, None), ("1", None), (True, None)):
-        judgment = small_copy.notebook.judge(query, "plain", 2, rank=rank)  # type: ignore[arg-type]
-        assert judgment.rank is kept
-
-
 def test_trails_have_ids_of_ours_and_keep_documents_that_are_there(small_copy: Explorer) -> None:
     notebook, long, query = small_copy.notebook, "t" * 101, Query("small", seed="bees-network")
     for write in (

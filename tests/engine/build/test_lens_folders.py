@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate import exporting
+from engine.annotate import judgment_io
 from engine.build.collection_export import write_folder
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
@@ -99,6 +99,6 @@ def test_the_folder_that_a_shell_is_in_is_not_moved_away_under_it(
 def test_a_collection_that_is_too_large_for_a_page_is_refused(
     built: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "EXPORT_BYTES", 5_000)
+    monkeypatch.setattr(judgment_io, "EXPORT_BYTES", 5_000)
     with pytest.raises(BadInputError, match="seedlens build export"):
         built.builds.files(LENS.corpus, LENS.name)

@@ -87,6 +87,6 @@ def test_a_table_that_was_never_finished_is_none_and_is_made_anew(
         back_up(small_copy.home, small_copy.ledger, file, only)
         restore(file, Home(tmp_path / f"{only}"))
     request = ScenarioRequest("small", "extractive")
-    assert small_copy.scenarios.run(request).written
+    assert small_copy.scenarios.run(request).result.written
     (check,) = examined(small_copy)
     assert check.ok

@@ -117,7 +117,7 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     # More than can be kept is read all the same.
     all_ = np.arange(len(corpus))
     assert same(kept.tokens(all_), passages(corpus).tokens(all_))
-    assert tokens._taken <= room
+    assert tokens._taken <= room or len(tokens._kept) == 1, "the one used last stays"
 
 
 def test_one_limit_holds_for_the_passages_of_all_corpora(

@@ -300,13 +300,12 @@ def test_the_table_of_limits_says_what_holds() -> None:
 
 def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
     source = Path(limits.__file__).read_text("utf-8")
-    statements = ast.parse(source).body
-    named = [
-        (one.targets[0].id, isinstance(after, ast.Expr))
-        for one, after in pairwise([*statements, None])
+    named = {
+        one.targets[0].id: source.splitlines()[one.lineno - 1]
+        for one in ast.parse(source).body
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
-    ]
-    assert [name for name, has_reason in named if not has_reason] == ["MEGABYTE"]
+    }
+    assert [name for name, line in named.items() if "  # " not in line] == ["MEGABYTE"]
     code = "".join(
         file.read_text("utf-8")
         for folder in ("engine", "pages", "storage")
@@ -315,7 +314,7 @@ def test_every_limit_says_its_reason_and_holds_somewhere() -> None:
     )
     used = set(re.findall(r"\b[A-Z_]+\b", code))
     # What Streamlit itself keeps to, by the settings that it is started with.
-    assert {name for name, _ in named} - used == {"MESSAGE_BYTES"}
+    assert named.keys() - used == {"MESSAGE_BYTES"}
 
 
 def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
