@@ -34,12 +34,16 @@ class Database(ABC):
         name: what errors call it.
         engine: commits each statement by itself, but within :meth:`write`.
         wait_seconds: how long a transaction waits for others.
+        driver_error: what errors of the driver have in common.
     """
 
-    def __init__(self, name: str, engine: Engine, wait_seconds: float) -> None:
+    def __init__(
+        self, name: str, engine: Engine, wait_seconds: float, driver_error: type[Exception]
+    ) -> None:
         self.name = name
         self.engine = engine
         self.wait_seconds = wait_seconds
+        self._driver_error = driver_error
         self._writer = threading.Lock()
         self._memory: dict[Hashable, tuple[Hashable, Any]] = {}
         self._memory_lock = threading.Lock()
@@ -55,8 +59,8 @@ class Database(ABC):
         """Make the tables, or bring them up to date, where that was not done yet."""
 
     @abstractmethod
-    def _begin(self, connection: Connection, *, durable: bool) -> None:
-        """Begin a transaction that is alone among all that write."""
+    def _begin(self, driver: Any, *, durable: bool) -> None:
+        """Begin a transaction that is alone among all that write, on a connection of the driver."""
 
     @abstractmethod
     def explained(self, error: Exception) -> StorageError:
@@ -93,13 +97,15 @@ class Database(ABC):
             with self._errors():
                 self.prepare()
                 with self.engine.connect() as connection:
-                    self._begin(connection, durable=durable)
+                    # Without SQLAlchemy, which takes longer for it than SQLite.
+                    driver: Any = connection.connection.driver_connection
+                    self._begin(driver, durable=durable)
                     try:
                         yield connection
-                        connection.exec_driver_sql("COMMIT")
+                        driver.execute("COMMIT")
                     except BaseException:
-                        with suppress(SQLAlchemyError):  # the database may have done it
-                            connection.exec_driver_sql("ROLLBACK")
+                        with suppress(self._driver_error):  # the database may have done it
+                            driver.execute("ROLLBACK")
                         raise
         finally:
             self._writer.release()
@@ -110,7 +116,7 @@ class Database(ABC):
             yield
         except TimeoutError as error:
             raise self.busy() from error
-        except (SQLAlchemyError, UnicodeEncodeError, OverflowError) as error:
+        except (SQLAlchemyError, self._driver_error, UnicodeEncodeError, OverflowError) as error:
             cause = cast(Exception, getattr(error, "orig", error))
             if isinstance(cause, ValueError) and not isinstance(cause, UnicodeError):
                 raise cause from None  # of a caller
@@ -124,20 +130,24 @@ class Database(ABC):
             "Try again. If it stays so, close other programs that have it open.",
         )
 
-    def records(self, make: Callable[..., Record], query: Select[Any]) -> list[Record]:
-        """The rows of a query as records."""
+    def records(
+        self, make: Callable[..., Record], query: Select[Any], **values: object
+    ) -> list[Record]:
+        """The rows of a query, with the values of its parameters, as records."""
         with self.read() as connection:
-            return records(connection, make, query)
+            return records(connection, make, query, **values)
 
-    def first(self, make: Callable[..., Record], query: Select[Any]) -> Record | None:
+    def first(
+        self, make: Callable[..., Record], query: Select[Any], **values: object
+    ) -> Record | None:
         """The first row of a query as a record; None without one."""
         with self.read() as connection:
-            return first(connection, make, query)
+            return first(connection, make, query, **values)
 
-    def values(self, query: Select[Any]) -> Sequence[Any]:
+    def values(self, query: Select[Any], **values: object) -> Sequence[Any]:
         """The first column of a query."""
         with self.read() as connection:
-            return connection.scalars(query).all()
+            return connection.scalars(query, values).all()
 
     def remembered(
         self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value]

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -23,6 +22,7 @@ from sqlalchemy import (
     Index,
     Select,
     and_,
+    bindparam,
     exists,
     func,
     literal_column,
@@ -128,6 +128,7 @@ class OwnAndOthers:
         lacking: of the items asked about, those that have fewer annotations than they need. It
             goes on changing.
         annotations: that all of these have, those beyond what an item needs left aside.
+        audits: how many of ``own`` were given to check a model.
     """
 
     own: dict[Item, Judgment]
@@ -136,22 +137,54 @@ class OwnAndOthers:
     annotated: Mapping[Item, int]
     lacking: Set[Item]
     annotations: int
+    audits: int
 
 
 class _Tally:
-    """Annotations of some items, each of which needs some; kept with every change."""
+    """Counts over some items, each of which needs some annotations; kept with every change.
+
+    Attributes:
+        people: of those who were asked about, how many items they said each verdict of; by "", of
+            how many that are lacking; by "audit", how many of all items they judged to check a
+            model.
+    """
 
     def __init__(self, items: Collection[Item], needed: int, annotated: Mapping[Item, int]) -> None:
         self.items, self.needed = items, needed
         there = {item: min(annotated.get(item, 0), needed) for item in items}
         self.lacking = {item for item, n in there.items() if n < needed}
         self.annotations = sum(there.values())
+        self.people: dict[str, Counter[str]] = {}
 
-    def move(self, item: Item, before: int, after: int) -> None:
-        """An item has another number of annotations."""
-        if item in self.items:
-            self.annotations += min(after, self.needed) - min(before, self.needed)
-            (self.lacking.add if after < self.needed else self.lacking.discard)(item)
+    def of(self, annotator: str, own: Mapping[Item, Judgment]) -> Counter[str]:
+        """The counts of one annotator, whose judgments these are."""
+        if annotator not in self.people:
+            self.people[annotator] = Counter()
+            for judgment in own.values():
+                self.count(judgment, 1)
+        return self.people[annotator]
+
+    def count(self, judgment: Judgment, change: int) -> None:
+        """A judgment counts from now on, or no more (-1)."""
+        count = self.people.get(judgment.annotator)
+        if count is not None:
+            count["audit"] += change * (judgment.origin == "audit")
+            if judgment.item in self.items:
+                count[judgment.verdict] += change
+                count[""] += change * (judgment.item in self.lacking)
+
+    def move(
+        self, item: Item, before: int, after: int, own: Mapping[str, Collection[Item]]
+    ) -> None:
+        """An item has another number of annotations; ``own``: the items of each annotator."""
+        if item not in self.items:
+            return
+        self.annotations += min(after, self.needed) - min(before, self.needed)
+        lacks = after < self.needed
+        if lacks != (item in self.lacking):
+            (self.lacking.add if lacks else self.lacking.remove)(item)
+            for who, count in self.people.items():
+                count[""] += (1 if lacks else -1) * (item in own.get(who, ()))
 
 
 class CurrentJudgments:
@@ -164,9 +197,11 @@ class CurrentJudgments:
     def __init__(self) -> None:
         self.last = 0
         self._lock = threading.Lock()
-        # Annotator -> item -> (id, judgment), in order of arrival.
-        self._own: dict[str, dict[Item, tuple[int, Judgment]]] = {}
-        self._decided: dict[str, dict[Item, tuple[int, Judgment]]] = {}
+        # Annotator -> item -> judgment, in order of arrival.
+        self._own: dict[str, dict[Item, Judgment]] = {}
+        self._decided: dict[str, dict[Item, Judgment]] = {}
+        self._ids: dict[str, int] = {}
+        """Of the events."""
         self._annotated: Counter[Item] = Counter()
         self._all: list[Judgment] | None = None
         self._tallies: list[_Tally] = []
@@ -200,28 +235,36 @@ class CurrentJudgments:
         self, item: Item, annotator: str, decided: bool, number: int, judgment: Judgment | None
     ) -> None:
         items = (self._decided if decided else self._own).setdefault(annotator, {})
-        _, before = items.pop(item, (0, None))
-        if judgment is not None:
-            newest = next(reversed(items.values()))[0] if items else 0
-            items[item] = (number, judgment)
-            if number < newest:  # what counts again was said before others
-                ordered = sorted(items.items(), key=lambda pair: pair[1][0])
-                items.clear()
-                items.update(ordered)
-        change = _annotations(judgment) - _annotations(before)
-        if change:
+        tallies = () if decided else self._tallies
+        before = items.pop(item, None)
+        if before is not None:
+            del self._ids[before.event]
+            for tally in tallies:
+                tally.count(before, -1)
+        if change := _annotations(judgment) - _annotations(before):
             count = self._annotated[item]
             self._annotated[item] = count + change
-            for tally in self._tallies:
-                tally.move(item, count, count + change)
+            for tally in tallies:
+                tally.move(item, count, count + change, self._own)
+        if judgment is not None:
+            newest = next(reversed(items.values()), None)
+            items[item] = judgment
+            self._ids[judgment.event] = number
+            if newest is not None and number < self._ids[newest.event]:
+                # What counts again was said before others.
+                ordered = sorted(items.items(), key=lambda pair: self._ids[pair[1].event])
+                items.clear()
+                items.update(ordered)
+            for tally in tallies:
+                tally.count(judgment, 1)
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""
         with self._lock:
             if self._all is None:
                 people = chain(self._own.values(), self._decided.values())
-                pairs = chain.from_iterable(items.values() for items in people)
-                self._all = [judgment for _, judgment in sorted(pairs, key=itemgetter(0))]
+                judgments = chain.from_iterable(items.values() for items in people)
+                self._all = sorted(judgments, key=lambda judgment: self._ids[judgment.event])
             return list(self._all)
 
     def of(self, annotator: str, items: Collection[Item], needed: int) -> OwnAndOthers:
@@ -232,12 +275,12 @@ class CurrentJudgments:
             needed: annotations of each, at least 1.
         """
         with self._lock:
-            own = {item: said for item, (_, said) in self._own.get(annotator, {}).items()}
-            tally = self._tally(items, needed)
-            verdicts = Counter[str](said.verdict for item, said in own.items() if item in items)
-            left = len(tally.lacking) - sum(item in tally.lacking for item in own)
+            own, tally = self._own.get(annotator, {}), self._tally(items, needed)
+            verdicts = {**tally.of(annotator, own)}
+            left = len(tally.lacking) - verdicts.pop("", 0)
+            audits = verdicts.pop("audit", 0)
             others = (self._annotated, tally.lacking, tally.annotations)
-            return OwnAndOthers(own, verdicts, left, *others)
+            return OwnAndOthers(dict(own), verdicts, left, *others, audits)
 
     def _tally(self, items: Collection[Item], needed: int) -> _Tally:
         same = [t for t in self._tallies if t.items is items and t.needed == needed]
@@ -410,35 +453,42 @@ def _current(corpus: str, project: str) -> Select[Any]:
     )
 
 
-_CHANGED = columns_of(CURRENT, CurrentRow)
+# Statements of every key that an annotator presses are made once.
+_CHANGED = (
+    select(*columns_of(CURRENT, CurrentRow), *_COLUMNS)
+    .outerjoin_from(CURRENT, EVENTS, CURRENT.c.event_id == EVENTS.c.id)
+    .where(CURRENT.c.corpus == bindparam("corpus"), CURRENT.c.project == bindparam("project"))
+    .where(CURRENT.c.changed > bindparam("after"))
+    .order_by(CURRENT.c.changed)
+)
+_GIVEN = bindparam("events", expanding=True)
+_KNOWN = select(EVENTS.c.event).where(EVENTS.c.event.in_(_GIVEN))
+_UNDONE = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes).where(
+    _IS_UNDO, EVENTS.c.undoes.in_(_GIVEN)
+)
+_LAST = select(func.max(EVENTS.c.id))
+_INSERT = EVENTS.insert()
 
 
 def _changed(
     connection: Connection, place: Place, after: int
 ) -> list[tuple[CurrentRow, Judgment | None]]:
     """The current rows of a project that changed by events after this id, with their events."""
-    query = (
-        select(*_CHANGED, *_COLUMNS)
-        .outerjoin_from(CURRENT, EVENTS, CURRENT.c.event_id == EVENTS.c.id)
-        .where(CURRENT.c.corpus == place[0], CURRENT.c.project == place[1])
-        .where(CURRENT.c.changed > after)
-        .order_by(CURRENT.c.changed)
-    )
-    width = len(_CHANGED)
+    width = len(fields(CurrentRow))
+    values = {"corpus": place[0], "project": place[1], "after": after}
     return [
         (
-            row := CurrentRow(*values[:width]),
-            None if row.event_id is None else _judgment(*values[width:]),
+            row := CurrentRow(*found[:width]),
+            None if row.event_id is None else _judgment(*found[width:]),
         )
-        for values in connection.execute(query)
+        for found in connection.execute(_CHANGED, values)
     ]
 
 
 def _known(connection: Connection, events: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for piece in pieces(list(events)):
-        query = select(EVENTS.c.event).where(EVENTS.c.event.in_(piece))
-        found.update(connection.scalars(query))
+        found.update(connection.scalars(_KNOWN, {"events": piece}))
     return found
 
 
@@ -455,28 +505,22 @@ def _append(connection: Connection, given: Iterable[Judgment]) -> int:
             )
         first.setdefault(row.event, row)
     known = _known(connection, first)
-    last = connection.scalar(select(func.max(EVENTS.c.id))) or 0
+    last = connection.scalar(_LAST) or 0
     new = [row for event, row in first.items() if event not in known]
     if not new:
         return 0
     numbered = [*enumerate(new, start=last + 1)]
-    connection.execute(
-        EVENTS.insert(), [{"id": number, **values_of(row)} for number, row in numbered]
-    )
+    connection.execute(_INSERT, [{"id": number, **values_of(row)} for number, row in numbered])
     _update_current(connection, numbered)
     return len(new)
 
 
 def _update_current(connection: Connection, new: Sequence[tuple[int, Judgment]]) -> None:
     """Bring the current judgments up to date after these events were appended."""
-    undone: set[tuple[str, ...]] = (
-        set()
-    )  # by an undo that arrived before what it takes back, or with it
+    # By an undo that arrived before what it takes back, or with it.
+    undone: set[tuple[str, ...]] = set()
     for piece in pieces([event.event for _, event in new]):
-        query = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes)
-        undone.update(
-            map(tuple, connection.execute(query.where(_IS_UNDO, EVENTS.c.undoes.in_(piece))))
-        )
+        undone.update(map(tuple, connection.execute(_UNDONE, {"events": piece})))
     rows = {}
     for number, event in new:
         place = (event.corpus, event.project)

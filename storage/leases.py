@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from storage.database import LedgerTables
-from storage.tables import insert, records, table
+from storage.tables import columns_of, records, table, upsert
 
 SECONDS = 300.0
 """How long a lease lasts that nobody renews."""
@@ -47,6 +47,11 @@ class LeaseRow:
 
 
 LEASES = table("leases", LeaseRow, key=("corpus", "project", "visit"))
+_OF_PROJECT = (LEASES.c.corpus == bindparam("of"), LEASES.c.project == bindparam("in"))
+_ALL = select(*columns_of(LEASES, LeaseRow)).where(*_OF_PROJECT)
+_GONE = LEASES.delete().where(
+    *_OF_PROJECT, LEASES.c.visit.in_(bindparam("visits", expanding=True))
+)
 
 
 class Leases(LedgerTables):
@@ -59,20 +64,19 @@ class Leases(LedgerTables):
         if self._database.is_protected():
             yield {}
             return
-        of_project = (LEASES.c.corpus == corpus, LEASES.c.project == project)
+        place = {"of": corpus, "in": project}
         # They are of no use after the machine failed: nobody waits for the disk.
         with self._database.write(durable=False) as connection:
-            rows = records(connection, LeaseRow, select(LEASES).where(*of_project))
+            rows = records(connection, LeaseRow, _ALL, **place)
             oldest = _now() - timedelta(seconds=SECONDS)
             before = {r.visit: Lease(r.annotator, r.items, r.renewed) for r in rows}
             leases = {v: lease for v, lease in before.items() if lease.renewed > oldest}
             yield leases
-            stale = {visit for visit, lease in before.items() if leases.get(visit) != lease}
-            if stale:
-                connection.execute(LEASES.delete().where(*of_project, LEASES.c.visit.in_(stale)))
-            new = [
+            if gone := before.keys() - leases.keys():
+                connection.execute(_GONE, {**place, "visits": gone})
+            changed = [
                 LeaseRow(corpus, project, visit, lease.annotator, lease.items, lease.renewed)
                 for visit, lease in leases.items()
-                if visit in stale or visit not in before
+                if before.get(visit) != lease
             ]
-            insert(connection, LEASES, new)
+            upsert(connection, LEASES, changed)

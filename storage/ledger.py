@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from storage.answers import Answers
 from storage.asked import Asked
@@ -60,6 +60,8 @@ class ImportJobRow:
 
 CORPORA = table("corpora", CorpusRow, key=("name",))
 TEXTS = table("texts", TextRow, key=("text_id",))
+_CORPORA = select(*columns_of(CORPORA, CorpusRow))
+_CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
 table("import_jobs", ImportJobRow, key=("name",))
 
 
@@ -185,12 +187,11 @@ class Ledger:
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, deleted or not; None when there is none."""
-        query = select(*columns_of(CORPORA, CorpusRow)).where(CORPORA.c.name == name)
-        return self._database.first(CorpusRow, query)
+        return self._database.first(CorpusRow, _CORPUS, corpus=name)
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        rows = self._database.records(CorpusRow, select(*columns_of(CORPORA, CorpusRow)))
+        rows = self._database.records(CorpusRow, _CORPORA)
         return sorted(rows, key=lambda row: row.name)
 
     def listed_corpus(self, name: str) -> CorpusRow | None:

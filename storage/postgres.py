@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, QueuePool, create_engine, text
+from sqlalchemy import QueuePool, create_engine, text
 
 from storage import migrations
 from storage.database import MOST_CONNECTIONS, Database
@@ -83,9 +83,10 @@ class PostgresDatabase(Database):
             pool_timeout=max(wait_seconds, 0.1),
             pool_pre_ping=True,
             isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
         )
         engine.dialect.use_insertmanyvalues_wo_returning = True
-        super().__init__(_shown(given), engine, wait_seconds)
+        super().__init__(_shown(given), engine, wait_seconds, psycopg.Error)
         self._is_prepared = False
 
     def prepare(self) -> None:
@@ -103,12 +104,10 @@ class PostgresDatabase(Database):
             migrations.migrate(connection, self.name, _BEGIN)
         self._is_prepared = True
 
-    def _begin(self, connection: Connection, *, durable: bool) -> None:
+    def _begin(self, driver: Any, *, durable: bool) -> None:
         lasting = "" if durable else "SET LOCAL synchronous_commit = off; "
-        server: Any = connection.connection.driver_connection
         # Several statements cannot be prepared.
-        with self.driver_errors():
-            server.execute(f"BEGIN; {lasting}{_LOCKED}", prepare=False)
+        driver.execute(f"BEGIN; {lasting}{_LOCKED}", prepare=False)
 
     @contextmanager
     def driver_errors(self) -> Iterator[None]:

@@ -9,9 +9,10 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, QueuePool, create_engine, text
+from sqlalchemy import QueuePool, create_engine, text
 
 from storage import migrations
 from storage.database import MOST_CONNECTIONS, Database
@@ -48,8 +49,9 @@ class SqliteDatabase(Database):
             max_overflow=0,
             pool_timeout=max(wait_seconds, 0.1),
             isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
         )
-        super().__init__(str(path), engine, wait_seconds)
+        super().__init__(str(path), engine, wait_seconds, sqlite3.Error)
         self._prepared = _NOT_PREPARED
         self._preparing = threading.Lock()
 
@@ -131,11 +133,11 @@ class SqliteDatabase(Database):
             log.unlink(missing_ok=True)  # of a file that is gone
         new.replace(self._path)
 
-    def _begin(self, connection: Connection, *, durable: bool) -> None:
+    def _begin(self, driver: Any, *, durable: bool) -> None:
         if self._source.is_protected:
             raise self._protected()
-        connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        driver.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        driver.execute("BEGIN IMMEDIATE")
 
     def copy(self, target: Path) -> None:
         half = target.with_name(f"{target.name}.new")

@@ -87,9 +87,12 @@ class Spans(TypeDecorator[tuple[Any, ...]]):
         return None if value is None else json.dumps(value)
 
     def process_result_value(self, value: str | None, _: Dialect) -> tuple[Any, ...] | None:
-        if value is None or value == "[]":
-            return None if value is None else ()
-        return tuple(tuple(one) for one in json.loads(value))
+        return None if value is None else _spans(value)
+
+
+@lru_cache(maxsize=4096)
+def _spans(text: str) -> tuple[Any, ...]:
+    return tuple(tuple(one) for one in json.loads(text))
 
 
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -154,15 +157,17 @@ def last_of(table: Table, *key: str, where: Sequence[ColumnElement[bool]] = ()) 
 
 
 def records(
-    connection: Connection, make: Callable[..., Record], query: Select[Any]
+    connection: Connection, make: Callable[..., Record], query: Select[Any], **values: object
 ) -> list[Record]:
-    """The rows of a query as records."""
-    return [make(*row) for row in connection.execute(query)]
+    """The rows of a query, with the values of its parameters, as records."""
+    return [make(*row) for row in connection.execute(query, values)]
 
 
-def first(connection: Connection, make: Callable[..., Record], query: Select[Any]) -> Record | None:
+def first(
+    connection: Connection, make: Callable[..., Record], query: Select[Any], **values: object
+) -> Record | None:
     """The first row of a query as a record; None without one."""
-    row = connection.execute(query).first()
+    row = connection.execute(query, values).first()
     return None if row is None else make(*row)
 
 

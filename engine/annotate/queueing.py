@@ -261,9 +261,9 @@ class Queue:
 
 def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
     """The same, as if the annotator had checked no model's grades."""
-    audits = [j for j in told.own.values() if j.origin == "audit"]
-    if not audits:
+    if not told.audits:
         return told
+    audits = [j for j in told.own.values() if j.origin == "audit"]
     own = {item: j for item, j in told.own.items() if j.origin != "audit"}
     verdicts = Counter(told.verdicts)
     verdicts.subtract(j.verdict for j in audits if j.item in pool)
