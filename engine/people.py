@@ -22,7 +22,7 @@ from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
 from storage.home import PRIVATE_UMASK, Home, keep_files_private
 
 if TYPE_CHECKING:
-    from storage.ended_logins import EndedLogins
+    from storage.people import EndedLogins
 
 __all__ = [
     "admit",

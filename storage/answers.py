@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Column, Connection, Index, func, select
 
 from storage.database import LedgerTables
-from storage.tables import NUMBER, insert, pieces, table, upsert
+from storage.tables import NUMBER, pieces, table, upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,7 @@ class Answers(LedgerTables):
 
     def add(self, rows: Sequence[AnswerRow]) -> None:
         """Store answers, all or none; of two for one key, the first stays."""
-        if rows:
-            with self._database.write() as connection:
-                insert(connection, ANSWERS, rows, skip_known=True)
+        self._insert(ANSWERS, rows, skip_known=True)
 
     def forget(self) -> None:
         """Remove all answers."""

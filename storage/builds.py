@@ -92,8 +92,7 @@ class Builds(LedgerTables):
 
     def put(self, row: BuildRow) -> None:
         """Add a build, or a new version of its settings; the versions before stay."""
-        with self._database.write() as connection:
-            insert(connection, BUILDS, [row])
+        self._insert(BUILDS, [row])
 
     def all(self) -> list[BuildRow]:
         """The latest version of every build, in the order in which they were begun."""
@@ -105,10 +104,7 @@ class Builds(LedgerTables):
 
     def add_labels(self, rows: Iterable[LabelRow]) -> None:
         """Append labels, all of them or, on an error, none."""
-        rows = list(rows)
-        if rows:
-            with self._database.write() as connection:
-                insert(connection, LABELS, rows)
+        self._insert(LABELS, rows)
 
     def change_labels(
         self,
@@ -140,8 +136,7 @@ class Builds(LedgerTables):
 
     def add_step(self, row: StepRow) -> None:
         """Append what a run made."""
-        with self._database.write() as connection:
-            insert(connection, STEPS, [row])
+        self._insert(STEPS, [row])
 
     def change(
         self, corpus: str, build: str, step: str, change: Callable[[StepRow | None], StepRow | None]

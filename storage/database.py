@@ -9,16 +9,16 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, Select
+from sqlalchemy import Connection, Engine, Select, Table
 from sqlalchemy.exc import SQLAlchemyError, TimeoutError
 
 from storage.errors import LedgerBusyError, StorageError
-from storage.tables import Record, first, records
+from storage.tables import Record, first, insert, records
 
 Value = TypeVar("Value")
 MOST_CONNECTIONS = 8
@@ -177,3 +177,11 @@ class LedgerTables:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def _insert(self, table: Table, rows: Iterable[Any], *, skip_known: bool = False) -> int:
+        """:func:`storage.tables.insert`, in a transaction that there is for some rows only."""
+        rows = list(rows)
+        if not rows:
+            return 0
+        with self._database.write() as connection:
+            return insert(connection, table, rows, skip_known=skip_known)

@@ -12,11 +12,12 @@ import duckdb
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Table, TypeDecorator
 
-from storage.ended_logins import ENDED_LOGINS
 from storage.errors import LedgerBusyError, StorageError
 from storage.experiments import QRELS, RUNS
 from storage.judgment_events import CURRENT, fill_current
-from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables, put
+from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables
+from storage.people import ENDED_LOGINS
+from storage.tables import put
 
 OLDEST, NEWEST = 4, 9
 """Versions of the schema that can be read."""

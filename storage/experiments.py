@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Index, and_, func, select
 
 from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.tables import columns_of, insert, insert_one, table
+from storage.tables import columns_of, insert_one, table
 
 RUNS = table("runs", RunRow, reused=False)
 Index("runs_by_collection", RUNS.c.collection)
@@ -68,8 +68,7 @@ class Experiments(LedgerTables):
 
     def add_evaluation(self, row: EvaluationRow) -> None:
         """Append the result of an evaluation."""
-        with self._database.write() as connection:
-            insert(connection, EVALUATIONS, [row])
+        self._insert(EVALUATIONS, [row])
 
     def evaluation(
         self, collection: str, corpus_version: str, systems: str, settings: str

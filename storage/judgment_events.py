@@ -32,7 +32,7 @@ from sqlalchemy import (
 from storage.database import Database, LedgerTables
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
-from storage.tables import NUMBER, columns_of, pieces, records, table, upsert, values_of
+from storage.tables import NUMBER, columns_of, pieces, put, records, table, upsert, values_of
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
@@ -467,7 +467,6 @@ _UNDONE = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes).where(
     _IS_UNDO, EVENTS.c.undoes.in_(_GIVEN)
 )
 _LAST = select(func.max(EVENTS.c.id))
-_INSERT = EVENTS.insert()
 
 
 def _changed(
@@ -510,7 +509,7 @@ def _append(connection: Connection, given: Iterable[Judgment]) -> int:
     if not new:
         return 0
     numbered = [*enumerate(new, start=last + 1)]
-    connection.execute(_INSERT, [{"id": number, **values_of(row)} for number, row in numbered])
+    put(connection, EVENTS, [{"id": number, **values_of(row)} for number, row in numbered])
     _update_current(connection, numbered)
     return len(new)
 

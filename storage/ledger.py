@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, select
 
 from storage.answers import Answers
-from storage.asked import Asked
 from storage.builds import Builds
 from storage.database import Database
-from storage.ended_logins import EndedLogins
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
-from storage.leases import Leases
 from storage.ledger_copy import copy_ledger
 from storage.locks import Locks
+from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
-from storage.spending import Spending
 from storage.sqlite import COPIES, SqliteDatabase
 from storage.tables import columns_of, insert, table, upsert
-from storage.trails import Trails
+from storage.trails import Asked, Trails
 
 if TYPE_CHECKING:
     from storage.postgres import SharedJobs

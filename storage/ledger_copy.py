@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from sqlalchemy import Connection, Table, func, inspect, select, text
 
 from storage.database import Database
 from storage.errors import StorageError
-from storage.tables import METADATA
+from storage.tables import METADATA, put
 
 ROWS_AT_ONCE = 2000
 _OF_ITS_OWN = ("schema_version", "leases", "import_jobs")
@@ -51,16 +50,10 @@ def _copy(source: Connection, target: Connection, table: Table) -> int:
     query = select(table).order_by(*table.primary_key.columns)
     copied = 0
     for rows in source.execute(query).mappings().partitions(ROWS_AT_ONCE):
-        put(target, table, [dict(row) for row in rows])
+        put(target, table, rows)
         copied += len(rows)
     continue_after(target, table, _last_given(source, table))
     return copied
-
-
-def put(target: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Insert rows with the ids that they have."""
-    if rows:
-        target.execute(table.insert(), rows)
 
 
 def _last_given(connection: Connection, table: Table) -> int:

@@ -85,7 +85,6 @@ class PostgresDatabase(Database):
             isolation_level="AUTOCOMMIT",
             pool_reset_on_return=None,
         )
-        engine.dialect.use_insertmanyvalues_wo_returning = True
         super().__init__(_shown(given), engine, wait_seconds, psycopg.Error)
         self._is_prepared = False
 

@@ -122,7 +122,7 @@ class Projects(LedgerTables):
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
         were new."""
-        return self._add(QUERIES, rows)
+        return self._insert(QUERIES, rows, skip_known=True)
 
     def queries(
         self, corpus: str, project: str, *, retired: bool = False
@@ -182,7 +182,7 @@ class Projects(LedgerTables):
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
         """Add documents to pools; what a source retrieved before stays. Returns how many
         (query, document, source) were new."""
-        return self._add(POOLS, rows)
+        return self._insert(POOLS, rows, skip_known=True)
 
     def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
         """Whether a source retrieved a document for a query, which may be retired."""
@@ -204,13 +204,6 @@ class Projects(LedgerTables):
             return records(connection, PoolRow, query.order_by(POOLS.c.id))
 
         return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read)
-
-    def _add(self, table: Table, rows: Iterable[Any]) -> int:
-        rows = list(rows)
-        if not rows:
-            return 0
-        with self._database.write() as connection:
-            return insert(connection, table, rows, skip_known=True)
 
 
 def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -30,6 +30,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    bindparam,
     func,
     literal,
     select,
@@ -184,29 +185,7 @@ def insert(
     Args:
         skip_known: leave out rows whose key is there already.
     """
-    if not rows:
-        return 0
-    given = [values_of(row) for row in rows]
-    if not skip_known:
-        connection.execute(table.insert(), given)
-        return len(rows)
-    return len(connection.execute(_insert_unknown(connection.dialect.name, table), given).all())
-
-
-def _insert_into(dialect: str, table: Table) -> Any:
-    """An INSERT that may have ON CONFLICT, which both write alike. With RETURNING, SQLAlchemy sends
-    many rows at once."""
-    if dialect == "sqlite":
-        return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load
-
-    return postgresql.insert(table)
-
-
-@lru_cache
-def _insert_unknown(dialect: str, table: Table) -> Any:
-    statement = _insert_into(dialect, table).on_conflict_do_nothing()
-    return statement.returning(*table.primary_key.columns)
+    return put(connection, table, [values_of(row) for row in rows], "skip" if skip_known else "")
 
 
 def upsert(
@@ -217,19 +196,50 @@ def upsert(
     Args:
         kept: columns that stay as they are where there is a row.
     """
-    if rows:
-        statement = _upsert(connection.dialect.name, table, tuple(kept))
-        connection.execute(statement, [values_of(row) for row in rows])
+    put(connection, table, [values_of(row) for row in rows], "replace", tuple(kept))
+
+
+def put(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    known: Literal["", "skip", "replace"] = "",
+    kept: tuple[str, ...] = (),
+) -> int:
+    """Append rows, all with values for the same columns; returns how many were stored.
+
+    Args:
+        known: what is done with a row whose key is there already; "" for an error.
+        kept: see :func:`upsert`.
+    """
+    if not rows:
+        return 0
+    names, given = tuple(rows[0]), [*rows]
+    statement = _insert(connection.dialect.name, table, names, known, kept)
+    if connection.dialect.name != "sqlite":
+        given = [{f"every_{name}": [row[name] for row in rows] for name in names}]
+    return connection.execute(statement, given).rowcount
 
 
 @lru_cache
-def _upsert(dialect: str, table: Table, kept: tuple[str, ...]) -> Any:
-    statement = _insert_into(dialect, table)
-    key = [column.name for column in table.primary_key]
-    names = [column.name for column in table.columns]
-    changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}
-    statement = statement.on_conflict_do_update(index_elements=key, set_=changed)
-    return statement.returning(*table.primary_key.columns)
+def _insert(
+    dialect: str, table: Table, names: tuple[str, ...], known: str, kept: tuple[str, ...]
+) -> Any:
+    """An INSERT: in PostgreSQL of one list for each column, since row by row takes long."""
+    statement: Any = sqlite.insert(table).inline()
+    if dialect != "sqlite":
+        from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load
+
+        lists = (bindparam(f"every_{n}", type_=postgresql.ARRAY(table.c[n].type)) for n in names)
+        statement = postgresql.insert(table)
+        statement = statement.from_select(names, select(*map(func.unnest, lists)))
+    if known == "skip":
+        statement = statement.on_conflict_do_nothing()
+    elif known == "replace":
+        key = [column.name for column in table.primary_key]
+        changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}
+        statement = statement.on_conflict_do_update(index_elements=key, set_=changed)
+    return statement.execution_options(preserve_rowcount=True)
 
 
 def insert_one(connection: Connection, table: Table, row: Any) -> int:

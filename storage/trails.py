@@ -1,4 +1,5 @@
-"""Explorations in the ledger: the searches of a trail, what it keeps, and searches that were saved.
+"""Explorations in the ledger: the searches of a trail, what it keeps, searches that were saved, and
+questions with their answers.
 
 A change is a new row, the last one counts: what was removed can come back as it was.
 """
@@ -13,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Index, Select, func, or_, select, true
 
 from storage.database import LedgerTables
+from storage.records import Packed
 from storage.tables import columns_of, first, insert, last_of, records, table
 
 
@@ -163,8 +165,7 @@ class Trails(LedgerTables):
 
     def put_name(self, row: TrailNameRow) -> None:
         """Store name, owner and whether the trail is deleted."""
-        with self._database.write() as connection:
-            insert(connection, NAMES, [row])
+        self._insert(NAMES, [row])
 
     def all(self, owner: str | None = None, most: int = 50) -> list[TrailRow]:
         """Trails, the latest first; a single search of which nothing was kept is no trail yet.
@@ -220,8 +221,7 @@ class Trails(LedgerTables):
     def save_search(self, owner: str, name: str, link: str, *, saved: bool = True) -> None:
         """Save a search, rename it by saving its link again, or remove it."""
         row = SavedSearchRow(owner, name, link, saved, datetime.now(UTC))
-        with self._database.write() as connection:
-            insert(connection, SAVED, [row])
+        self._insert(SAVED, [row])
 
 
 def _steps(trail_id: str) -> Select[Any]:
@@ -241,3 +241,51 @@ def _find(rows: list[KeptRow], document: tuple[str, str]) -> KeptRow | None:
 
 def _put(connection: Connection, row: KeptRow) -> None:
     insert(connection, KEPT, [replace(row, time=datetime.now(UTC))])
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """A question and its answer.
+
+    Attributes:
+        asked_id: given by whoever asks.
+        owner: who asked; "" where nobody logs in.
+        state: how the answer ended.
+        answer: JSON owned by the engine.
+    """
+
+    asked_id: str
+    owner: str
+    corpus: str
+    question: str
+    state: str
+    answer: Packed
+    time: datetime
+
+
+ASKED = table("asked", AskedRow, key=("asked_id",))
+Index("asked_by_owner", ASKED.c.owner, ASKED.c.time)
+
+
+class Asked(LedgerTables):
+    """The table of questions of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+
+    def put(self, row: AskedRow) -> None:
+        """Keep a question; one that is there already stays as it is."""
+        self._insert(ASKED, [row], skip_known=True)
+
+    def find(self, asked_id: str) -> AskedRow | None:
+        """The question of this id; None when there is none."""
+        query = select(*columns_of(ASKED, AskedRow)).where(ASKED.c.asked_id == asked_id)
+        return self._database.first(AskedRow, query)
+
+    def latest(self, owner: str, most: int) -> list[AskedRow]:
+        """The last questions of somebody, the newest first, without their answers."""
+        query = select(*columns_of(ASKED, AskedRow, without="answer"))
+        query = query.where(ASKED.c.owner == owner).order_by(ASKED.c.time.desc()).limit(most)
+        return self._database.records(AskedRow, query)
+
+    def remove(self, asked_id: str) -> None:
+        """Forget a question; one that is not there is none."""
+        with self._database.write() as connection:
+            connection.execute(ASKED.delete().where(ASKED.c.asked_id == asked_id))

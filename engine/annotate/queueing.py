@@ -30,7 +30,7 @@ from engine.types.annotating import (
     QueueProgress,
 )
 from storage.judgment_events import CurrentJudgments, OwnAndOthers
-from storage.leases import SECONDS, Lease
+from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""

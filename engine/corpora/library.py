@@ -633,7 +633,8 @@ class Library(ForPerson):
         if row is None:
             known = ", ".join(row.name for row in self._ledger.listed_corpora())
             raise UnknownNameError(
-                f"There is no corpus '{name}'.", f"Known: {known}." if known else "None is imported yet."
+                f"There is no corpus '{name}'.",
+                f"Known: {known}." if known else "None is imported yet.",
             )
         return row
 

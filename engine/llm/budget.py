@@ -10,7 +10,7 @@ from engine.llm.endpoint_errors import BudgetReachedError
 from engine.types.models import ModelUsage
 
 if TYPE_CHECKING:
-    from storage.spending import Spending, Spent
+    from storage.people import Spending, Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from storage.answers import AnswerRow
-from storage.asked import AskedRow
 from storage.builds import BuildRow, LabelRow, StepRow
 from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.trails import TrailNameRow
+from storage.trails import AskedRow, TrailNameRow
 from tests.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 

@@ -10,9 +10,8 @@ from functools import partial
 import pytest
 
 from storage import spending
-from storage.ended_logins import LASTING
 from storage.ledger import Ledger
-from storage.spending import Spent
+from storage.people import LASTING, Spent
 
 ONE, TWO = (hashlib.sha256(name.encode()).hexdigest() for name in ("one", "two"))
 
@@ -33,7 +32,7 @@ def test_a_login_that_proves_nothing_any_more_is_forgotten(
     open_ledger: partial[Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_ledger().ended_logins.add([ONE])
-    monkeypatch.setattr("storage.ended_logins.LASTING", timedelta(0))
+    monkeypatch.setattr("storage.people.LASTING", timedelta(0))
     open_ledger().ended_logins.add([TWO])
     assert not open_ledger().ended_logins.has_any([ONE])
     assert timedelta(days=30) < LASTING

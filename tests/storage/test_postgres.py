@@ -17,8 +17,8 @@ import pytest
 
 from engine.config import ROOT
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
-from storage.leases import Lease
 from storage.ledger import Ledger
+from storage.people import Lease
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
 from tests.support import wait_until

@@ -18,9 +18,9 @@ from engine.annotate.queueing import MOST_AHEAD, Queue, find_share
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Source
-from storage import leases as storage_leases
-from storage.leases import SECONDS, Lease, Leases
+from storage import people as storage_people
 from storage.ledger import Ledger
+from storage.people import SECONDS, Lease, Leases
 from tests.engine.annotate.grading_steps import make_project
 from tests.support import make_explorer
 
@@ -129,7 +129,7 @@ def test_three_people_at_once_judge_twelve_items_twice_in_24_judgments(
 BESIDE = """
 import sys
 from pathlib import Path
-from storage.leases import Lease
+from storage.people import Lease
 from storage.ledger import Ledger
 
 with Ledger(Path(sys.argv[1]) / "ledger.sqlite").leases.of("c", "p") as leases:
@@ -158,7 +158,7 @@ def test_what_another_process_leases_is_asked_of_nobody_here(tmp_path: Path) -> 
 def one_each(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, list[float]]:
     """A project of twelve items that one person each judges, and what its leases go by."""
     begun, now = datetime.now(UTC), [0.0]
-    monkeypatch.setattr(storage_leases, "_now", lambda: begun + timedelta(seconds=now[0]))
+    monkeypatch.setattr(storage_people, "_now", lambda: begun + timedelta(seconds=now[0]))
     return make_project(small_copy, depth=12), now
 
 
