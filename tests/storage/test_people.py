@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from storage import spending
+from storage import people
 from storage.ledger import Ledger
 from storage.people import LASTING, Spent
 
@@ -72,5 +72,5 @@ def test_a_day_begins_with_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPat
             return date(2999, 1, 1)
 
     ledger.spending.add("ada", 1, 2, 3)
-    monkeypatch.setattr(spending, "date", Tomorrow)
+    monkeypatch.setattr(people, "date", Tomorrow)
     assert ledger.spending.of("ada") == Spent()
