@@ -39,8 +39,7 @@ from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
 from engine.permissions import all_for_leads
-from engine.search.judging_criterion import criterion_for
-from engine.search.searcher import Searcher
+from engine.search.searcher import Searcher, criterion_for
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document

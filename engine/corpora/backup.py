@@ -32,6 +32,7 @@ from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
 from storage.selections import FOLDER as SELECTIONS
+from storage.sqlite import OLD_NAME
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
@@ -42,8 +43,6 @@ ATTEMPTS = 3
 LOCK_SECONDS = 10.0
 _PIECE = 2**20
 _LEDGER = "ledger.sqlite"
-_BEFORE = ("ledger.duckdb", "ended-logins")
-"""What backups of earlier versions have in its place."""
 
 
 class _ChangedError(Exception):
@@ -270,7 +269,7 @@ def _check(member: dict[str, Any], sha256: str) -> None:
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
     log = Path(f"{home.ledger}-wal")  # of another ledger, beside which no other can be opened
-    ledgers = (home.ledger, log, home.root / _BEFORE[0])
+    ledgers = (home.ledger, log, home.root / OLD_NAME)
     if there or any(file.exists() for file in ledgers):
         raise BadInputError(
             f"The home {home.root} is in use.",
