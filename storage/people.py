@@ -76,7 +76,7 @@ class Leases(LedgerTables):
             leases = {v: lease for v, lease in before.items() if lease.renewed > oldest}
             yield leases
             if gone := before.keys() - leases.keys():
-                connection.execute(_GONE, {**place, "visits": gone})
+                connection.execute(_GONE, {**place, "visits": [*gone]})
             changed = [
                 LeaseRow(corpus, project, visit, lease.annotator, lease.items, lease.renewed)
                 for visit, lease in leases.items()

@@ -202,7 +202,7 @@ def upsert(
 def put(
     connection: Connection,
     table: Table,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[Any, Any]],
     known: Literal["", "skip", "replace"] = "",
     kept: tuple[str, ...] = (),
 ) -> int:
@@ -214,11 +214,11 @@ def put(
     """
     if not rows:
         return 0
-    names, given = tuple(rows[0]), [*rows]
+    names, given = tuple(rows[0]), [dict(row) for row in rows]
     statement = _insert(connection.dialect.name, table, names, known, kept)
     if connection.dialect.name != "sqlite":
         given = [{f"every_{name}": [row[name] for row in rows] for name in names}]
-    return connection.execute(statement, given).rowcount
+    return int(connection.execute(statement, given).rowcount)
 
 
 @lru_cache
