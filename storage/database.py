@@ -99,12 +99,12 @@ class Database(ABC):
                 with self.engine.connect() as connection:
                     # Without SQLAlchemy, which takes longer for it than SQLite.
                     driver: Any = connection.connection.driver_connection
-                    self._begin(driver, durable=durable)
                     try:
+                        self._begin(driver, durable=durable)
                         yield connection
                         driver.execute("COMMIT")
                     except BaseException:
-                        with suppress(self._driver_error):  # the database may have done it
+                        with suppress(self._driver_error):  # it may not have begun, or be undone
                             driver.execute("ROLLBACK")
                         raise
         finally:
