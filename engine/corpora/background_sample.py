@@ -12,8 +12,7 @@ from engine.corpora.schema import matrix, rows_of
 from engine.numeric import FloatArray, groups, widened
 from storage.vectors import DocumentTable
 
-SAMPLE = 128
-"""Documents that stand for the corpus: spread evenly, since neighbours are often alike."""
+SAMPLE = 128  # Documents that stand for the corpus: spread evenly, since neighbours are often alike
 SENTENCES = 500
 """Sentences that stand for each of them, from all over it. A seed is compared with all of these,
 and a document of a million characters has tens of thousands."""
@@ -28,18 +27,12 @@ def sample_rows(count: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class PassageSample:
-    """The sentences of some documents of a corpus, those without sentences left out.
+    """The sentences of some documents of a corpus, those without sentences left out."""
 
-    Attributes:
-        vectors: (n, d) of the documents.
-        sentences: (s, d), of each document at most :data:`SENTENCES`, document by document.
-        roles: (s, a).
-        starts: (n + 1,) where the sentences of each begin, and where the last ones end.
-    """
-
-    vectors: FloatArray
-    sentences: FloatArray
-    roles: FloatArray
+    vectors: FloatArray  # (n, d) of the documents
+    sentences: FloatArray  # (s, d), of each document at most `SENTENCES`, document by document
+    roles: FloatArray  # (s, a)
+    # (n + 1,) where the sentences of each begin, and where the last ones end
     starts: NDArray[np.intp]
 
     @classmethod

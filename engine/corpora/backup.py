@@ -35,8 +35,7 @@ from storage.selections import FOLDER as SELECTIONS
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
-FORMAT = 1
-"""Version of the layout of a backup."""
+FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
@@ -50,24 +49,16 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What is in a backup.
-
-    Attributes:
-        made_at: ISO 8601, UTC.
-        version: of the SeedLens that made it.
-        only: "" for all.
-        corpora: whose documents are in it.
-        without: (name, source) of the others, whose sources have to be imported again.
-        files, bytes: how many, and their size together.
-    """
+    """What is in a backup."""
 
     file: str
-    made_at: str
-    version: str
-    only: str
-    corpora: tuple[str, ...]
+    made_at: str  # ISO 8601, UTC
+    version: str  # of the SeedLens that made it
+    only: str  # "" for all
+    corpora: tuple[str, ...]  # whose documents are in it
+    # (name, source) of the others, whose sources have to be imported again
     without: tuple[tuple[str, str], ...]
-    files: int
+    files: int  # files, bytes: how many, and their size together
     bytes: int
 
 

@@ -25,8 +25,7 @@ RAREST = 32
 """Distinct words of a text that the full text of a large corpus is asked for: the rarest ones
 bring 98 % of the first 20 that all words of an abstract bring, in a quarter of the time."""
 _WORD = re.compile(r"\w+")
-_UNSEEN = ""
-"""Stands for tokens that the sample does not have."""
+_UNSEEN = ""  # Stands for tokens that the sample does not have
 
 
 class CorpusWords:

@@ -25,31 +25,21 @@ from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
 from storage.vectors import DocumentTable
 
-GROUP = 16
-"""Shards of one commit: each makes a version of the table, and searches open the latest."""
-GROUP_SECONDS = 30.0
-"""After so long a commit takes what there is: it is all that a kill can cost."""
-TRIES = 4
-"""Of a commit that fails without having been done."""
-WAIT_SECONDS = 1.0
-"""Before the second try, doubled with each."""
+GROUP = 16  # Shards of one commit: each makes a version of the table, and searches open the latest
+GROUP_SECONDS = 30.0  # After so long a commit takes what there is: it is all that a kill can cost
+TRIES = 4  # Of a commit that fails without having been done
+WAIT_SECONDS = 1.0  # Before the second try, doubled with each
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table that documents are written to, and how.
+    """The table that documents are written to, and how."""
 
-    Attributes:
-        path: the corpus's folder, the same on all machines.
-        made: which table it is.
-        bulk: as when the model is loaded here.
-    """
-
-    path: Path
-    made: str
+    path: Path  # the corpus's folder, the same on all machines
+    made: str  # which table it is
     spec: EncoderSpec
     lens: Lens
-    bulk: bool
+    bulk: bool  # as when the model is loaded here
 
 
 def index_shard(shard: Shard, target: Target) -> Written:
@@ -91,14 +81,10 @@ def _table(path: Path, made: str) -> DocumentTable:
 
 @dataclass
 class DistributedRun(IndexRun):
-    """As :class:`IndexRun`, by workers.
-
-    Attributes:
-        bulk: as the model was loaded.
-    """
+    """As :class:`IndexRun`, by workers."""
 
     workers: Workers = field(kw_only=True)
-    bulk: bool = field(kw_only=True)
+    bulk: bool = field(kw_only=True)  # as the model was loaded
 
     def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
         table, before, added = self.table, self.table.count(), 0

@@ -40,14 +40,10 @@ from storage.records import Condition
 from storage.selections import read_selection
 from storage.vectors import DocumentTable
 
-MOST_VALUES = 200
-"""Values of a field that are counted out, beside those that are filtered by."""
-MOST_UNITS = 12
-"""Units of amounts that are described, beside those that are filtered by."""
-FEW_VALUES = 8
-"""Values that texts are looked through for, one after the other."""
-MOST_REMEMBERED = 16
-"""Sets of filters whose counts are kept, and selections whose documents are."""
+MOST_VALUES = 200  # Values of a field that are counted out, beside those that are filtered by
+MOST_UNITS = 12  # Units of amounts that are described, beside those that are filtered by
+FEW_VALUES = 8  # Values that texts are looked through for, one after the other
+MOST_REMEMBERED = 16  # Sets of filters whose counts are kept, and selections whose documents are
 
 
 class FacetIndex:

@@ -23,30 +23,23 @@ from engine.types.searches import Filter
 from storage.vectors import DocumentTable
 
 KINDS = ("date", "amount", "place")
-LONGEST = 20
-"""Years: a date that spans more of them, or recurs, is counted in its first one."""
+LONGEST = 20  # Years: a date that spans more of them, or recurs, is counted in its first one
 _DATE = re.compile(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?")
 Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedValues:
-    """Values of one kind, one entry (f,) per fact, with the row of its document.
-
-    Attributes:
-        low, high: as :class:`engine.types.facts.Fact` has them.
-        units: (f,) codes into ``names``.
-        among: what documents are counted by: the years of dates, the units of all else.
-    """
+    """Values of one kind, one entry (f,) per fact, with the row of its document."""
 
     kind: str
     size: int
     rows: NDArray[np.intp]
-    low: Doubles
+    low: Doubles  # low, high: as `Fact` has them
     high: Doubles
-    units: NDArray[np.intp]
+    units: NDArray[np.intp]  # (f,) codes into `names`
     names: tuple[str, ...]
-    among: FieldCodes
+    among: FieldCodes  # what documents are counted by: the years of dates, the units of all else
 
     def of_unit(self, unit: str) -> StatedValues:
         """Those in one unit."""

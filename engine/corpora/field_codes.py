@@ -16,22 +16,16 @@ from engine.types.corpora import FieldValues
 from engine.types.facets import YEAR
 from engine.types.limits import FIELD_CHARS, FIELDS
 
-Mask = NDArray[np.bool_]
-"""(n,) over the documents of a corpus."""
+Mask = NDArray[np.bool_]  # (n,) over the documents of a corpus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldCodes:
-    """The values of one field as pairs of a row and a code, each pair once.
+    """The values of one field as pairs of a row and a code, each pair once."""
 
-    Attributes:
-        rows, codes: (p,), by row.
-        values: by code.
-    """
-
-    rows: NDArray[np.int32]
+    rows: NDArray[np.int32]  # rows, codes: (p,), by row
     codes: NDArray[np.int32]
-    values: StoredTexts
+    values: StoredTexts  # by code
 
     @classmethod
     def of(

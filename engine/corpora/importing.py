@@ -39,8 +39,7 @@ from storage.vectors import DocumentTable
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
-MANY = 100
-"""Documents from which the preparation of a faster encoder costs less than it saves."""
+MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
 MADE_IDS = (
     (
         "Rows of {} have no id, and the numbers that they would get",

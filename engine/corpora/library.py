@@ -77,8 +77,7 @@ from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
-MOST_OPEN = 4
-"""Corpora kept open at once; the one used longest ago gives way."""
+MOST_OPEN = 4  # Corpora kept open at once; the one used longest ago gives way
 
 
 class Library(ForPerson):

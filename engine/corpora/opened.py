@@ -63,8 +63,7 @@ SEED_BYTES = 500_000
 vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
-MOST_TERMS = 256
-"""Terms whose documents are kept."""
+MOST_TERMS = 256  # Terms whose documents are kept
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
 the same four times."""

@@ -35,8 +35,7 @@ from storage.removal import changed_at, delete, delete_unused
 
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved, whatever else a service sends."""
-KEPT = timedelta(days=30)
-"""How long what was retrieved stays that nobody imported."""
+KEPT = timedelta(days=30)  # How long what was retrieved stays that nobody imported
 Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
 _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 """Beside the documents of a corpus: they go into the trash, a backup and another lens together."""
@@ -44,16 +43,12 @@ _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 
 @dataclass(frozen=True)
 class ServiceImport:
-    """Retrieves and imports into corpora of one home.
-
-    Attributes:
-        run: imports a file.
-    """
+    """Retrieves and imports into corpora of one home."""
 
     home: Home
     ledger: Ledger
     settings: Settings
-    run: Run
+    run: Run  # imports a file
 
     def import_all(
         self,

@@ -30,8 +30,7 @@ from storage.vectors import DocumentTable, Remote
 if TYPE_CHECKING:
     from storage.mirror import Copy, Generation
 
-WAIT_SECONDS = 10.0
-"""To write a corpus, for results that took long to make."""
+WAIT_SECONDS = 10.0  # To write a corpus, for results that took long to make
 log = logging.getLogger("seedlens")
 
 

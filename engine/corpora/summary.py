@@ -11,8 +11,7 @@ from engine.types.corpora import CorpusContents, CorpusInfo
 from engine.types.documents import SourceDocument
 
 TITLES = 8
-SAMPLE = 500
-"""Documents looked at for the shares of roles."""
+SAMPLE = 500  # Documents looked at for the shares of roles
 
 
 def sentences_of(document: SourceDocument) -> list[str]:

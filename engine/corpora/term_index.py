@@ -24,14 +24,11 @@ from engine.types.terms import Means, Term, TermPassage
 if TYPE_CHECKING:
     from engine.corpora.opened import OpenCorpus
 
-MOST_NAMING = 20_000
-"""Documents with all words of a term that are counted; there may be more then."""
-READ = 100
-"""Documents with all words of a term whose sentences are read, the best by BM25."""
+MOST_NAMING = 20_000  # Documents with all words of a term that are counted; there may be more then
+READ = 100  # Documents with all words of a term whose sentences are read, the best by BM25
 PARTLY = 100
 """Documents with some of its words, and documents near to its meaning, that are read besides."""
-SEEN = 2
-"""Documents that must introduce a short or a long form, so that it counts for all."""
+SEEN = 2  # Documents that must introduce a short or a long form, so that it counts for all
 SHARE, ADJACENT, MEANING, BIAS = 1.4, 5.2, 1.1, -6.2
 """Log-odds that a document has a term: of the share of its words in a sentence, of how near to each
 other they stand there, squared, and of the sentence's similarity in standard deviations.
@@ -44,10 +41,8 @@ UNWANTED = 3.0
 """Log-odds added for a term that documents should not have: a seed with the term is likely to have
 neighbours with it. On CSFCube, of the first 20 results of seeds about one of 15 topics, 0.04 are
 about a topic that is ruled out (0: 0.16)."""
-INFLECTED = 0.8
-"""What a word of the same stem counts that is not the same but for a plural."""
-OTHER_ROLE = 0.8
-"""What a sentence of another role counts for a term of an aspect."""
+INFLECTED = 0.8  # What a word of the same stem counts that is not the same but for a plural
+OTHER_ROLE = 0.8  # What a sentence of another role counts for a term of an aspect
 FUNCTION = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "with"))
 _WORD = re.compile(r"\w+[+#]*")
 _INTRODUCED = re.compile(r"\(([A-Za-z][\w-]{1,9})\)")
@@ -70,21 +65,14 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One way to name a term.
+    """One way to name a term."""
 
-    Attributes:
-        text: its words, or a short form.
-        shares: of its words, by their stems; empty for a short form, which counts as written.
-        forms: its words, lower-cased, without a plural s.
-        beginnings: what its words, in lower case, begin with; or the short form.
-        weight: probability that the name means the term.
-    """
-
-    text: str
+    text: str  # its words, or a short form
+    # of its words, by their stems; empty for a short form, which counts as written
     shares: dict[str, float]
-    forms: frozenset[str]
-    beginnings: tuple[str, ...]
-    weight: float = 1.0
+    forms: frozenset[str]  # its words, lower-cased, without a plural s
+    beginnings: tuple[str, ...]  # what its words, in lower case, begin with; or the short form
+    weight: float = 1.0  # probability that the name means the term
 
 
 def name_by_words(text: str, rarity: Callable[[str], float]) -> Name | None:
@@ -229,22 +217,16 @@ class Meaning:
 
 @dataclass(slots=True)
 class TermScores:
-    """One term in one version of a corpus.
-
-    Attributes:
-        names: ways to name each of its alternatives.
-        naming: documents that name it, by the full text, of at most :data:`MOST_NAMING`.
-        near: documents that may have it; all were read.
-        having: documents with the term: of ``near`` by what was read, of the rest by name.
-        passages: what is known of documents, by row.
-    """
+    """One term in one version of a corpus."""
 
     term: Term
-    names: list[Name]
+    names: list[Name]  # ways to name each of its alternatives
     meaning: Meaning
-    naming: Rows
-    near: Rows
+    naming: Rows  # documents that name it, by the full text, of at most `MOST_NAMING`
+    near: Rows  # documents that may have it; all were read
+    # documents with the term: of `near` by what was read, of the rest by name
     having: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
+    # what is known of documents, by row
     passages: dict[int, TermPassage] = field(default_factory=dict)
 
     def read(self, corpus: OpenCorpus, rows: Rows) -> None:

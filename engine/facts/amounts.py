@@ -43,11 +43,9 @@ from engine.facts.units import Quantity, dimension_of, find_quantities, format_a
 from engine.types.documents import Span
 from engine.types.facts import Fact
 
-STATED = 0.95
-"""Confidence of a stated amount."""
+STATED = 0.95  # Confidence of a stated amount
 
-STEP = 0.7
-"""Confidence of an amount that is itself a difference ("30 euros more")."""
+STEP = 0.7  # Confidence of an amount that is itself a difference ("30 euros more")
 
 NAMED, UNNAMED = 0.9, 0.8
 """Confidence of an implied amount: the object is named, or left to be understood."""
@@ -58,8 +56,7 @@ TOLERANCE = 0.011
 HEDGED = 0.75
 """Factor on the confidence of an implied amount that is said to be rough ("nearly twice")."""
 
-CHAINED = 0.95
-"""Factor on the confidence of an implied amount, for each step more."""
+CHAINED = 0.95  # Factor on the confidence of an implied amount, for each step more
 
 
 CHOSEN, PASSED_OVER = 0.97, 0.6

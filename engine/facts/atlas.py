@@ -12,8 +12,7 @@ from functools import cache
 
 from engine.facts.places import BY_STATE, city_rows, gazetteer
 
-CELL = 2
-"""Degrees: the land is drawn in squares of this size."""
+CELL = 2  # Degrees: the land is drawn in squares of this size
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,7 @@ OPENING = re.compile(r"\b(?:from|between|on|in|since|by|until|till)\s$")
 
 STAMP_CONFIDENCE = 0.5
 """A time stamp tells when something was written, and only sometimes what it is about."""
-BORROWED = 0.85
-"""Factor for a date that takes its year from another date of the text."""
+BORROWED = 0.85  # Factor for a date that takes its year from another date of the text
 DISTANT = 0.75
 """Factor for an expression that should follow a date, and has only the time of writing."""
 

@@ -149,18 +149,13 @@ Kind = Literal["numeral", "half", "one", "small", "tens", "hundred", "scale", "p
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A part of a number.
+    """A part of a number."""
 
-    Attributes:
-        kind: "numeral" is digits, "one" the article of "a hundred", "half" begins "half a
-            million", "part" a fraction in words ("two thirds", the half of "two and a half").
-        value: of the token alone; that of a scale is what it multiplies by.
-        start, end: its characters.
-    """
-
+    # "numeral" is digits, "one" the article of "a hundred", "half" begins "half a million", "part"
+    # a fraction in words ("two thirds", the half of "two and a half")
     kind: Kind
-    value: float
-    start: int
+    value: float  # of the token alone; that of a scale is what it multiplies by
+    start: int  # start, end: its characters
     end: int
 
 
@@ -308,17 +303,11 @@ def _without_spaced_groups(text: str, tokens: list[Token]) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number and where it stands.
+    """One number and where it stands."""
 
-    Attributes:
-        value: finite.
-        span: the characters of the number alone, with its sign and scale ("1.2k", "3 million").
-        ordinal: "3rd", "third"; then ``value`` is the rank.
-    """
-
-    value: float
-    span: Span
-    ordinal: bool = False
+    value: float  # finite
+    span: Span  # the characters of the number alone, with its sign and scale ("1.2k", "3 million")
+    ordinal: bool = False  # "3rd", "third"; then `value` is the rank
 
 
 _NEAR = re.compile(r"[ \u00a0\n]+|[-‐‑]")
@@ -337,8 +326,7 @@ _POINTED = re.compile(
     r"you|he|she|they|it|be|needs|gets|wants|costs?)\b)",
     re.IGNORECASE,
 )
-_CENTURIES = range(17, 21)
-"""First halves of years that are spoken in two: "nineteen ninety-nine"."""
+_CENTURIES = range(17, 21)  # First halves of years that are spoken in two: "nineteen ninety-nine"
 _RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re.IGNORECASE)
 
 

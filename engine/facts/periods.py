@@ -69,17 +69,12 @@ SATURDAY = 5
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days from ``low`` to ``high``, both included.
-
-    Attributes:
-        grain: what was named; "range" for a stretch that is no unit of the calendar.
-        certainty: 0 to 1: a factor for readings that not everybody shares.
-    """
+    """The days from ``low`` to ``high``, both included."""
 
     low: date
     high: date
-    grain: Grain = "day"
-    certainty: float = 1.0
+    grain: Grain = "day"  # what was named; "range" for a stretch that is no unit of the calendar
+    certainty: float = 1.0  # 0 to 1: a factor for readings that not everybody shares
 
     @property
     def plausible(self) -> bool:
@@ -201,46 +196,31 @@ Kind = Literal["stated", "partial", "weekday", "deictic", "anaphoric", "offset"]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What an expression is resolved against.
+    """What an expression is resolved against."""
 
-    Attributes:
-        low, high, grain: its days.
-        span: where it stands in the text; None for the document's date.
-        words: it for people: "a message of 29 February 2024".
-        moment: the time of day as well, where it is known.
-        kind: who gives it.
-        tense: that of the words to be resolved: -1 past, 1 future, 0 unknown.
-    """
-
-    low: date
+    low: date  # low, high, grain: its days
     high: date
-    span: Span | None
-    words: str
+    span: Span | None  # where it stands in the text; None for the document's date
+    words: str  # it for people: "a message of 29 February 2024"
     grain: Grain = "day"
-    moment: datetime | None = None
-    kind: Literal["message", "document", "text"] = "message"
-    tense: int = 0
+    moment: datetime | None = None  # the time of day as well, where it is known
+    kind: Literal["message", "document", "text"] = "message"  # who gives it
+    tense: int = 0  # that of the words to be resolved: -1 past, 1 future, 0 unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An expression of time.
+    """An expression of time."""
 
-    Attributes:
-        span: where.
-        kind: "stated" stands for itself; "partial" lacks its year and takes the nearest from any
-            anchor; "weekday" and "deictic" count from the time of writing, "anaphoric" from the
-            date last told; "offset" from the date or event that follows it.
-        resolve: from an anchor to the days that are meant, None when it does not tell.
-        confidence: 0 to 1.
-        tail: for an offset, where the words of that date or event begin.
-    """
-
-    span: Span
+    span: Span  # where
+    # "stated" stands for itself; "partial" lacks its year and takes the nearest from any anchor;
+    # "weekday" and "deictic" count from the time of writing, "anaphoric" from the date last told;
+    # "offset" from the date or event that follows it
     kind: Kind
+    # from an anchor to the days that are meant, None when it does not tell
     resolve: Callable[[Anchor], Period | None]
-    confidence: float = 1.0
-    tail: int = 0
+    confidence: float = 1.0  # 0 to 1
+    tail: int = 0  # for an offset, where the words of that date or event begin
 
 
 def stated(span: Span, period: Period, confidence: float = 1.0) -> Candidate:

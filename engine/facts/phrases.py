@@ -31,8 +31,7 @@ _BREAKS = frozenset(".!?:;\n-–—|()")
 _PREDICATE = LISTS["degrees"] | LISTS["being"] | LISTS["seeming"] | {"like", "as", "to"}
 
 
-_REACH = 80
-"""How many words before an amount its owner may stand."""
+_REACH = 80  # How many words before an amount its owner may stand
 
 
 class Words:
@@ -79,21 +78,16 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a part of a sentence is about.
+    """What a part of a sentence is about."""
 
-    Attributes:
-        span: the phrase; None when it is left out or a pronoun stands for it.
-        recent: "it", "that", or nothing at all: what was spoken of last.
-        amount: end of an amount that the words follow (", which is ..."), else None.
-        participle: a participle leads over ("..., costing"), so that it may also be the subject
-            of the clause before.
-        verbs: the words skipped between the phrase and what it was looked up for.
-    """
-
-    span: Span | None = None
-    recent: bool = False
+    span: Span | None = None  # the phrase; None when it is left out or a pronoun stands for it
+    recent: bool = False  # "it", "that", or nothing at all: what was spoken of last
+    # end of an amount that the words follow (", which is ..."), else None
     amount: int | None = None
+    # a participle leads over ("..., costing"), so that it may also be the subject of the clause
+    # before
     participle: bool = False
+    # the words skipped between the phrase and what it was looked up for
     verbs: frozenset[str] = frozenset()
 
 
@@ -200,8 +194,7 @@ def _being_before(words: Words, at: int, floor: int) -> int | None:
     return None
 
 
-_BRACKETED = 6
-"""How many words a bracket inside a phrase spans at most."""
+_BRACKETED = 6  # How many words a bracket inside a phrase spans at most
 
 
 def _opened(words: Words, close: int) -> int | None:
@@ -287,8 +280,7 @@ def _determined(words: Words, last: int, floor: int) -> int | None:
     return None
 
 
-_REMEMBERED = 40
-"""How many things back a phrase may refer; keeps a book of 200 pages linear."""
+_REMEMBERED = 40  # How many things back a phrase may refer; keeps a book of 200 pages linear
 
 
 def keys_of(phrase: str) -> frozenset[str]:
@@ -313,14 +305,10 @@ def _numbered(keys: frozenset[str]) -> frozenset[str]:
 
 @dataclass(eq=False, slots=True)
 class Thing:
-    """Something that amounts belong to.
+    """Something that amounts belong to."""
 
-    Attributes:
-        names: the phrases that name it, in order.
-        keys: what tells it from others, one set per name.
-    """
-
-    names: list[Span] = field(default_factory=list)
+    names: list[Span] = field(default_factory=list)  # the phrases that name it, in order
+    # what tells it from others, one set per name
     keys: list[frozenset[str]] = field(default_factory=list)
 
     def fits(self, keys: frozenset[str]) -> int:

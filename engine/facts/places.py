@@ -28,26 +28,20 @@ from engine.types.facts import Fact
 
 LISTS = word_lists("places")
 
-COUNTRY = 0.95
-"""Confidence of a country or a region that is named."""
+COUNTRY = 0.95  # Confidence of a country or a region that is named
 
-QUALIFIED = 0.97
-"""Confidence of a city whose country or region stands behind it."""
+QUALIFIED = 0.97  # Confidence of a city whose country or region stands behind it
 
-LOCATED = 0.9
-"""Confidence of a city after "in", "near" and the like, before its share."""
+LOCATED = 0.9  # Confidence of a city after "in", "near" and the like, before its share
 
 LANDMARK = 0.8
 """Confidence of a city in or behind the name of a church, a museum ..., before its share."""
 
-BARE = 0.75
-"""Confidence of a city that is only named, before its share."""
+BARE = 0.75  # Confidence of a city that is only named, before its share
 
-SHARE = 0.6
-"""Least share that the likeliest place has of the weight of all of its name."""
+SHARE = 0.6  # Least share that the likeliest place has of the weight of all of its name
 
-POINTED_SHARE = 0.2
-"""Least share of a place whose country the text names elsewhere."""
+POINTED_SHARE = 0.2  # Least share of a place whose country the text names elsewhere
 
 KNOWN, WELL_KNOWN, MODIFYING = 100_000, 200_000, 500_000
 """People from which on a city is believed after "of", alone, and before another noun."""
@@ -59,40 +53,27 @@ _LINE_START = re.compile(r"(?:^|\n)[^\n]{0,32}$")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place.
+    """One place."""
 
-    Attributes:
-        name: as people call it in English.
-        country: ISO 3166-1 alpha-2.
-        region: ISO 3166-2, "" when it is not known.
-        weight: how likely its name means it, among places of one name: people times names in
-            other languages, which tell how widely a place is spoken of; 0 for what is no city.
-        population: 0 for what is no city.
-    """
-
-    name: str
-    country: str
-    region: str
-    population: int
+    name: str  # as people call it in English
+    country: str  # ISO 3166-1 alpha-2
+    region: str  # ISO 3166-2, "" when it is not known
+    population: int  # 0 for what is no city
+    # how likely its name means it, among places of one name: people times names in other languages,
+    # which tell how widely a place is spoken of; 0 for what is no city
     weight: int
     kind: Literal["country", "region", "city"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """All places by name.
+    """All places by name."""
 
-    Attributes:
-        names: places by name, words parted by one blank; names in capitals only as people do.
-        longest: how many words the longest name has that begins with a word.
-        countries: names of countries by code.
-        regions: names of regions by code.
-    """
-
+    # places by name, words parted by one blank; names in capitals only as people do
     names: dict[str, tuple[Place, ...]]
-    longest: dict[str, int]
-    countries: dict[str, str]
-    regions: dict[str, str]
+    longest: dict[str, int]  # how many words the longest name has that begins with a word
+    countries: dict[str, str]  # names of countries by code
+    regions: dict[str, str]  # names of regions by code
 
 
 BY_STATE = frozenset({"US", "GB"})

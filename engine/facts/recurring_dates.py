@@ -56,8 +56,7 @@ def event_at(text: str, position: int) -> Span | None:
 
 
 _Mention = tuple[Span, list[int]]
-ENOUGH = 4
-"""Places of a word that are kept for each day: one more than a noun phrase has words."""
+ENOUGH = 4  # Places of a word that are kept for each day: one more than a noun phrase has words
 
 
 class Calendar:
@@ -145,21 +144,13 @@ PLAIN: dict[str, str] = table("time")["recurring"]
 
 @dataclass(frozen=True, slots=True)
 class Recurring:
-    """Something that recurs.
+    """Something that recurs."""
 
-    Attributes:
-        span: its words, with those that bound it.
-        rule: an RFC 5545 rule.
-        low: the first day; None when the words do not say.
-        high: the last day on which it can be; ``date.max`` when the words do not say.
-        needs_bounds: said by a word that is a habit of speech unless a date bounds it.
-    """
-
-    span: Span
-    rule: str
-    low: date | None
-    high: date
-    needs_bounds: bool
+    span: Span  # its words, with those that bound it
+    rule: str  # an RFC 5545 rule
+    low: date | None  # the first day; None when the words do not say
+    high: date  # the last day on which it can be; `date.max` when the words do not say
+    needs_bounds: bool  # said by a word that is a habit of speech unless a date bounds it
 
     def first(self, since: date) -> date | None:
         """Return the rule's first day from ``since`` on, None when it has none by ``high``."""

@@ -20,25 +20,16 @@ from engine.types.documents import Span
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How the amount of a subject follows from that of an object.
+    """How the amount of a subject follows from that of an object."""
 
-    Attributes:
-        span: the words of the relation, without subject and object.
-        object_at: where the object is named, None when it is left out.
-        factor, offset: of the line; the offset is in ``unit``.
-        unit: of the offset, "" without one.
-        dimensions: what the amounts measure; () when the words do not say.
-        object_required: the words make no sense without an object.
-        counted_at: where the subject may stand behind ("twice as much sugar"), else None.
-    """
-
-    span: Span
-    object_at: int | None = None
-    factor: float = 1.0
+    span: Span  # the words of the relation, without subject and object
+    object_at: int | None = None  # where the object is named, None when it is left out
+    factor: float = 1.0  # factor, offset: of the line; the offset is in `unit`
     offset: float = 0.0
-    unit: str = ""
-    dimensions: tuple[str, ...] = ()
-    object_required: bool = False
+    unit: str = ""  # of the offset, "" without one
+    dimensions: tuple[str, ...] = ()  # what the amounts measure; () when the words do not say
+    object_required: bool = False  # the words make no sense without an object
+    # where the subject may stand behind ("twice as much sugar"), else None
     counted_at: int | None = None
 
 
@@ -328,8 +319,7 @@ _ADRIFT = re.compile(r"\s+(?:for|in|of|on|at|with|by|from|after|because)\b", re.
 _INDEFINITE = re.compile(r"an?\b(?!.*\d)", re.IGNORECASE)
 _IT = re.compile(r"\s+(?:it|that\s+one|this\s+one)\b", re.IGNORECASE)
 _IT_WAS = re.compile(r"\b(?:it|that)(?:\s+was|['’]s|\s+is)\b[^.;:!?]{0,40}$", re.IGNORECASE)
-_NEAR = 160
-"""How many characters back "it" may refer to."""
+_NEAR = 160  # How many characters back "it" may refer to
 
 _SPOKEN_OF = re.compile(
     r"\b(?:seems?|seemed|looks?|sounds?|(?:could|might|may|would|to)\s+be|is|was|offers?)\b",
@@ -386,10 +376,8 @@ def _before(words: Words, start: int, taken: set[int]) -> Span | None:
     return None
 
 
-_NEARBY = 80
-"""How many characters before a relation a word may deny it."""
-_LONGEST = 300
-"""How many characters behind a relation its sentence may end with a question mark."""
+_NEARBY = 80  # How many characters before a relation a word may deny it
+_LONGEST = 300  # How many characters behind a relation its sentence may end with a question mark
 _STOP = re.compile(r"[.!?](?=\s|$)")
 _DENIED = re.compile(
     r"\b(?:not|never|hardly|neither|nor|if|whether)\b|n['’]t\b"

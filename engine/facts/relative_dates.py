@@ -61,21 +61,14 @@ Resolve = Callable[[re.Match[str], Anchor], Period | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One way to speak of time.
+    """One way to speak of time."""
 
-    Attributes:
-        pattern: over lower-cased text; every blank stands for any white space.
-        keys: words of which one is in every match, so that most texts skip most patterns.
-        kind: see :class:`Candidate`.
-        confidence: 0 to 1.
-        resolve: from the match and the anchor.
-    """
-
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str]  # over lower-cased text; every blank stands for any white space
+    # words of which one is in every match, so that most texts skip most patterns
     keys: frozenset[str]
-    kind: Kind
-    confidence: float
-    resolve: Resolve
+    kind: Kind  # see `Candidate`
+    confidence: float  # 0 to 1
+    resolve: Resolve  # from the match and the anchor
 
 
 def rule(pattern: str, keys: str, kind: Kind, confidence: float) -> Callable[[Resolve], Rule]:

@@ -102,24 +102,17 @@ NO_DATE_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A date as a text states it.
+    """A date as a text states it."""
 
-    Attributes:
-        span: where.
-        low, high: the first and last day; None where the year lacks.
-        month, day, last_day: what is known of a date without a year; 0 where it is not.
-        weekday: 0 (Monday) to 6 when one is named, else None.
-        confidence: 0 to 1.
-    """
-
-    span: Span
-    low: date | None = None
+    span: Span  # where
+    low: date | None = None  # low, high: the first and last day; None where the year lacks
     high: date | None = None
+    # month, day, last_day: what is known of a date without a year; 0 where it is not
     month: int = 0
     day: int = 0
     last_day: int = 0
-    weekday: int | None = None
-    confidence: float = 1.0
+    weekday: int | None = None  # 0 (Monday) to 6 when one is named, else None
+    confidence: float = 1.0  # 0 to 1
 
 
 def find_days(text: str) -> tuple[Stated, ...]:

@@ -168,21 +168,15 @@ MOST_TRIES = 10
 
 @dataclass(frozen=True, slots=True)
 class BuiltCollection:
-    """A collection that was generated, or what there was of it when it was cancelled.
-
-    Attributes:
-        usage: of the model; None without one.
-        folder: what ``evaluate`` and ``import`` read; None when it was cancelled: then nothing
-            was written.
-        table: the same as a CSV with ImpliRet's columns.
-    """
+    """A collection that was generated, or what there was of it when it was cancelled."""
 
     request: ImplicitRequest
     verification: Verification
-    usage: Usage | None
+    usage: Usage | None  # of the model; None without one
     seconds: float
+    # what `evaluate` and `import` read; None when it was cancelled: then nothing was written
     folder: Path | None = None
-    table: Path | None = None
+    table: Path | None = None  # the same as a CSV with ImpliRet's columns
     documents: int = 0
 
     @property

@@ -33,8 +33,7 @@ _ORDINALS |= {20 + n: f"twenty-{_ORDINALS[n]}" for n in range(1, 10)}
 _ORDINALS |= {30: "thirtieth", 31: "thirty-first"}
 _HOMOGRAPHS = frozenset({"polish", "pole", "turkey", "china", "guinea", "java"})
 """Common words in lower case."""
-_STEM = 5
-"""Letters of a country's name that no capitalised word of the document may begin with."""
+_STEM = 5  # Letters of a country's name that no capitalised word of the document may begin with
 
 
 def leaked(document: str, implicit: ImplicitTuple) -> str | None:

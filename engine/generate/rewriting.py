@@ -22,8 +22,7 @@ from engine.llm.client import Client
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import fenced
 
-SENTENCES = 5
-"""Of a post, as in the paper (A.4.2)."""
+SENTENCES = 5  # Of a post, as in the paper (A.4.2)
 WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
 _WRITER = "You write short, natural texts as people exchange them in forums and chats."
 _READER = "You read a text closely and work out what follows from it."
@@ -130,30 +129,20 @@ def recovered(scene: Scene, reading: Found) -> bool:
     return False
 
 
-TRIES = 3
-"""Documents asked for per tuple at most."""
+TRIES = 3  # Documents asked for per tuple at most
 
 
 @dataclass(slots=True)
 class Verification:
-    """How the documents of a collection came about.
+    """How the documents of a collection came about."""
 
-    Attributes:
-        by_model, by_templates: documents; those of the model are all verified.
-        unanswered: attempts without a document that could be read.
-        nameless: attempts that dropped a name.
-        literal: attempts that said the queried value in so many words.
-        unverified: attempts whose second pass gave no answer.
-        not_recovered: attempts from which the second pass read another tuple.
-    """
-
-    by_model: int = 0
+    by_model: int = 0  # by_model, by_templates: documents; those of the model are all verified
     by_templates: int = 0
-    unanswered: int = 0
-    nameless: int = 0
-    literal: int = 0
-    unverified: int = 0
-    not_recovered: int = 0
+    unanswered: int = 0  # attempts without a document that could be read
+    nameless: int = 0  # attempts that dropped a name
+    literal: int = 0  # attempts that said the queried value in so many words
+    unverified: int = 0  # attempts whose second pass gave no answer
+    not_recovered: int = 0  # attempts from which the second pass read another tuple
 
     @property
     def rejected(self) -> dict[str, int]:

@@ -153,8 +153,7 @@ def _some_time(rng: random.Random, day: date) -> datetime:
     return datetime.combine(day, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60)))
 
 
-REWRITES = 50
-"""Other choices of phrases, until a document that gives its value away is given up."""
+REWRITES = 50  # Other choices of phrases, until a document that gives its value away is given up
 
 
 def examples_of(request: ImplicitRequest, number: int) -> list[Example]:

@@ -24,8 +24,7 @@ from engine.generate.wording import (
     weekday,
 )
 
-UTTERANCES = 10
-"""Of a chat, as in the paper (A.4.1)."""
+UTTERANCES = 10  # Of a chat, as in the paper (A.4.1)
 _IN_TWO_STEPS = 0.2
 """Share of messages of threads that reach a day by way of another one, where that is possible."""
 

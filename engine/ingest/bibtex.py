@@ -44,8 +44,7 @@ FIELDS = {
 }
 # The same rule as bibtexparser's: a block begins only at the start of a line.
 _BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
-_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
-"""Its brace, or its name too, may be in the next line."""
+_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line
 _NO_KEY = re.compile(r"(@(?!(?:string|comment|preamble)\b)\w+[{(])(?=\s*[\w-]+\s*=)", re.IGNORECASE)
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
 _OWN = {
@@ -53,8 +52,7 @@ _OWN = {
     "crossref", "xdata", "keywords", "note", "file", "shorttitle", "language",
 }  # fmt: skip
 """Fields that are not inherited by the entries that refer to one."""
-_MOST_STEPS = 20
-"""From an entry to the last one that it has fields of."""
+_MOST_STEPS = 20  # From an entry to the last one that it has fields of
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""

@@ -21,24 +21,17 @@ _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds documents of one source.
-
-    Attributes:
-        mapping: field -> column.
-        chosen: the fields that a person mapped or the format fixes: a value of the wrong
-            kind there is an error; under a guessed column it is metadata.
-        labels: the sentence roles that the corpus's lens knows.
-        repairs: what stands in for a text or an id that is not there.
-        id_prefix: begins ids that are numbers of rows.
-        abstracts: DOI, in small letters -> text of a document that has none of its own.
-    """
+    """Builds documents of one source."""
 
     source_format: Format
-    mapping: Mapping[str, str]
+    mapping: Mapping[str, str]  # field -> column
+    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
+    # error; under a guessed column it is metadata
     chosen: frozenset[str]
-    labels: v.Labels
-    repairs: Repairs = NO_REPAIRS
-    id_prefix: str = "row"
+    labels: v.Labels  # the sentence roles that the corpus's lens knows
+    repairs: Repairs = NO_REPAIRS  # what stands in for a text or an id that is not there
+    id_prefix: str = "row"  # begins ids that are numbers of rows
+    # DOI, in small letters -> text of a document that has none of its own
     abstracts: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, row: Row, number: int, notes: v.Notes) -> SourceDocument:

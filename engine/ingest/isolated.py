@@ -26,12 +26,9 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 T = TypeVar("T")
-AT_ONCE = 2
-"""Processes with one limit of memory at the same time; other calls wait."""
-_START_SECONDS = 20.0
-"""For the process to come up, on a machine that is busy."""
-_LATE_SECONDS = 2.0
-"""For a function that is over its time to notice, unless no Python runs in it."""
+AT_ONCE = 2  # Processes with one limit of memory at the same time; other calls wait
+_START_SECONDS = 20.0  # For the process to come up, on a machine that is busy
+_LATE_SECONDS = 2.0  # For a function that is over its time to notice, unless no Python runs in it
 _ALONE = {
     # Threads and allocators take from the memory that is allowed.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),

@@ -21,8 +21,7 @@ from engine.types.limits import ROW_BYTES
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
 _LIST = re.compile(rf'"(?:{"|".join(LISTS)})"\s*:\s*(?=\[\s*\{{)')
-_CUT = 12
-"""Characters before the end of a piece in which a value that goes on there looks broken."""
+_CUT = 12  # Characters before the end of a piece in which a value that goes on there looks broken
 _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
 
 

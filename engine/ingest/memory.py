@@ -14,8 +14,7 @@ from engine.types.corpora import Rows
 
 NAME = "a table in memory"
 """What messages and the list of corpora call where such documents came from."""
-BATCH_ROWS = 256
-"""Rows of a table that are turned into Python values at once."""
+BATCH_ROWS = 256  # Rows of a table that are turned into Python values at once
 _REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
 
 

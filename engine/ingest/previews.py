@@ -26,23 +26,18 @@ from engine.types.limits import (
 )
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 
-MOST_KEPT = 16
-"""Results, and refusals, that are kept while their files do not change."""
+MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file, and how it is to be read; as for :func:`engine.ingest.source.open_source`.
-
-    Attributes:
-        max_chars: characters that a text may have at most.
-    """
+    """A file, and how it is to be read; as for :func:`engine.ingest.source.open_source`."""
 
     path: Path
     source_format: str
     mapping: Mapped | None
     lens: Lens
-    max_chars: int
+    max_chars: int  # characters that a text may have at most
     repairs: Repairs = NO_REPAIRS
 
 

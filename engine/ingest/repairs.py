@@ -104,8 +104,7 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
         )
 
 
-Read = Callable[[Notes, Refuse], Iterator[SourceDocument]]
-"""Reads a source from its beginning."""
+Read = Callable[[Notes, Refuse], Iterator[SourceDocument]]  # Reads a source from its beginning
 
 
 def each_once(

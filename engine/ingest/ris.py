@@ -81,8 +81,7 @@ def tagged(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
             yield number, tag, value
 
 
-Tagged = list[tuple[str, str]]
-"""Tags and values of a record, line by line."""
+Tagged = list[tuple[str, str]]  # Tags and values of a record, line by line
 
 
 def _records(file: InputFile) -> Iterator[tuple[int, Tagged, bool, bool]]:

@@ -39,32 +39,23 @@ _FAULTS: dict[FaultKind, tuple[str, str]] = {
     "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
 }
 _SKIP = "leaves such rows out"
-_REASONS = 5
-"""Sentences that say why no document is left."""
+_REASONS = 5  # Sentences that say why no document is left
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Documents of one source. Iterating starts from the beginning every time.
+    """Documents of one source. Iterating starts from the beginning every time."""
 
-    Attributes:
-        name: what messages call it.
-        location: the absolute path; of rows in memory only that they were such.
-        columns: the first names in the format's first ``peek`` rows, in order of appearance.
-        mapping: document field -> column, as guessed, fixed by the format, or chosen.
-        repairs: what was chosen about rows that cannot be used as they are.
-        encoding: of a text file; None for others.
-        delimiter: of a CSV or TSV file; "" for others.
-    """
-
-    name: str
-    location: str
+    name: str  # what messages call it
+    location: str  # the absolute path; of rows in memory only that they were such
     format: str
+    # the first names in the format's first `peek` rows, in order of appearance
     columns: tuple[str, ...]
+    # document field -> column, as guessed, fixed by the format, or chosen
     mapping: Mapping[str, str]
-    repairs: Repairs
-    encoding: Encoding | None
-    delimiter: str
+    repairs: Repairs  # what was chosen about rows that cannot be used as they are
+    encoding: Encoding | None  # of a text file; None for others
+    delimiter: str  # of a CSV or TSV file; "" for others
     _rows: Callable[[], Iterator[Row]]
     _builder: Builder
 

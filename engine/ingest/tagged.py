@@ -25,17 +25,11 @@ from engine.types.limits import ROW_BYTES
 
 @dataclass(frozen=True, slots=True)
 class _Tags:
-    """How lines of one program begin.
+    """How lines of one program begin."""
 
-    Attributes:
-        line: a tag and its value.
-        first: the tag that begins a record.
-        columns: tag -> column, in order of trust where several serve one column.
-    """
-
-    line: re.Pattern[str]
-    first: str
-    columns: Mapping[str, str]
+    line: re.Pattern[str]  # a tag and its value
+    first: str  # the tag that begins a record
+    columns: Mapping[str, str]  # tag -> column, in order of trust where several serve one column
 
 
 MEDLINE = _Tags(

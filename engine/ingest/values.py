@@ -28,8 +28,7 @@ _AND = re.compile(r"\s+(?:and|&)\s+")
 _AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
-_IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")
-"""Of a person, as Scopus writes it behind the full name."""
+_IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")  # Of a person, as Scopus writes it behind the full name
 _NEXT_ADDRESS = re.compile(r"[\s;,]+(?=https?://)")
 
 _NO_ROLE = ("other", "none", "")
@@ -72,10 +71,8 @@ _SENTENCES = {
     "merged": "{n} rows had the id of an earlier row and were merged into its document",
     "renamed": "{n} documents had the id of an earlier one and were renamed",
 }
-MOST_PLACES = 200
-"""Rows with one fault that are named in a check."""
-_NAMED = 5
-"""Rows that a sentence of a report names."""
+MOST_PLACES = 200  # Rows with one fault that are named in a check
+_NAMED = 5  # Rows that a sentence of a report names
 
 
 class Notes:

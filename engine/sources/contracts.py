@@ -22,33 +22,24 @@ Row = dict[str, Any]
 """A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
 there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
 FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
-START = ""
-"""The cursor of the first page."""
+START = ""  # The cursor of the first page
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
 """Control characters, and those without width that come along when ids are copied from pages."""
 
-MOST_NUMBER = 999_999_999
-"""Years and counts are below."""
+MOST_NUMBER = 999_999_999  # Years and counts are below
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of results.
+    """One page of results."""
 
-    Attributes:
-        rows: documents, in the service's order; some may have been on a page before.
-        cursor: of the next page; None after the last.
-        total: documents of the query in all, as the service says; None where it does not.
-        missing: ids that were asked for on this page and that do not exist.
-        skipped: entries that are no papers, such as attachments.
-        version: of the library that was asked, by which it can be asked for changes; "" for none.
-    """
-
-    rows: Sequence[Row]
-    cursor: str | None
+    rows: Sequence[Row]  # documents, in the service's order; some may have been on a page before
+    cursor: str | None  # of the next page; None after the last
+    # documents of the query in all, as the service says; None where it does not
     total: int | None = None
-    missing: Sequence[str] = ()
-    skipped: int = 0
+    missing: Sequence[str] = ()  # ids that were asked for on this page and that do not exist
+    skipped: int = 0  # entries that are no papers, such as attachments
+    # of the library that was asked, by which it can be asked for changes; "" for none
     version: str = ""
 
 

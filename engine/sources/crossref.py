@@ -16,8 +16,7 @@ from engine.sources.openalex import BATCH as OPENALEX_BATCH
 from engine.sources.openalex import OpenAlex
 from engine.types.sources import ServiceInfo, ServiceQuery
 
-BATCH = 50
-"""DOIs of one request, each a filter; those of one name are joined by "or"."""
+BATCH = 50  # DOIs of one request, each a filter; those of one name are joined by "or"
 
 
 class Crossref:

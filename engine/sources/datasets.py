@@ -30,13 +30,11 @@ from engine.types.sources import DatasetInfo
 from storage.home import Home, suggest_corpus_name
 from storage.locks import alone
 
-TEST = "test"
-"""The part of a data set whose judgments are taken where it has none itself."""
+TEST = "test"  # The part of a data set whose judgments are taken where it has none itself
 _TEXTS = ("text", "abstract", "body", "contents", "content", "passage")
 _YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)(?!\d)")
 _ABOUT = "collection.json"
-_TOLD_EVERY = 500
-"""Documents between two words about how far it is."""
+_TOLD_EVERY = 500  # Documents between two words about how far it is
 _HOST = re.compile(r"host='([\w.-]+)'")
 
 

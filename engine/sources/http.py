@@ -41,39 +41,27 @@ FIRST_WAIT = 1.0
 HURRIED = (2, 5.0)
 HURRIED_TIMEOUT = 15.0
 """Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
-WHOLE_FACTOR = 5
-"""So many timeouts a whole answer may take."""
+WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
 _WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
-_SIGNS = ("{", "[", ",", "<", "=")
-"""Of which the values of JSON and XML have one each, at least."""
+_SIGNS = ("{", "[", ",", "<", "=")  # Of which the values of JSON and XML have one each, at least
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a service is asked, and as whom.
-
-    Attributes:
-        name: what messages call it.
-        url: without a slash at the end.
-        seconds: between two requests, as the service asks for.
-        headers, params: of every request, with keys; never part of a message or of a log.
-        busy: statuses by which it says that requests come too fast.
-        own: it is not the service's own address, but one that an operator set.
-        refused: what to do where it refuses the key, or wants one.
-        more: what would let it answer more requests, "" where nothing would.
-    """
+    """Where a service is asked, and as whom."""
 
     key: str
-    name: str
-    url: str
-    seconds: float
+    name: str  # what messages call it
+    url: str  # without a slash at the end
+    seconds: float  # between two requests, as the service asks for
+    # headers, params: of every request, with keys; never part of a message or of a log
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     params: Mapping[str, str] = field(default_factory=dict, repr=False)
-    busy: tuple[int, ...] = (429,)
-    own: bool = False
-    refused: str = "Check what is asked for."
-    more: str = ""
+    busy: tuple[int, ...] = (429,)  # statuses by which it says that requests come too fast
+    own: bool = False  # it is not the service's own address, but one that an operator set
+    refused: str = "Check what is asked for."  # what to do where it refuses the key, or wants one
+    more: str = ""  # what would let it answer more requests, "" where nothing would
 
     @classmethod
     def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:

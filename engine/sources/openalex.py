@@ -28,10 +28,8 @@ from engine.sources.http import Address, Client
 from engine.types.sources import ServiceInfo, ServiceQuery
 
 PAGE = 100
-BATCH = 50
-"""Ids of one request, joined by ``|``; up to 100 are allowed."""
-PAGED = 10_000
-"""Results that page numbers reach."""
+BATCH = 50  # Ids of one request, joined by `|`; up to 100 are allowed
+PAGED = 10_000  # Results that page numbers reach
 FIELDS = (
     "id,doi,display_name,publication_year,authorships,abstract_inverted_index,"
     "primary_location,type,language,primary_topic,biblio,keywords"

@@ -33,43 +33,29 @@ FRESH = timedelta(days=1)
 """A run that came to its end, or was left, longer ago than this starts again."""
 MOST_REPEATED = 3
 """Pages in a row without a new document by which a service is known to send the same again."""
-MOST_EMPTY = 500
-"""Pages in a row without any document; of Zotero, with attachments alone."""
+MOST_EMPTY = 500  # Pages in a row without any document; of Zotero, with attachments alone
 MOST_MISSING = 10_000
 
-AskPage = Callable[[str], Page]
-"""Cursor to page; see :meth:`engine.sources.contracts.Service.page`."""
+AskPage = Callable[[str], Page]  # Cursor to page; see `page`
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """How far a retrieval is.
+    """How far a retrieval is."""
 
-    Attributes:
-        cursor: of the next page.
-        bytes: of the documents that are committed.
-        documents: how many those are.
-        skipped: entries that are no papers.
-        total: the last one that the service gave; None where it says nothing.
-        shrank: the total became smaller while pages were read: where they are counted by their
-            places, documents moved to pages that had been read.
-        missing: ids that do not exist.
-        version: of the library when its first page came; see :class:`Page`.
-        done: the service has no more.
-        stopped: it was stopped, and goes on when it is run again.
-    """
-
-    cursor: str = START
-    bytes: int = 0
-    documents: int = 0
-    skipped: int = 0
-    total: int | None = None
+    cursor: str = START  # of the next page
+    bytes: int = 0  # of the documents that are committed
+    documents: int = 0  # how many those are
+    skipped: int = 0  # entries that are no papers
+    total: int | None = None  # the last one that the service gave; None where it says nothing
+    # the total became smaller while pages were read: where they are counted by their places,
+    # documents moved to pages that had been read
     shrank: bool = False
-    missing: tuple[str, ...] = ()
-    version: str = ""
-    done: bool = False
+    missing: tuple[str, ...] = ()  # ids that do not exist
+    version: str = ""  # of the library when its first page came; see `Page`
+    done: bool = False  # the service has no more
     updated_at: str = ""
-    stopped: bool = False
+    stopped: bool = False  # it was stopped, and goes on when it is run again
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Retrieved:

@@ -23,8 +23,7 @@ from engine.sources.contracts import (
 from engine.sources.http import Address, Client, RefusedError
 from engine.types.sources import ServiceInfo, ServiceQuery
 
-BATCH = 100
-"""Papers of one request by id; up to 500 are allowed, and answers to 10 MB."""
+BATCH = 100  # Papers of one request by id; up to 500 are allowed, and answers to 10 MB
 FIELDS = "title,abstract,year,authors,externalIds,url,venue,journal,publicationTypes,fieldsOfStudy"
 _PREFIXES = "CorpusId|DOI|ARXIV|MAG|ACL|PMID|PMCID|URL"
 _PREFIXED = re.compile(rf"({_PREFIXES}):(\S+)", re.IGNORECASE)

@@ -11,20 +11,16 @@ from engine.types.searches import Query
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool.
-
-    Attributes:
-        instruction: what is asked for in words of its own; None for the aspect's.
-        answer: the reference answer to a question; None where the collection has none.
-    """
+    """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool."""
 
     query_id: str
     seed: str | None = None
     text: str | None = None
     aspect: str | None = None
     pool: tuple[str, ...] | None = None
+    # the reference answer to a question; None where the collection has none
     answer: str | None = None
-    instruction: str | None = None
+    instruction: str | None = None  # what is asked for in words of its own; None for the aspect's
 
     def query(self, corpus: str) -> Query:
         """What it asks of a corpus."""
@@ -33,25 +29,18 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Topics and their judgments.
-
-    Attributes:
-        complete: what is not listed in ``qrels`` was judged 0, not left unjudged.
-        documents: where its own documents can be imported from, or None.
-        source_format: how to import them.
-        annotators: annotator -> the grades that they gave by themselves, before adjudication;
-            empty where nobody kept them.
-        warnings: plain sentences about what is odd in its files.
-    """
+    """Topics and their judgments."""
 
     name: str
     topics: tuple[Topic, ...]
     qrels: Qrels
-    documents: Path | None
-    source_format: str
-    complete: bool = False
+    documents: Path | None  # where its own documents can be imported from, or None
+    source_format: str  # how to import them
+    complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
+    # annotator -> the grades that they gave by themselves, before adjudication; empty where nobody
+    # kept them
     annotators: Mapping[str, Qrels] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +51,7 @@ class HeldCollection:
     digest: str
 
 
-MOST_GRADE = 3
-"""Grades of CSFCube and of SeedLens go from 0 to this."""
-RELEVANT = 1
-"""The lowest grade that counts as relevant."""
-Grades = Mapping[str, int]
-"""doc_id -> relevance of one query."""
-Qrels = Mapping[str, Grades]
-"""query_id -> grades."""
+MOST_GRADE = 3  # Grades of CSFCube and of SeedLens go from 0 to this
+RELEVANT = 1  # The lowest grade that counts as relevant
+Grades = Mapping[str, int]  # doc_id -> relevance of one query
+Qrels = Mapping[str, Grades]  # query_id -> grades

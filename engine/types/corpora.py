@@ -17,11 +17,7 @@ from engine.types.sources import CorpusSource, NamedDataset, ServiceQueries
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """A corpus as ``seedlens corpora`` and the Library page list it.
-
-    Attributes:
-        sources: services on the internet that it has documents from.
-    """
+    """A corpus as ``seedlens corpora`` and the Library page list it."""
 
     name: str
     documents: int
@@ -34,7 +30,7 @@ class CorpusInfo:
     source: str
     source_format: str
     updated_at: str
-    sources: tuple[CorpusSource, ...] = ()
+    sources: tuple[CorpusSource, ...] = ()  # services on the internet that it has documents from
 
 
 Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "done"]
@@ -42,18 +38,14 @@ Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "d
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``.
-
-    Attributes:
-        disk: bytes that indexing is going to take, said once before it begins; else 0.
-    """
+    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``."""
 
     phase: Phase
     done: int
     total: int
     seconds: float
     rate: float = 0.0
-    disk: int = 0
+    disk: int = 0  # bytes that indexing is going to take, said once before it begins; else 0
 
     @property
     def share(self) -> float:
@@ -68,14 +60,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did.
-
-    Attributes:
-        warnings: plain sentences about what was corrected, skipped, merged or renamed.
-        cancelled: it was stopped, and can be resumed.
-        encoding: what the file was read as, for people; "" where that does not apply.
-        kept: field -> documents of which the source lacks it, and that have it from before.
-    """
+    """What an import did."""
 
     corpus: str
     read: int
@@ -84,9 +69,11 @@ class ImportReport:
     unchanged: int
     documents: int
     seconds: float
+    # plain sentences about what was corrected, skipped, merged or renamed
     warnings: tuple[str, ...] = ()
-    cancelled: bool = False
-    encoding: str = ""
+    cancelled: bool = False  # it was stopped, and can be resumed
+    encoding: str = ""  # what the file was read as, for people; "" where that does not apply
+    # field -> documents of which the source lacks it, and that have it from before
     kept: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -99,44 +86,28 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class CorpusContents:
-    """What is in a corpus, at a glance.
+    """What is in a corpus, at a glance."""
 
-    Attributes:
-        titles: of its first documents.
-        years: first and last year, None when no document has one.
-        undated: documents without a year.
-        shares: (aspect, share of the sentences that serve it, 0 to 1), in the lens's order;
-            what is missing to 1 serves none.
-        sampled: how many documents, spread over the corpus, the shares were counted in.
-    """
-
-    titles: tuple[str, ...]
-    years: tuple[int, int] | None
-    undated: int
+    titles: tuple[str, ...]  # of its first documents
+    years: tuple[int, int] | None  # first and last year, None when no document has one
+    undated: int  # documents without a year
+    # (aspect, share of the sentences that serve it, 0 to 1), in the lens's order; what is missing
+    # to 1 serves none
     shares: tuple[tuple[Aspect, float], ...]
-    sampled: int
+    sampled: int  # how many documents, spread over the corpus, the shares were counted in
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValues:
-    """What the documents of a corpus have in one field that filters can name.
+    """What the documents of a corpus have in one field that filters can name."""
 
-    Attributes:
-        counts: value -> documents that have it, most frequent first.
-        without: documents that have none.
-    """
-
-    counts: Mapping[str, int]
-    without: int
+    counts: Mapping[str, int]  # value -> documents that have it, most frequent first
+    without: int  # documents that have none
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The first rows of a source as they are, and how its fields would be read.
-
-    Attributes:
-        encoding: name of the encoding in use; "" where that does not apply, as ``delimiter``.
-    """
+    """The first rows of a source as they are, and how its fields would be read."""
 
     source_format: str
     columns: tuple[str, ...]
@@ -144,7 +115,7 @@ class Preview:
     mapping: Mapping[str, str]
     documents: tuple[SourceDocument, ...]
     problems: tuple[str, ...] = ()
-    encoding: str = ""
+    encoding: str = ""  # name of the encoding in use; "" where that does not apply, as `delimiter`
     delimiter: str = ""
 
 
@@ -166,29 +137,23 @@ def absolute(path: Path | str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What to import.
+    """What to import."""
 
-    Attributes:
-        source: a file, a folder, rows in memory, what services on the internet are asked, or a
-            data set of ``ir_datasets``.
-        mapping: document field -> column; an empty column means that the field has none, so
-            that ``{"roles": ""}`` leaves the sentence roles of the source aside.
-        encoder: model name or folder; None: the corpus's own, or the embedded one.
-        lens: what its sentences are sorted by; None: the corpus's own, or the one for research
-            abstracts. An existing corpus refuses one with other aspects.
-        repairs: what to do about rows that cannot be used as they are; of services, theirs is
-            what counts.
-        origin: what the corpus is said to come from; "" for the source itself.
-    """
-
+    # a file, a folder, rows in memory, what services on the internet are asked, or a data set of
+    # `ir_datasets`
     source: Path | ServiceQueries | NamedDataset | Rows
     name: str
     source_format: str = "auto"
+    # document field -> column; an empty column means that the field has none, so that `{"roles":
+    # ""}` leaves the sentence roles of the source aside
     mapping: Mapped | None = None
-    encoder: str | None = None
+    encoder: str | None = None  # model name or folder; None: the corpus's own, or the embedded one
+    # what its sentences are sorted by; None: the corpus's own, or the one for research abstracts.
+    # An existing corpus refuses one with other aspects.
     lens: Lens | None = None
+    # what to do about rows that cannot be used as they are; of services, theirs is what counts
     repairs: Repairs = NO_REPAIRS
-    origin: str = ""
+    origin: str = ""  # what the corpus is said to come from; "" for the source itself
 
     def __post_init__(self) -> None:
         if isinstance(self.source, Path | str):
@@ -197,16 +162,11 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportJob(Job[Progress, ImportReport]):
-    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`.
+    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`."""
 
-    Attributes:
-        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
-        pid, pid_started: its process; 0 and None until that has come up.
-        host: the machine it was started on; "" in files from before that was noted.
-    """
-
+    # started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life
     started_at: str = ""
     updated_at: str = ""
-    pid: int = 0
+    pid: int = 0  # pid, pid_started: its process; 0 and None until that has come up
     pid_started: str | None = None
-    host: str = ""
+    host: str = ""  # the machine it was started on; "" in files from before that was noted

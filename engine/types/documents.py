@@ -6,30 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Span = tuple[int, int]
-"""Character offsets ``[start, end)`` into a document's text as stored."""
+Span = tuple[int, int]  # Character offsets `[start, end)` into a document's text as stored
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """One document as a reader yields it, before indexing.
-
-    Attributes:
-        where: file and row it came from, for error messages.
-        sentences: given sentence splits, or None: then the text is split.
-        roles: one aspect key (or None: no role in the lens) per given sentence, or None.
-        metadata: further fields; scalars only, JSON-serialisable.
-    """
+    """One document as a reader yields it, before indexing."""
 
     doc_id: str
     title: str
     text: str
-    where: str
+    where: str  # file and row it came from, for error messages
+    # given sentence splits, or None: then the text is split
     sentences: tuple[Span, ...] | None = None
+    # one aspect key (or None: no role in the lens) per given sentence, or None
     roles: tuple[str | None, ...] | None = None
     year: int | None = None
     authors: tuple[str, ...] = ()
     url: str | None = None
+    # further fields; scalars only, JSON-serialisable
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 

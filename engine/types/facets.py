@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from engine.types.corpora import FieldValues
 from engine.types.lenses import Aspect
 
-YEAR = "year"
-"""The one stored field that has an order; it has a column of its own."""
+YEAR = "year"  # The one stored field that has an order; it has a column of its own
 ASPECT = "has.aspect"
 """The field of a filter for documents with a sentence of an aspect: ``has.aspect=method``."""
-DATE = "has.date"
-"""For documents that state or imply a date: ``has.date>=2010-05``."""
-PLACE = "has.place"
-"""For documents that name a place: ``has.place=FR|JP``."""
+DATE = "has.date"  # For documents that state or imply a date: `has.date>=2010-05`
+PLACE = "has.place"  # For documents that name a place: `has.place=FR|JP`
 AMOUNT = "has.amount."
 """For documents with an amount in the unit that follows: ``has.amount.USD>=100``."""
-NUMBER = "number"
-"""The unit of an amount without one, in a filter."""
+NUMBER = "number"  # The unit of an amount without one, in a filter
 SELECTION = "in.selection"
 """For documents that somebody selected: ``in.selection=KEY``, as
 :meth:`engine.explorer.Explorer.select` makes it. A key begins with how many they were."""
@@ -33,34 +29,22 @@ def is_derived(field: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlaceCount:
-    """A country, or a region of one, that documents name.
+    """A country, or a region of one, that documents name."""
 
-    Attributes:
-        code: ISO 3166, as :class:`engine.types.facts.Fact` has it.
-        name: in English; the code where no name is known.
-        at: latitude and longitude in degrees, where most of its people live; None where that is
-            not known.
-        documents: that name it.
-    """
-
-    code: str
-    name: str
+    code: str  # ISO 3166, as `Fact` has it
+    name: str  # in English; the code where no name is known
+    # latitude and longitude in degrees, where most of its people live; None where that is not known
     at: tuple[float, float] | None
-    documents: int
+    documents: int  # that name it
 
 
 @dataclass(frozen=True, slots=True)
 class AmountCount:
-    """Amounts in one unit.
+    """Amounts in one unit."""
 
-    Attributes:
-        unit: as a filter has it: "USD", "kg", :data:`NUMBER` ...
-        documents: with such an amount.
-        quantiles: the lowest, the three quartiles and the highest of their amounts.
-    """
-
-    unit: str
-    documents: int
+    unit: str  # as a filter has it: "USD", "kg", `NUMBER` ...
+    documents: int  # with such an amount
+    # the lowest, the three quartiles and the highest of their amounts
     quantiles: tuple[float, float, float, float, float]
 
 
@@ -70,33 +54,22 @@ class Facets:
 
     A facet is counted among the documents that meet the filters on all *other* facets, so that it
     shows what another choice in it would leave.
-
-    Attributes:
-        documents: that meet all filters.
-        total: of the corpus.
-        years: year -> documents, ascending; empty where the corpus has none.
-        undated: documents without a year.
-        fields: name -> its values, of which the most frequent ones and those filtered by are
-            counted; fields that divide the corpus best come first.
-        aspects: of the lens, each with the documents that have a sentence of it.
-        aspects_of: the documents among which aspects were counted.
-        dates: year -> documents that state or imply a date in it, ascending.
-        places: most frequent first.
-        land: (latitude, longitude) of the south-western corners of squares of two degrees in which
-            there are cities, to show places on; empty where there are none.
-        amounts: by unit, most frequent first.
-        seconds: that counting took.
     """
 
-    documents: int
-    total: int
-    years: Mapping[int, int]
-    undated: int
+    documents: int  # that meet all filters
+    total: int  # of the corpus
+    years: Mapping[int, int]  # year -> documents, ascending; empty where the corpus has none
+    undated: int  # documents without a year
+    # name -> its values, of which the most frequent ones and those filtered by are counted; fields
+    # that divide the corpus best come first
     fields: Mapping[str, FieldValues]
+    # of the lens, each with the documents that have a sentence of it
     aspects: tuple[tuple[Aspect, int], ...]
-    aspects_of: int
-    dates: Mapping[int, int]
-    places: tuple[PlaceCount, ...]
+    aspects_of: int  # the documents among which aspects were counted
+    dates: Mapping[int, int]  # year -> documents that state or imply a date in it, ascending
+    places: tuple[PlaceCount, ...]  # most frequent first
+    # (latitude, longitude) of the south-western corners of squares of two degrees in which there
+    # are cities, to show places on; empty where there are none
     land: tuple[tuple[int, int], ...]
-    amounts: tuple[AmountCount, ...]
-    seconds: float
+    amounts: tuple[AmountCount, ...]  # by unit, most frequent first
+    seconds: float  # that counting took

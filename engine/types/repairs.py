@@ -24,13 +24,6 @@ class Repairs:
     Without a choice such a row refuses the whole import. On the command line each field but
     ``abstracts`` is an option. Rows that are equal are kept once in any case.
 
-    Attributes:
-        encoding: a name that Python knows; "" to detect it. Likewise ``delimiter``, one character.
-        skip_empty: after ``title_as_text``.
-        number_ids: after ``ids_from_doi``.
-        abstracts: the file of what was found by ``fill_abstracts`` before the import (``doi`` and
-            ``text``, JSON Lines); "" for none.
-
     Options:
         encoding: utf-8, cp1252, utf-16 ... Default: detected.
         delimiter: Of a CSV or TSV file: ; or , or tab. Default: detected.
@@ -49,16 +42,19 @@ class Repairs:
         fill_abstracts: Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.
     """
 
+    # a name that Python knows; "" to detect it. Likewise `delimiter`, one character.
     encoding: str = ""
     delimiter: str = ""
     skip_broken: bool = False
-    skip_empty: bool = False
+    skip_empty: bool = False  # after `title_as_text`
     title_as_text: bool = False
-    number_ids: bool = False
+    number_ids: bool = False  # after `ids_from_doi`
     ids_from_doi: bool = False
     duplicates: Duplicates = ""
     pdf: PdfParts = "papers"
     fill_abstracts: bool = False
+    # the file of what was found by `fill_abstracts` before the import (`doi` and `text`, JSON
+    # Lines); "" for none
     abstracts: str = ""
 
     @classmethod
@@ -77,20 +73,13 @@ NO_REPAIRS = Repairs()
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The rows of a source that have one fault, whether or not it is repaired.
-
-    Attributes:
-        rows: how many.
-        substitutes: how many of them have what can stand in: a title (``empty``) or a DOI (``id``).
-        places: a line about each of the first of them.
-        refused: how many of them no choice is made for; any refuses the import.
-    """
+    """The rows of a source that have one fault, whether or not it is repaired."""
 
     kind: FaultKind
-    rows: int
-    substitutes: int
-    places: tuple[str, ...]
-    refused: int
+    rows: int  # how many
+    substitutes: int  # how many of them have what can stand in: a title (`empty`) or a DOI (`id`)
+    places: tuple[str, ...]  # a line about each of the first of them
+    refused: int  # how many of them no choice is made for; any refuses the import
 
 
 BYTES_PER_CHARACTER = 35
@@ -99,21 +88,13 @@ BYTES_PER_CHARACTER = 35
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a pass over a whole source found.
+    """What a pass over a whole source found."""
 
-    Attributes:
-        documents: how many different ones it holds, without refused rows.
-        characters: of all their texts.
-        warnings: plain sentences about what was corrected or left out.
-        faults: one per kind that occurs, in the order of their first rows.
-        fillable: rows without text that have a DOI.
-    """
-
-    documents: int
-    characters: int
-    warnings: tuple[str, ...]
-    faults: tuple[Fault, ...] = ()
-    fillable: int = 0
+    documents: int  # how many different ones it holds, without refused rows
+    characters: int  # of all their texts
+    warnings: tuple[str, ...]  # plain sentences about what was corrected or left out
+    faults: tuple[Fault, ...] = ()  # one per kind that occurs, in the order of their first rows
+    fillable: int = 0  # rows without text that have a DOI
 
     @property
     def disk(self) -> int:

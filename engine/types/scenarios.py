@@ -21,22 +21,14 @@ COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One way in which a document may be of use.
+    """One way in which a document may be of use."""
 
-    Attributes:
-        topic: M, what the document is about as a whole.
-        aspect: K, the part of its content that this is about.
-        need: I, what somebody wants to know.
-        explanation: E, why and how the document meets the need.
-        model: which model wrote it; "" for extracts.
-    """
-
-    topic: str
-    aspect: str
-    need: str
-    explanation: str
+    topic: str  # M, what the document is about as a whole
+    aspect: str  # K, the part of its content that this is about
+    need: str  # I, what somebody wants to know
+    explanation: str  # E, why and how the document meets the need
     source: ScenarioSource = "extractive"
-    model: str = ""
+    model: str = ""  # which model wrote it; "" for extracts
 
     @property
     def generated(self) -> bool:
@@ -46,18 +38,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioMatch:
-    """The scenario by which a result was found.
-
-    Attributes:
-        score: cosine of the query and the scenario, -1 to 1.
-        component: what of the scenario was compared.
-        weight: what the document itself counted for; the scenario counted for the rest.
-    """
+    """The scenario by which a result was found."""
 
     scenario: Scenario
-    score: float
-    component: Component
-    weight: float
+    score: float  # cosine of the query and the scenario, -1 to 1
+    component: Component  # what of the scenario was compared
+    weight: float  # what the document itself counted for; the scenario counted for the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +58,17 @@ class ScenarioAuthor:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioState:
-    """What there is for a corpus.
-
-    Attributes:
-        documents: of the corpus.
-        covered: documents whose scenarios are of the text as it is now.
-        scenarios: of those documents.
-        outdated: documents that have changed since; their scenarios are left aside.
-        component, weight: what the corpus is set to.
-        other_components: scenarios embedded by another component, to be embedded anew.
-    """
+    """What there is for a corpus."""
 
     corpus: str
-    documents: int
-    covered: int
-    scenarios: int
-    outdated: int
+    documents: int  # of the corpus
+    covered: int  # documents whose scenarios are of the text as it is now
+    scenarios: int  # of those documents
+    outdated: int  # documents that have changed since; their scenarios are left aside
     authors: tuple[ScenarioAuthor, ...]
-    component: Component
+    component: Component  # component, weight: what the corpus is set to
     weight: float
-    other_components: int = 0
+    other_components: int = 0  # scenarios embedded by another component, to be embedded anew
     bytes: int = 0
 
     @property
@@ -102,38 +79,24 @@ class ScenarioState:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRequest:
-    """Scenarios to write for a corpus.
-
-    Attributes:
-        component: what is embedded; None for what the corpus is set to.
-        weight: of the document against its best scenario, 0 to 1; None as above.
-        limit: documents at most in this run; None for all.
-        folder: of the distilled model, for that source.
-    """
+    """Scenarios to write for a corpus."""
 
     corpus: str
     source: ScenarioSource = "generated"
-    component: Component | None = None
-    weight: float | None = None
-    limit: int | None = None
-    folder: str = ""
+    component: Component | None = None  # what is embedded; None for what the corpus is set to
+    weight: float | None = None  # of the document against its best scenario, 0 to 1; None as above
+    limit: int | None = None  # documents at most in this run; None for all
+    folder: str = ""  # of the distilled model, for that source
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioCounts:
-    """What a run wrote.
+    """What a run wrote."""
 
-    Attributes:
-        written: documents that have scenarios now.
-        scenarios: of those documents.
-        embedded: scenarios that were only embedded again.
-        without_text: documents of which nothing can be said.
-    """
-
-    written: int = 0
-    scenarios: int = 0
-    embedded: int = 0
-    without_text: int = 0
+    written: int = 0  # documents that have scenarios now
+    scenarios: int = 0  # of those documents
+    embedded: int = 0  # scenarios that were only embedded again
+    without_text: int = 0  # documents of which nothing can be said
 
 
 ScenarioJob = Job[TaskProgress, TaskReport[ScenarioCounts]]

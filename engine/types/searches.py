@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE_SIZE = 20
-WHOLE = ("any",)
-"""As a query's reading: no aspect is asked for, whatever its wording says."""
+WHOLE = ("any",)  # As a query's reading: no aspect is asked for, whatever its wording says
 Operator = Literal["=", ">=", "<="]
 VALUE_MARKS = "\\|;"
 FIELD_MARKS = VALUE_MARKS + "<>="
@@ -102,18 +101,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class FilterEffect:
-    """What one filter of a search leaves.
-
-    Attributes:
-        alone: documents that meet it.
-        rest: documents that meet all other filters of the search.
-        all: documents that may be ranked: those of the corpus without the seed.
-    """
+    """What one filter of a search leaves."""
 
     filter: Filter
-    alone: int
-    rest: int
-    all: int
+    alone: int  # documents that meet it
+    rest: int  # documents that meet all other filters of the search
+    all: int  # documents that may be ranked: those of the corpus without the seed
 
     def __str__(self) -> str:
         return (
@@ -123,78 +116,62 @@ class FilterEffect:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search: a seed (``seed`` or ``text``, exactly one), an aspect, and how to rank.
-
-    Attributes:
-        focus: indices of single seed sentences to ask for "more like exactly this";
-            when given they take the place of the aspect's sentences.
-        reading: corrects what aspect and wording were read as: the aspects asked for and ruled
-            out by sign and key (``+method``, ``-background``), the terms (:class:`Term`), or
-            :data:`WHOLE`. Empty: they are read as they stand.
-        steer: 0 (whole document) to 1 (aspect only).
-        symmetric: late interaction scores both directions.
-    """
+    """One search: a seed (``seed`` or ``text``, exactly one), an aspect, and how to rank."""
 
     corpus: str
     seed: str | None = None
     text: str | None = None
     aspect: str | None = None
     instruction: str | None = None
+    # indices of single seed sentences to ask for "more like exactly this"; when given they take the
+    # place of the aspect's sentences
     focus: tuple[int, ...] = ()
+    # corrects what aspect and wording were read as: the aspects asked for and ruled out by sign and
+    # key (`+method`, `-background`), the terms (`Term`), or `WHOLE`. Empty: they are read as they
+    # stand.
     reading: tuple[str, ...] = ()
     system: str = "aspect"
-    steer: float = 0.5
+    steer: float = 0.5  # 0 (whole document) to 1 (aspect only)
     k: int = PAGE_SIZE
     offset: int = 0
-    symmetric: bool = False
+    symmetric: bool = False  # late interaction scores both directions
     filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A pair of passages that explains a rank.
-
-    Attributes:
-        score: cosine similarity of the two passages in context, -1 to 1.
-        seed_marks, doc_marks: spans of the words that carried the match (token alignment).
-        role: index of the aspect that the document's passage serves, or None.
-    """
+    """A pair of passages that explains a rank."""
 
     seed_span: Span
     doc_span: Span
     seed_text: str
     doc_text: str
-    score: float
+    score: float  # cosine similarity of the two passages in context, -1 to 1
+    # seed_marks, doc_marks: spans of the words that carried the match (token alignment)
     seed_marks: tuple[Span, ...] = ()
     doc_marks: tuple[Span, ...] = ()
     seed_role: int | None = None
-    role: int | None = None
+    role: int | None = None  # index of the aspect that the document's passage serves, or None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One document of a ranking, with its evidence.
+    """One document of a ranking, with its evidence."""
 
-    Attributes:
-        rank: 1 is best.
-        rank_change: places gained (positive) or lost against the same search without
-            an aspect; None when it was not within the depth of that search.
-        facts: the document's facts that answer the query's, where the search goes by facts.
-        scenario: its scenario that is nearest to the query, where the system goes by scenarios.
-        terms: how well it has each term of the query.
-        strength: of its likeness in what was asked for: weak, moderate or strong.
-    """
-
-    rank: int
+    rank: int  # 1 is best
     document: Document
     score: float
+    # places gained (positive) or lost against the same search without an aspect; None when it was
+    # not within the depth of that search
     rank_change: int | None
     evidence: tuple[Evidence, ...]
     explanation: str | None = None
+    # the document's facts that answer the query's, where the search goes by facts
     facts: tuple[FactMatch, ...] = ()
+    # its scenario that is nearest to the query, where the system goes by scenarios
     scenario: ScenarioMatch | None = None
-    terms: tuple[TermPassage, ...] = ()
-    strength: str = ""
+    terms: tuple[TermPassage, ...] = ()  # how well it has each term of the query
+    strength: str = ""  # of its likeness in what was asked for: weak, moderate or strong
 
     @property
     def doc_id(self) -> str:
@@ -203,55 +180,43 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document that words were looked up for, and where they were found.
-
-    Attributes:
-        where: ``title`` (all words, or its id), ``text`` (by BM25), or ``meaning`` (near to the
-            words, which it need not have).
-        snippet: the sentence that fits best; empty where the title says it, or there is none.
-        title_marks, marks: spans of the words in the title, and in ``snippet``.
-    """
+    """A document that words were looked up for, and where they were found."""
 
     document: Document
+    # `title` (all words, or its id), `text` (by BM25), or `meaning` (near to the words, which it
+    # need not have)
     where: Literal["title", "text", "meaning"]
+    # the sentence that fits best; empty where the title says it, or there is none
     snippet: str = ""
+    # title_marks, marks: spans of the words in the title, and in `snippet`
     title_marks: tuple[Span, ...] = ()
     marks: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of a ranking, and what it lacks.
-
-    Attributes:
-        total: documents that the ranking holds (within its depth).
-        truncated: True when more documents exist than the ranking holds.
-        instruction_following: share of the top 20 that differs from the same search without an
-            aspect, 0 to 1; None when the search has no aspect.
-        weights: how the aspect was read, one weight per seed sentence.
-        understood: (aspect name, weight) that the query was read to ask for, sum to 1.
-        avoided: names of the aspects that its wording rules out.
-        reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
-        sentences: indices of the seed's sentences that were picked, or that the wording quotes.
-        notes: plain sentences about anything a reader should know of this ranking.
-        terms: how far the ranking obeys each term of the query.
-    """
+    """A page of a ranking, and what it lacks."""
 
     query: Query
     seed: Document
     results: tuple[Result, ...]
-    total: int
+    total: int  # documents that the ranking holds (within its depth)
     corpus_size: int
-    truncated: bool
+    truncated: bool  # True when more documents exist than the ranking holds
     seconds: float
+    # share of the top 20 that differs from the same search without an aspect, 0 to 1; None when the
+    # search has no aspect
     instruction_following: float | None
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # how the aspect was read, one weight per seed sentence
+    # plain sentences about anything a reader should know of this ranking
     notes: tuple[str, ...] = ()
+    # (aspect name, weight) that the query was read to ask for, sum to 1
     understood: tuple[tuple[str, float], ...] = ()
-    avoided: tuple[str, ...] = ()
-    reading: tuple[str, ...] = ()
+    avoided: tuple[str, ...] = ()  # names of the aspects that its wording rules out
+    reading: tuple[str, ...] = ()  # the aspects asked for and ruled out, as `reading` has them
+    # indices of the seed's sentences that were picked, or that the wording quotes
     sentences: tuple[int, ...] = ()
-    terms: tuple[TermUse, ...] = ()
+    terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the query
 
     def to_frame(self) -> pd.DataFrame:
         """One row per result, best first.

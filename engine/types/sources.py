@@ -11,51 +11,34 @@ from typing import Any
 
 from engine.types.limits import QUERY_BYTES, SERVICE_DOCUMENTS
 
-DEFAULT_DOCUMENTS = 1_000
-"""Documents that a search brings unless another number is asked for."""
-DATASET_PREFIX = "ir:"
-"""What a source that names a data set begins with."""
+DEFAULT_DOCUMENTS = 1_000  # Documents that a search brings unless another number is asked for
+DATASET_PREFIX = "ir:"  # What a source that names a data set begins with
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceInfo:
-    """A service that documents can be retrieved from.
+    """A service that documents can be retrieved from."""
 
-    Attributes:
-        key: what it is called on the command line, ``openalex``.
-        name: what people call it.
-        help: what can be asked of it, in a sentence or two.
-        example: a query that could be typed.
-        searches: it finds documents by words; others are asked by ids alone.
-    """
-
-    key: str
-    name: str
-    help: str
-    example: str
-    searches: bool = True
+    key: str  # what it is called on the command line, `openalex`
+    name: str  # what people call it
+    help: str  # what can be asked of it, in a sentence or two
+    example: str  # a query that could be typed
+    searches: bool = True  # it finds documents by words; others are asked by ids alone
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceQuery:
-    """What is asked of a service.
+    """What is asked of a service."""
 
-    Attributes:
-        service: its key.
-        words: search words in the service's own syntax; of Zotero the library before them. ""
-            where a service is asked by ids alone.
-        ids: of documents, in the order in which they were given.
-        limit: documents at most, from 1 to ``SERVICE_DOCUMENTS``.
-        with_abstract: those without an abstract are left out; else their title is their text.
-        since: only what changed since the library had this version; "" for everything.
-    """
-
-    service: str
+    service: str  # its key
+    # search words in the service's own syntax; of Zotero the library before them. "" where a
+    # service is asked by ids alone.
     words: str = ""
-    ids: tuple[str, ...] = ()
-    limit: int = DEFAULT_DOCUMENTS
+    ids: tuple[str, ...] = ()  # of documents, in the order in which they were given
+    limit: int = DEFAULT_DOCUMENTS  # documents at most, from 1 to `SERVICE_DOCUMENTS`
+    # those without an abstract are left out; else their title is their text
     with_abstract: bool = False
-    since: str = ""
+    since: str = ""  # only what changed since the library had this version; "" for everything
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> ServiceQuery:
@@ -102,41 +85,26 @@ class ServiceQueries:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a service has for a query, before anything is retrieved.
+    """What a service has for a query, before anything is retrieved."""
 
-    Attributes:
-        query: as it was read.
-        total: documents in all, as the service says; None where it does not say.
-        titles: of the first of them.
-        without_abstract: how many of the first documents, as many as ``looked_at``, have none.
-        missing: ids that do not exist, among the first that were asked for.
-    """
-
-    query: ServiceQuery
-    total: int | None
-    titles: tuple[str, ...]
+    query: ServiceQuery  # as it was read
+    total: int | None  # documents in all, as the service says; None where it does not say
+    titles: tuple[str, ...]  # of the first of them
     looked_at: int
-    without_abstract: int
-    missing: tuple[str, ...] = ()
+    without_abstract: int  # how many of the first documents, as many as `looked_at`, have none
+    missing: tuple[str, ...] = ()  # ids that do not exist, among the first that were asked for
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A service that a corpus has documents from.
-
-    Attributes:
-        name: what people call the service.
-        documents: how many it sent when it was last asked for everything, and what was added
-            since.
-        updated_at: when it was asked last; ISO 8601, UTC.
-        version: of its library then, where all of that came and it can be asked for changes
-            alone; else "".
-    """
+    """A service that a corpus has documents from."""
 
     query: ServiceQuery
-    name: str
+    name: str  # what people call the service
+    # how many it sent when it was last asked for everything, and what was added since
     documents: int
-    updated_at: str
+    updated_at: str  # when it was asked last; ISO 8601, UTC
+    # of its library then, where all of that came and it can be asked for changes alone; else ""
     version: str = ""
 
     @property
@@ -157,19 +125,13 @@ class NamedDataset:
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """What a data set brings, known before it is downloaded.
-
-    Attributes:
-        documents: how many; None where ``ir_datasets`` does not say, as below.
-        judged: what its queries and judgments are taken from, the data set itself or a part of
-            it; "" where it has none.
-        queries, judgments: how many.
-        is_there: it was downloaded before.
-    """
+    """What a data set brings, known before it is downloaded."""
 
     name: str
-    documents: int | None
+    documents: int | None  # how many; None where `ir_datasets` does not say, as below
+    # what its queries and judgments are taken from, the data set itself or a part of it; "" where
+    # it has none
     judged: str
-    queries: int | None
+    queries: int | None  # queries, judgments: how many
     judgments: int | None
-    is_there: bool
+    is_there: bool  # it was downloaded before

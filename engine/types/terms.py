@@ -8,12 +8,10 @@ from typing import Literal, Self
 
 from engine.types.documents import Span
 
-HAS = 0.5
-"""Probability from which a document has a term."""
+HAS = 0.5  # Probability from which a document has a term
 OBEYED, LEFT_OUT = 0.5, 0.9
 """Shares of the first results that must have a wanted term, and must not have an unwanted one."""
-ANYWHERE = "term"
-"""In place of an aspect's key: the term may be anywhere in a document."""
+ANYWHERE = "term"  # In place of an aspect's key: the term may be anywhere in a document
 _OR = re.compile(r"\s+(?:(?i:or|oder)|ou|o)\s+|或者?")
 _WRITTEN = re.compile(r"([+-]?)([^:+\-][^:]*):(.+)", re.DOTALL)
 
@@ -25,17 +23,13 @@ class Term:
     Written as a part of :attr:`Query.reading`: ``+term:tree kernels``, ``-term:twitter``, or with
     an aspect ``+method:tree kernels``; a comma or a backslash has a backslash before it.
 
-    Attributes:
-        text: as a person wrote it; alternatives have "or" between them.
-        aspect: key of the aspect whose sentences should have it; "" for anywhere.
-
     >>> str(Term("tree kernels", aspect="method")), Term.parse("-term:twitter")
     ('+method:tree kernels', Term(text='twitter', wanted=False, aspect=''))
     """
 
-    text: str
+    text: str  # as a person wrote it; alternatives have "or" between them
     wanted: bool = True
-    aspect: str = ""
+    aspect: str = ""  # key of the aspect whose sentences should have it; "" for anywhere
 
     @classmethod
     def parse(cls, part: str) -> Self | None:
@@ -66,20 +60,13 @@ Means = Literal["words", "short form", "meaning"]
 
 @dataclass(frozen=True, slots=True)
 class TermPassage:
-    """How well a document has a term.
-
-    Attributes:
-        probability: that it has the term, 0 to 1.
-        means: by which it has it.
-        sentence: index of the sentence that has it best; -1 for the title, or for none.
-        marks: spans of the term's words in the title or in the text as stored.
-    """
+    """How well a document has a term."""
 
     term: Term
-    probability: float
-    means: Means = "words"
-    sentence: int = -1
-    marks: tuple[Span, ...] = ()
+    probability: float  # that it has the term, 0 to 1
+    means: Means = "words"  # by which it has it
+    sentence: int = -1  # index of the sentence that has it best; -1 for the title, or for none
+    marks: tuple[Span, ...] = ()  # spans of the term's words in the title or in the text as stored
 
     @property
     def has(self) -> bool:
@@ -89,18 +76,12 @@ class TermPassage:
 
 @dataclass(frozen=True, slots=True)
 class TermUse:
-    """How far a ranking obeys a term.
-
-    Attributes:
-        documents: with the term, of the corpus; at least that many where ``exact`` is false.
-        available: of these, those that may be results: no seed, none that a filter leaves out.
-        top: with the term, of the first ``shown`` results.
-    """
+    """How far a ranking obeys a term."""
 
     term: Term
-    documents: int
-    available: int
-    top: int
+    documents: int  # with the term, of the corpus; at least that many where `exact` is false
+    available: int  # of these, those that may be results: no seed, none that a filter leaves out
+    top: int  # with the term, of the first `shown` results
     shown: int
     exact: bool = True
 

@@ -19,22 +19,14 @@ class KeptDocument:
 
 @dataclass(frozen=True, slots=True)
 class TrailInfo:
-    """A trail in the list of trails.
-
-    Attributes:
-        name: "" until somebody gives one.
-        seeds: titles of its seeds in order, each once.
-        searches: how many.
-        kept: number of documents in its reading list.
-        time: of its latest search, in UTC.
-    """
+    """A trail in the list of trails."""
 
     trail_id: str
-    name: str
-    seeds: tuple[str, ...]
-    searches: int
-    kept: int
-    time: datetime
+    name: str  # "" until somebody gives one
+    seeds: tuple[str, ...]  # titles of its seeds in order, each once
+    searches: int  # how many
+    kept: int  # number of documents in its reading list
+    time: datetime  # of its latest search, in UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +39,11 @@ class SavedSearch:
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A form in which a trail is exported.
+    """A form in which a trail is exported."""
 
-    Attributes:
-        label: what people read.
-        suffix: of the file.
-        mime: media type of the file.
-    """
-
-    label: str
-    suffix: str
-    mime: str = "text/plain"
+    label: str  # what people read
+    suffix: str  # of the file
+    mime: str = "text/plain"  # media type of the file
 
 
 CITATION_STYLES = {

@@ -16,16 +16,12 @@ MOST_CANDIDATES = 20
 
 @dataclass(frozen=True, slots=True)
 class PairRequest:
-    """Pairs to be graded.
-
-    Attributes:
-        documents: seeds, sampled from the corpus; the same ones, and more, with a larger number.
-        candidates: for each aspect of a seed, half of them the nearest by that aspect, half by
-            the whole document.
-    """
+    """Pairs to be graded."""
 
     corpus: str
+    # seeds, sampled from the corpus; the same ones, and more, with a larger number
     documents: int = DOCUMENTS
+    # for each aspect of a seed, half of them the nearest by that aspect, half by the whole document
     candidates: int = CANDIDATES
 
     def __post_init__(self) -> None:
@@ -37,16 +33,11 @@ class PairRequest:
 
 @dataclass(frozen=True, slots=True)
 class AspectGroup:
-    """How alike in one aspect a seed and some other documents are.
-
-    Attributes:
-        aspect: its key.
-        grades: doc_id -> 0 (not alike) to 3 (the same).
-    """
+    """How alike in one aspect a seed and some other documents are."""
 
     seed: str
-    aspect: str
-    grades: Mapping[str, int]
+    aspect: str  # its key
+    grades: Mapping[str, int]  # doc_id -> 0 (not alike) to 3 (the same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +65,20 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """An encoder that was trained, and how well it does on seeds that it was not trained on.
+    """An encoder that was trained, and how well it does on seeds that it was not trained on."""
 
-    Attributes:
-        folder: what ``--encoder`` takes.
-        base: the encoder that it was.
-        groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
-            measured by was a candidate in training.
-        before, after: share of the held-out pairs with different grades that the aspect's
-            vectors order as graded, 0 to 1; the mean over the seeds.
-        interval: 95 % of ``after - before``; None with fewer than two seeds.
-        kept: mean cosine of the held-out documents' vectors before and after.
-    """
-
-    folder: Path
-    base: str
+    folder: Path  # what `--encoder` takes
+    base: str  # the encoder that it was
+    # groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
+    # measured by was a candidate in training
     groups: int
     held_out: int
+    # before, after: share of the held-out pairs with different grades that the aspect's vectors
+    # order as graded, 0 to 1; the mean over the seeds
     before: float
     after: float
-    interval: tuple[float, float] | None
-    kept: float
+    interval: tuple[float, float] | None  # 95 % of `after - before`; None with fewer than two seeds
+    kept: float  # mean cosine of the held-out documents' vectors before and after
     seconds: float
     cancelled: bool = False
 

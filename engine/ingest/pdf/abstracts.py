@@ -11,8 +11,7 @@ from engine.ingest.pdf import headings
 from engine.ingest.pdf.layout import Reading, goes_on, is_numbered, is_section
 from engine.ingest.pdf.pages import Line
 
-LEAST_WORDS = 45
-"""A paragraph with fewer words is no abstract, where no heading says so."""
+LEAST_WORDS = 45  # A paragraph with fewer words is no abstract, where no heading says so
 LEAST_CHARS, MOST_CHARS = 40, 6_000
 """What is shorter or longer is no abstract, or its end was not found."""
 _MARKED = re.compile(r"[∗*†‡§¶]\s?\w")
@@ -20,16 +19,11 @@ _MARKED = re.compile(r"[∗*†‡§¶]\s?\w")
 
 @dataclass(frozen=True, slots=True)
 class Abstract:
-    """An abstract, or that there is none.
-
-    Attributes:
-        first: its heading, or first line; None where there is none.
-        lines: heading and text.
-    """
+    """An abstract, or that there is none."""
 
     text: str = ""
-    first: Line | None = None
-    lines: tuple[Line, ...] = ()
+    first: Line | None = None  # its heading, or first line; None where there is none
+    lines: tuple[Line, ...] = ()  # heading and text
 
 
 NO_ABSTRACT = Abstract()

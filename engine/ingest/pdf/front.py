@@ -317,15 +317,10 @@ FIRST_YEAR = 1900
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What stands on page 1 outside title, abstract and text.
+    """What stands on page 1 outside title, abstract and text."""
 
-    Attributes:
-        head: above the abstract, and running heads.
-        foot: footnotes and what stands in the lower margin.
-    """
-
-    head: tuple[str, ...]
-    foot: tuple[str, ...]
+    head: tuple[str, ...]  # above the abstract, and running heads
+    foot: tuple[str, ...]  # footnotes and what stands in the lower margin
 
 
 def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from engine.ingest.pdf import headings
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
-GUTTER = 6.0
-"""Points between columns at least; LaTeX has 10 (article) to 24."""
+GUTTER = 6.0  # Points between columns at least; LaTeX has 10 (article) to 24
 LEAST_ROWS = 3
 """Lines on each side of a gutter; wide gaps between words may lie below each other twice."""
 _MARGIN = 0.09

@@ -17,33 +17,23 @@ _DOI = re.compile(r"(?<![\w.])10\.\d{4,9}/[^\s\"<>,;]+[^\s\"<>,;.)\]]")
 _ARXIV = re.compile(
     r"arXiv(?:\s+e-?print)?:\s?((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)", re.I
 )
-BEGINNING_CHARS = 2_000
-"""Characters that stand for an abstract where a file has none."""
-TITLE_PAGE_LINES = 30
-"""A first page with fewer lines, and no abstract, is a title page."""
+BEGINNING_CHARS = 2_000  # Characters that stand for an abstract where a file has none
+TITLE_PAGE_LINES = 30  # A first page with fewer lines, and no abstract, is a title page
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What was found in one PDF.
-
-    Attributes:
-        year: None where nothing tells it.
-        abstract: "" where there is none.
-        beginning: what stands first under the title's block, for a file without an abstract.
-        doi, arxiv: "" where page 1 has none.
-        pages_left_out: those beyond the limit.
-    """
+    """What was found in one PDF."""
 
     title: str
     authors: tuple[str, ...]
-    year: int | None
-    abstract: str
-    beginning: str
+    year: int | None  # None where nothing tells it
+    abstract: str  # "" where there is none
+    beginning: str  # what stands first under the title's block, for a file without an abstract
     sections: tuple[Section, ...]
-    doi: str
+    doi: str  # doi, arxiv: "" where page 1 has none
     arxiv: str
-    pages_left_out: int
+    pages_left_out: int  # those beyond the limit
 
 
 def find_paper(pdf: PdfText, described: str = "") -> Paper:
