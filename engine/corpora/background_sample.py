@@ -61,12 +61,7 @@ class PassageSample:
         )
 
     def around(self, vector: FloatArray, centroid: FloatArray) -> Surroundings:
-        """The surroundings of a document: of the sample, the half that is least like it.
-
-        Args:
-            vector: (d,) of the document.
-            centroid: (d,) of the documents nearest to it.
-        """
+        """The surroundings of a document: of the sample, the half that is least like it."""
         cosines = self.vectors @ vector
         unlike = np.sort(np.argsort(cosines, kind="stable")[: len(cosines) // 2])
         counts = np.diff(self.starts)

@@ -68,9 +68,8 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     The ledger is as of one moment, and every corpus as of one moment after that. What can be
     made again without a loss (the trash, imports under way, kept vectors of wordings) is left out.
 
-    Args:
-        only: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
-            vectors, which importing the same sources makes again.
+    `only`: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
+    vectors, which importing the same sources makes again.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
@@ -175,8 +174,7 @@ def _members(
 ) -> Iterator[tuple[str, Path]]:
     """(path in the backup, file) of all that belongs into it.
 
-    Args:
-        whole: corpora that are backed up with their documents.
+    `whole`: corpora that are backed up with their documents.
     """
     yield _LEDGER, ledger
     if only == "ledger":

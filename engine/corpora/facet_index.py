@@ -50,10 +50,6 @@ class FacetIndex:
     """Which documents of one version of a corpus meet filters, and how many have what.
 
     Each part is read on first use. Safe to share between threads.
-
-    Args:
-        name: of the corpus, for messages.
-        years: (n,) of each document, in stored order; negative for none.
     """
 
     def __init__(

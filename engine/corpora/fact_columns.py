@@ -140,11 +140,7 @@ def _amount(value: str, one: Filter) -> tuple[float, float]:
 
 
 def read_stated(table: DocumentTable, size: int) -> Mapping[str, StatedValues]:
-    """The facts of all documents, by kind.
-
-    Args:
-        size: documents of the corpus.
-    """
+    """The facts of all documents, by kind."""
     rows, flat, before = [], [], 0
     for lists in fact_arrays(table):
         rows.append(pc.list_parent_indices(lists).to_numpy() + before)

@@ -61,12 +61,7 @@ class FieldCodes:
     def counted(
         self, allowed: Mask, most: int | None = None, also: Iterable[str] = ()
     ) -> FieldValues:
-        """The most frequent values among the allowed documents.
-
-        Args:
-            most: values that are counted out; None for all.
-            also: values that are counted out in any case.
-        """
+        """The most frequent values among the allowed documents."""
         inside = allowed[self.rows]
         counts = np.bincount(self.codes[inside], minlength=len(self.values))
         shown = np.flatnonzero(counts)
@@ -87,10 +82,6 @@ def distinct_in_order(rows: NDArray[np.integer]) -> int:
 def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[str, FieldCodes]:
     """The fields that documents have, ``year`` first, the others by name; of very many fields,
     those that most documents have, and without values that are texts (:mod:`engine.types.limits`).
-
-    Args:
-        facets: of the documents, as stored, in batches.
-        years: (n,) of each document; negative for none.
     """
     stored = pa.chunked_array(list(facets), pa.string()).combine_chunks()
     parts = pc.split_pattern(stored, FACET_MARK)

@@ -125,11 +125,7 @@ class Importer:
         return replace(done, seconds=seconds, warnings=tuple(warnings), encoding=encoding)
 
     def _workers(self, request: ImportRequest, held: ExitStack) -> Workers | None:
-        """The workers of the cluster that is set; None where this process works alone.
-
-        Args:
-            held: keeps the workers for as long as they are needed.
-        """
+        """The workers of the cluster that is set; None where this process works alone."""
         if not self.settings.ray:
             return None
         model = self._encoder_source(request, self.ledger.listed_corpus(request.name))

@@ -40,8 +40,7 @@ SHARD_CHARACTERS = 1_000_000
 def table_schema(spec: EncoderSpec, lens: Lens, like: pa.Schema | None = None) -> pa.Schema:
     """Columns of the documents table for one model and one lens.
 
-    Args:
-        like: of a table whose tokens keep their type: earlier versions stored half precision.
+    `like`: of a table whose tokens keep their type: earlier versions stored half precision.
     """
     vector = pa.list_(pa.float16(), spec.dimension)
     tokens = pa.list_(pa.list_(pa.int8(), spec.token_dimension))
@@ -86,10 +85,6 @@ def role_probabilities(
     aspects of another lens, the classifier decides if there is one for the lens, else the
     prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
     likely as any other.
-
-    Args:
-        vectors: (sentences, d), the sentences in context.
-        encoder: what made them; it encodes the prototypes, once.
     """
     keys = [aspect.key for aspect in lens.aspects]
     out = np.zeros((len(sentences), len(keys)), dtype=np.float32)
@@ -135,11 +130,8 @@ def has_classifier(lens: Lens) -> bool:
 def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
     """One unit vector per aspect: the mean of the sentence vectors, weighed by role probability.
 
-    Args:
-        sentences: (s, d) unit rows.  roles: (s, a).
-
-    Returns:
-        (a, d); zeros for an aspect that no sentence serves.
+    `sentences`: (s, d) unit rows.  roles: (s, a). Returns (a, d); zeros for an aspect that no
+    sentence serves.
     """
     sums = roles.T @ sentences
     # Opposite sentences could cancel out: no direction is better than a random one.
@@ -208,12 +200,9 @@ def encode_batch(
 ) -> pa.RecordBatch:
     """Index a batch of documents: pure, so that any runner may map it over batches.
 
-    Args:
-        like: of the table that it is for, see :func:`table_schema`.
-        hashes: by id, of documents as a source has them, by which the next import knows them.
-
-    Returns:
-        one row per document, columns as in :func:`table_schema`.
+    `like`: of the table that it is for, see `table_schema`. `hashes`: by id, of documents as a
+    source has them, by which the next import knows them. Returns one row per document, columns as
+    in `table_schema`.
     """
     spans = [d.sentences if d.sentences is not None else split_sentences(d.text) for d in documents]
     encodings = encoder.encode(

@@ -54,9 +54,8 @@ def sources(home: Home) -> set[str]:
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     """Register corpora again that a lost or older ledger does not know, or not as they are now.
 
-    Returns:
-        names of those that are registered now, and of those without a manifest (imported again
-        under their name, they are whole).
+    Returns names of those that are registered now, and of those without a manifest (imported again
+    under their name, they are whole).
     """
     found, unknown = [], []
     names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}

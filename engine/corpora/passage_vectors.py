@@ -36,9 +36,8 @@ def size_of(tokens: TokenRows) -> int:
 class Passages:
     """The passages of one version of a corpus. Safe to share between threads.
 
-    Args:
-        aspects: how many aspects the lens has.
-        idf: weights of the tokens of a text, see ``CorpusWords.idf``.
+    `aspects`: how many aspects the lens has. `idf`: weights of the tokens of a text, see
+    `CorpusWords.idf`.
     """
 
     _tokens: Recent[tuple[int, int], TokenRows] = Recent(None, size_of, KEPT_BYTES)
@@ -66,8 +65,7 @@ class Passages:
     def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
         """Token vectors of each document, in the order asked for.
 
-        Args:
-            stored: the rows of these documents, :data:`TOKEN_COLUMNS` at least; None to read them.
+        `stored`: the rows of these documents, `TOKEN_COLUMNS` at least; None to read them.
         """
         asked: list[int] = rows.tolist()
 

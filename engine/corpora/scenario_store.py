@@ -123,11 +123,7 @@ class Stored(NamedTuple):
 
 
 class ScenarioStore:
-    """Scenarios beside the documents of one corpus. Who writes holds the corpus's lock.
-
-    Args:
-        corpus: as it is now; the store is of use as long as its documents stay as they are.
-    """
+    """Scenarios beside the documents of one corpus. Who writes holds the corpus's lock."""
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self.corpus = corpus
@@ -240,12 +236,7 @@ class ScenarioStore:
         encoder: Encoder,
         known: Mapping[str, Stored],
     ) -> None:
-        """Make these all that is stored of their documents, in one or two commits.
-
-        Args:
-            scenarios: by doc_id; none is empty.
-            known: what was stored before.
-        """
+        """Make these all that is stored of their documents, in one or two commits."""
         schema = _schema(self.corpus.spec.dimension)
         table = ScenarioTable.open_or_create(self.path, schema)
         for new in (True, False):

@@ -75,8 +75,7 @@ def matrix(column: Any, width: int) -> FloatArray:
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
     """The values (n,) of each row of a list column; views of one array, as they are stored.
 
-    Args:
-        width: of a column of lists of vectors: each row is (n, width) then.
+    `width`: of a column of lists of vectors: each row is (n, width) then.
     """
     if not len(column):
         return []
@@ -113,11 +112,7 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
 def to_seeds(
     rows: pa.Table, tokens: Sequence[TokenRows], lens: Lens, spec: EncoderSpec
 ) -> list[Seed]:
-    """The rows of a table with text and passage columns.
-
-    Args:
-        tokens: of each row.
-    """
+    """The rows of a table with text and passage columns. `tokens`: of each row."""
     vectors = matrix(rows["vector"].combine_chunks(), spec.dimension)
     sentences = rows_of(rows["sentence_vectors"], spec.dimension)
     return [

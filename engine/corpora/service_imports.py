@@ -57,11 +57,7 @@ class ServiceImport:
         on_progress: Tell,
         cancelled: Ask,
     ) -> ImportReport:
-        """Import from each service in turn; stopped and run again, it goes on where it was.
-
-        Args:
-            queries: what services are asked, in place of the request's source; at least one.
-        """
+        """Import from each service in turn; stopped and run again, it goes on where it was."""
         check_corpus_name(request.name)
         self.home.create()
         report = self._import(request, queries[0], on_progress, cancelled)

@@ -58,8 +58,7 @@ def home_of(settings: Settings) -> Home:
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
     """Copy a corpus into the home as it is now.
 
-    Returns:
-        its row, which may be a newer one; and where its documents are, None when they are here.
+    Returns its row, which may be a newer one; and where its documents are, None when they are here.
     """
     found = _copied(home, ledger, row, documents=True)
     if found is None or home.mirror is None:
@@ -138,9 +137,8 @@ def writing(
 ) -> Iterator[None]:
     """Write a corpus, alone on all servers that share it, which then have what was written.
 
-    Args:
-        busy, remedy, wait: as :func:`storage.locks.alone`.
-        documents: False where only what lies beside them is written.
+    `busy`, `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is
+    written.
     """
     with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
         _begin(home, ledger, name, documents)

@@ -22,9 +22,6 @@ CHUNK, MANY = 4096, 65_536
 class StoredTexts(Sequence[str]):
     """Texts by row.
 
-    Attributes:
-        array: (n,) without nulls.
-
     >>> texts = StoredTexts(["b", "a", "c"])
     >>> texts[1], texts[1:], texts.at([2, 0]), texts == ["b", "a", "c"]
     ('a', ['a', 'c'], ['c', 'b'], True)
@@ -74,9 +71,6 @@ class StoredTexts(Sequence[str]):
 
 class RowOf(Mapping[str, int]):
     """The row of each of some different texts, found by halving: 10 microseconds of a million.
-
-    Attributes:
-        rank: (n,) the place of each row's text among all, in their order.
 
     >>> row_of = RowOf(StoredTexts(["b", "a", "c"]))
     >>> row_of["b"], row_of.get("d"), "c" in row_of, row_of.rank.tolist()

@@ -196,9 +196,8 @@ def _narrowest(found: Sequence[tuple[Span, str, float]], kinds: int) -> tuple[Sp
 class Meaning:
     """Similarity to texts, in standard deviations over a sample of a corpus's sentences.
 
-    Args:
-        vectors: (n, d) of the texts; the most similar one counts.
-        sample: (s, d) vectors of sentences.
+    `vectors`: (n, d) of the texts; the most similar one counts. `sample`: (s, d) vectors of
+    sentences.
     """
 
     def __init__(self, vectors: FloatArray, sample: FloatArray) -> None:
@@ -287,8 +286,7 @@ class TermScores:
 def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScores:
     """Find the documents of a corpus with a term, and its short and long forms.
 
-    Args:
-        vectors: (n, d) of its alternatives.
+    `vectors`: (n, d) of its alternatives.
     """
     names: list[Name] = []
     none = np.zeros(0, np.intp)
@@ -315,11 +313,7 @@ def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScore
 
 
 def _other_forms(corpus: OpenCorpus, text: str, name: Name, rows: Rows) -> list[Name]:
-    """The short form of a long one, or the long form of a short one, as documents introduce them.
-
-    Args:
-        rows: documents with the words of ``text``.
-    """
+    """The short form of a long one, or the reverse, as documents introduce them."""
     short = {text.casefold(), stem(text)}
     introduced = list(_introduced(corpus, rows))
     long = _most_seen(long for form, long in introduced if form.casefold() in short)

@@ -18,10 +18,6 @@ VERSION = 1
 
 
 def find_facts(text: str, document_date: date | None = None) -> tuple[Fact, ...]:
-    """Dates, amounts and places that ``text`` states or implies, in reading order.
-
-    Args:
-        document_date: when the document was written, where its metadata say so.
-    """
+    """Dates, amounts and places that ``text`` states or implies, in reading order."""
     facts = (*find_dates(text, document_date), *find_amounts(text), *find_places(text))
     return tuple(sorted(facts, key=lambda fact: fact.span))

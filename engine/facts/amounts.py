@@ -412,11 +412,8 @@ class _Reading:
     ) -> Fact | None:
         """The amount that follows from ``base``, which is that of ``name``.
 
-        Args:
-            back: ``base`` is the subject's amount, and that of the object follows.
-
-        Returns:
-            None when currencies differ, nothing would be left, or the relation cannot be turned.
+        `back`: `base` is the subject's amount, and that of the object follows. Returns None when
+        currencies differ, nothing would be left, or the relation cannot be turned.
         """
         if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
             return None

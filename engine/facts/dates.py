@@ -391,9 +391,8 @@ def find_dates(text: str, document_date: date | None = None) -> tuple[Fact, ...]
     before the launch"), else ``document_date``. What has no anchor, is impossible or can be read
     in two ways is no fact.
 
-    Returns:
-        in order of their place; a stretch of days is one fact. The time stamps of messages are
-        among them, with a confidence of 0.5.
+    In order of their place; a stretch of days is one fact. The time stamps of messages are
+    among them, with a confidence of 0.5.
 
     >>> written, ran = find_dates("2024-02-29 09:01, Ann: I ran two days ago")
     >>> ran.text, ran.derivation

@@ -120,8 +120,7 @@ def matches(asked: Iterable[Fact], facts: Sequence[Fact]) -> tuple[FactMatch, ..
 class FactIndex:
     """The facts of n documents, as arrays. Made once per opened corpus.
 
-    Args:
-        facts: of every document, in the order of its rows.
+    `facts`: of every document, in the order of its rows.
     """
 
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
@@ -147,8 +146,7 @@ class FactIndex:
         fact that none of them answers tells nothing about any and is left out; one that is
         named several times counts once.
 
-        Args:
-            allowed: (n,) which documents may answer; None for all.
+        `allowed`: (n,) which documents may answer; None for all.
         """
         total = np.zeros(self.documents)
         weights = 0.0

@@ -90,8 +90,7 @@ Days = Mapping[int, Stated]  # Where a date begins -> the date
 def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
     """The messages of a text, at least one, in order.
 
-    Args:
-        days: the text's dates, by :func:`find_days`, where they are known already.
+    `days`: the text's dates, by `find_days`, where they are known already.
 
     >>> [(m.author, m.time.hour) for m in messages("[29/02/2024, 09:01] Ann: Hi\\n"
     ...                                            "[29/02/2024, 10:20] Bo: Hello")]

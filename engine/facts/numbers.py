@@ -43,10 +43,8 @@ _SERIAL_AFTER = re.compile(r"[^\W\d]+\d|[_:@]\w|[-/.]\d+[-/.]\d")
 def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
     """The value of digits with separators, None where they allow two readings or none.
 
-    Args:
-        digits: without sign; digits of any script, one group or several.
-        decimal_comma: the text elsewhere writes 1.234,50; then "1.234" is a thousand and
-            "1,234" could be either, hence None.
+    `digits`: without sign; digits of any script, one group or several. `decimal_comma`: the text
+    elsewhere writes 1.234,50; then "1.234" is a thousand and "1,234" could be either, hence None.
 
     >>> read_digits("1.234,50"), read_digits("1,234.50"), read_digits("12,34"), read_digits("1.2.3")
     (1234.5, 1234.5, 12.34, None)
@@ -394,12 +392,9 @@ def _points(text: str, token: Token) -> bool:
 class _Phrase:
     """The longest number that the tokens from one on spell.
 
-    Attributes:
-        value: of the whole phrase.
-        end: offset after it.
-        used: how many tokens it takes.
-        ordinal: the phrase names a rank.
-        broken: the tokens run on in a way that can be read as several things ("one fifty").
+    `value`: of the whole phrase. `end`: offset after it. `used`: how many tokens it takes.
+    `ordinal`: the phrase names a rank. `broken`: the tokens run on in a way that can be read as
+    several things ("one fifty").
     """
 
     def __init__(self, text: str, tokens: list[Token], at: int) -> None:

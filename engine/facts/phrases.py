@@ -37,10 +37,8 @@ _REACH = 80  # How many words before an amount its owner may stand
 class Words:
     """The words and signs of a text with their offsets, and where its sentences begin.
 
-    Attributes:
-        lower: every word or sign in small letters, but the letter of "Model A", which is no
-            article, as it stands.
-        starts, ends: its offsets.
+    `lower`: every word or sign in small letters, but the letter of "Model A", which is no article,
+    as it stands. `starts`, `ends`: its offsets.
     """
 
     def __init__(self, text: str) -> None:
@@ -94,15 +92,7 @@ class Reference:
 def phrase_before(
     words: Words, offset: int, taken: set[int], *, floor: int | None = None
 ) -> Reference:
-    """The phrase that is the subject of what begins at ``offset``.
-
-    Args:
-        words: of the whole text.
-        offset: where the amount or the relation begins.
-        taken: ends of the amounts of the text; a phrase does not reach over one.
-        floor: index of the first word to look at; by default where the sentence begins, and
-            no more than ``_REACH`` words back.
-    """
+    """The phrase that is the subject of what begins at ``offset``."""
     before = words.at(offset) - 1
     if floor is None:
         floor = max(words.at(words.sentence(offset)), before - _REACH)
@@ -340,13 +330,7 @@ class Things:
     def named(self, span: Span, *, create: bool = True, than: Thing | None = None) -> Thing | None:
         """The thing that a phrase names.
 
-        Args:
-            span: of the phrase.
-            create: make a thing for a phrase that fits none.
-            than: the thing that it is compared with, which it therefore is not.
-
-        Returns:
-            None when it fits several equally, or none and ``create`` is False.
+        Returns None when it fits several equally, or none and `create` is False.
         """
         keys = keys_of(self._text[slice(*span)])
         known = [thing for thing in self._all[-_REMEMBERED:] if thing is not than]

@@ -60,11 +60,7 @@ ENOUGH = 4  # Places of a word that are kept for each day: one more than a noun 
 
 
 class Calendar:
-    """Which words stand beside which dates of a text.
-
-    Args:
-        dated: the days that the text states, and where.
-    """
+    """Which words stand beside which dates of a text."""
 
     def __init__(self, text: str, dated: Sequence[tuple[Span, Period]]) -> None:
         self._text = text
@@ -90,11 +86,7 @@ class Calendar:
         return low, stop.start() if stop else high
 
     def date_of(self, event: Span) -> tuple[Span, Period] | None:
-        """Return the only date that the text gives an event; None without one, or with several.
-
-        Args:
-            event: its words, as :func:`event_at` finds them.
-        """
+        """Return the only date that the text gives an event; None without one, or with several."""
         if not self._dated:
             return None
         words = [word[0] for word in WORD.finditer(self._text, *event)]
@@ -165,13 +157,7 @@ def find_recurring(
     candidates: Candidates,
     resolve: Callable[[Candidate], Period | None],
 ) -> Iterator[Recurring]:
-    """Yield what recurs by the words of a part of a text.
-
-    Args:
-        body: the part; it has one of :data:`KEYS`.
-        candidates: the dates of the text, some of which bound what recurs.
-        resolve: how to resolve one of them.
-    """
+    """Yield what recurs by the words of a part of a text."""
     taken = 0
     matches = [match for pattern in PATTERNS for match in pattern.finditer(lowered, *body)]
     for match in sorted(matches, key=lambda m: (m.start(), -m.end())):

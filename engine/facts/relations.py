@@ -261,13 +261,7 @@ def find_change(
 ) -> tuple[float, Span] | None:
     """By what factor ``quantity`` differs from what it was, and the words that say so.
 
-    Args:
-        text: that the amounts stand in.
-        quantity: the amount after the change.
-        quantities: all amounts of the text, percentages among them.
-
-    Returns:
-        a factor above 0; None when no change is spoken of, or nothing was left.
+    Returns a factor above 0; None when no change is spoken of, or nothing was left.
 
     >>> from engine.facts.units import find_quantities
     >>> text = "Oil fell 20 percent to 80 dollars."
@@ -332,10 +326,6 @@ def find_choices(words: Words, taken: set[int]) -> Iterator[Span]:
 
     "We settled on the steel frame", "the steel frame was chosen", "the steel frame, which we
     bought"; not "we almost bought", nor "a frame", which may be any.
-
-    Args:
-        words: of the whole text.
-        taken: ends of amounts, over which no phrase reaches.
     """
     text = words.text
     for match in _CHOICE.finditer(text):
@@ -419,13 +409,7 @@ def is_of_several(words: Words, at: int) -> bool:
 
 
 def is_of_unread(words: Words, start: int, taken: set[int]) -> bool:
-    """Whether what "that" means may be an amount in words that are no known unit: "2,000 lire".
-
-    Args:
-        words: of the whole text.
-        start: of the relation.
-        taken: ends of the amounts that were read.
-    """
+    """Whether what "that" means may be an amount in words that are no known unit: "2,000 lire"."""
     begin = max(words.sentence(start), start - _NEARBY)
     counted = _UNREAD.finditer(words.text, begin, start)
     return any(

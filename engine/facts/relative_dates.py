@@ -621,9 +621,8 @@ def _rules_by_key() -> dict[str, list[Rule]]:
 def find_relative(text: str, lowered: str, tokens: Sequence[re.Match[str]]) -> Iterator[Candidate]:
     """Yield what the rules find; they are tried only where one of their keys stands.
 
-    Args:
-        lowered: ``text`` in lower case, of the same length.
-        tokens: the words and numbers (:data:`TOKEN`) of ``lowered``.
+    `lowered`: `text` in lower case, of the same length. `tokens`: the words and numbers (`TOKEN`)
+    of `lowered`.
     """
     by_key = _rules_by_key()
     reached: dict[Rule, int] = {}

@@ -118,8 +118,7 @@ class Stated:
 def find_days(text: str) -> tuple[Stated, ...]:
     """Find the dates of days (and of ranges within a month) that ``text`` states.
 
-    Returns:
-        in order of their place, never overlapping; those without a year have ``low`` None.
+    In order of their place, never overlapping; those without a year have `low` None.
 
     >>> [stated.low for stated in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
     [datetime.date(2005, 4, 13), datetime.date(2005, 5, 5), datetime.date(2005, 4, 3)]
@@ -317,12 +316,7 @@ FESTIVAL = re.compile(
 
 
 def find_stated(text: str, days: Sequence[Stated], words: frozenset[str]) -> Iterator[Candidate]:
-    """Yield what ``text`` states with its year, and days that lack only that.
-
-    Args:
-        days: by :func:`find_days`.
-        words: those of the text in lower case; they tell which patterns have a chance.
-    """
+    """Yield what ``text`` states with its year, and days that lack only that."""
     for written in days:
         if written.low and written.high:
             grain: Grain = "day" if written.low == written.high else "range"

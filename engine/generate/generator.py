@@ -202,15 +202,7 @@ def generate_implicit(
     on_round: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> BuiltCollection:
-    """Generate a collection of documents that imply what their queries ask for.
-
-    Args:
-        folder: made when it is not there.
-        overwrite: replace a collection that was generated there before.
-        connection: of the model that writes and verifies; None for templates alone.
-        tries: documents asked for per tuple, until a template stands in.
-        on_set, on_round: told how many sets are done, and how far the model is.
-    """
+    """Generate a collection of documents that imply what their queries ask for."""
     started = time.perf_counter()
     if not 1 <= tries <= MOST_TRIES:
         raise BadInputError(f"tries is {tries}.", f"Give a whole number up to {MOST_TRIES}.")

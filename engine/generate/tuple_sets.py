@@ -53,11 +53,9 @@ def solve(
 ) -> list[Choice]:
     """One choice per slot; each fits those before it. The options' order decides among answers.
 
-    Args:
-        options: what a slot can be filled with, the preferred first. Called anew after every
-            step back.
-        fits: whether a choice may follow the choices made for the slots before.
-        what: names the things in the error: "30 prices from 200 to 3,200".
+    `options`: what a slot can be filled with, the preferred first. Called anew after every step
+    back. `fits`: whether a choice may follow the choices made for the slots before. `what`: names
+    the things in the error: "30 prices from 200 to 3,200".
 
     >>> solve([1, 2], lambda slot: (2, 1), lambda slot, n, before: n not in before, "numbers")
     [2, 1]

@@ -41,8 +41,7 @@ HALF_AS_MUCH = Fraction(3, 2)
 def in_words(number: int, joint: str = " and ") -> str:
     """A whole number below a million in English.
 
-    Args:
-        joint: between hundreds and what is left: British " and ", American " ".
+    `joint`: between hundreds and what is left: British " and ", American " ".
 
     >>> in_words(1950), in_words(1005)
     ('one thousand nine hundred and fifty', 'one thousand and five')
@@ -167,8 +166,7 @@ def _by_percent(rng: random.Random, multiplier: Fraction, other: str) -> list[st
 def days_away(rng: random.Random, base: date, target: date, plain: bool = False) -> str:
     """``target`` as somebody speaks of it on ``base``; never today.
 
-    Args:
-        plain: only words that go with "from ... to ..." and in lists.
+    `plain`: only words that go with "from ... to ..." and in lists.
     """
     offset = (target - base).days
     distance, past = abs(offset), offset < 0

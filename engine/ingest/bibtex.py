@@ -282,11 +282,7 @@ def _ends_as_it_begins(piece: str) -> bool:
 
 
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
-    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded.
-
-    Raises:
-        _TooLongError: the pieces are longer than ``ROW_BYTES``.
-    """
+    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
     pieces = []
     for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
         if piece[:1] in ("{", '"') and len(piece) > 1:

@@ -35,12 +35,7 @@ class Builder:
     abstracts: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, row: Row, number: int, notes: v.Notes) -> SourceDocument:
-        """The document of a row; raises BadInputError (RowError where a choice helps) naming it.
-
-        Args:
-            number: of the row, from 1.
-            notes: what is found and corrected.
-        """
+        """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
         if row.problem is not None:
             raise row.problem
         corrected: set[str] = set()

@@ -29,11 +29,7 @@ _LOOKED_AT, _LONGEST = 20, 100_000
 
 
 def find_delimiter(file: InputFile, usual: str = ",") -> str:
-    """The delimiter that a file says, or that cuts its first lines into equally many fields.
-
-    Args:
-        usual: taken when none of :data:`DELIMITERS` cuts anything.
-    """
+    """The delimiter that a file says, or that cuts its first lines into equally many fields."""
     try:
         lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
     except BadInputError:  # reported when the rows are read

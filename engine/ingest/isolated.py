@@ -51,13 +51,9 @@ def isolated(
 ) -> T:
     """What a function of a module returns for arguments that can be pickled.
 
-    Args:
-        keep: the process stays for the next call with the same limit of memory.
-
-    Raises:
-        OutOfTimeError: it took longer than ``seconds``.
-        MemoryError: it took more memory, or ended the process.
-        Exception: what the function raises.
+    `keep`: the process stays for the next call with the same limit of memory. Raises
+    OutOfTimeError: it took longer than `seconds`; MemoryError: it took more memory, or ended the
+    process; Exception: what the function raises.
     """
     with _slots[megabytes]:
         try:

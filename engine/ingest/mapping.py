@@ -58,11 +58,9 @@ def resolve(
 ) -> dict[str, str]:
     """Field -> column: the format's own fields or a guess, with the person's choice on top.
 
-    Args:
-        chosen: ``{"doc_id": "PMID"}``, or ``id`` as people call it; ``data.text`` for a field of an
-            object; an empty column means: this field has none.
-        identifying: columns that every row looked at has, each another value: one of them is
-            the id where there is such a one.
+    `chosen`: `{"doc_id": "PMID"}`, or `id` as people call it; `data.text` for a field of an object;
+    an empty column means: this field has none. `identifying`: columns that every row looked at has,
+    each another value: one of them is the id where there is such a one.
     """
     columns = tuple(columns)
     chosen = {_field(name): column for name, column in (chosen or {}).items()}

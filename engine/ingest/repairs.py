@@ -56,12 +56,7 @@ def documents(
     max_chars: int | None,
     first: int = 1,
 ) -> Iterator[SourceDocument]:
-    """The documents of rows, in their order, repeated ones included; one at a time.
-
-    Args:
-        max_chars: characters that a text may have at most; None for any number.
-        first: number of the first row in its source.
-    """
+    """The documents of rows, in their order, repeated ones included; one at a time."""
     for number, row in enumerate(rows, start=first):
         try:
             document = builder.build(row, number, notes)

@@ -68,13 +68,7 @@ class Source:
         max_chars: int | None = None,
         refuse: Refuse = raise_at_once,
     ) -> Iterator[SourceDocument]:
-        """Documents in their order, repeated ones included; one at a time.
-
-        Args:
-            notes: counts what was corrected on the way.
-            max_chars: characters that a text may have at most; None for any number.
-            refuse: what happens at a row that cannot be used and that nothing was chosen for.
-        """
+        """Documents in their order, repeated ones included; one at a time."""
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
 
@@ -130,12 +124,10 @@ def open_source(
 ) -> Source:
     """Look at the first rows of a source and decide how to read it.
 
-    Args:
-        source: a path, or rows in memory (see :data:`engine.types.corpora.Rows`).
-        source_format: of a path, one of ``FORMATS`` or ``auto``.
-        mapping: document field -> column, on top of what is guessed.
-        lens: whose aspects the sentence roles of the source may name.
-        repairs: how a file is read, and what to do about rows that cannot be used as they are.
+    `source`: a path, or rows in memory (see `Rows`). `source_format`: of a path, one of `FORMATS`
+    or `auto`. `mapping`: document field -> column, on top of what is guessed. `lens`: whose aspects
+    the sentence roles of the source may name. `repairs`: how a file is read, and what to do about
+    rows that cannot be used as they are.
     """
     checked(repairs)
     file = None
@@ -202,11 +194,7 @@ def preview(
     repairs: Repairs = NO_REPAIRS,
     max_chars: int | None = None,
 ) -> Preview:
-    """The first ``rows`` rows as they are and as documents; bad rows become ``problems``.
-
-    Args:
-        max_chars: characters that a text may have at most; None for any number.
-    """
+    """The first ``rows`` rows as they are and as documents; bad rows become ``problems``."""
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
     problems: list[str] = []
@@ -295,11 +283,7 @@ def _options(fault: Fault, repairs: Repairs) -> list[str]:
 
 
 def check(source: Source, max_chars: int) -> CheckReport:
-    """Read everything once, and refuse a source with a row that cannot be used.
-
-    Args:
-        max_chars: characters that a text may have at most.
-    """
+    """Read everything once, and refuse a source with a row that cannot be used."""
     first: dict[FaultKind, BadInputError] = {}
     report = _examined(source, max_chars, first.setdefault)
     if first:

@@ -86,11 +86,7 @@ class Notes:
         self._files: list[str] = []
 
     def add(self, kinds: set[str], where: str = "") -> None:
-        """Count one document for every kind in ``kinds`` (keys of the sentences above).
-
-        Args:
-            where: for kinds whose rows a report names.
-        """
+        """Count one document for every kind in ``kinds`` (keys of the sentences above)."""
         self.counts.update(kinds)
         for kind in kinds if where else ():
             places = self._places.setdefault(kind, [])
@@ -98,11 +94,7 @@ class Notes:
                 places.append(where.rpartition(", ")[2])
 
     def left_out(self, kind: FaultKind, where: str, error: Exception, *, file: bool) -> None:
-        """Note a row that is left out because of a fault.
-
-        Args:
-            file: the row is a file; the report names each with its reason.
-        """
+        """Note a row that is left out because of a fault."""
         if not file:
             self.add({kind}, where)
             return
@@ -168,8 +160,7 @@ def _singular(words: str) -> str:
 def clean(text: str, corrected: set[str]) -> str:
     """Text of the same length without control characters and lone surrogates.
 
-    Args:
-        corrected: receives ``controls`` and ``surrogates`` when there were any.
+    `corrected`: receives `controls` and `surrogates` when there were any.
     """
     if _TO_SPACE.search(text):
         if _CONTROLS.search(text):

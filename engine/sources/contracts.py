@@ -117,11 +117,7 @@ def has_list(key: str) -> Callable[[Any], bool]:
 
 
 def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[str, ...]]:
-    """Words and ids of a query: ids when all of it is ids, between commas, blanks or lines.
-
-    Args:
-        read: an id as the service has it; None for what is none.
-    """
+    """Words and ids of a query: ids when all of it is ids, between commas, blanks or lines."""
     text = _UNSEEN.sub(" ", text).strip()
     parts = [part for part in re.split(r"[,;\s]+", text) if part]
     if not parts:

@@ -88,12 +88,7 @@ NAMES = f"{FIRST.info.name} and {SECOND.info.name}"
 
 
 def abstracts_page(first: Client, second: Client, query: ServiceQuery, cursor: str) -> Page:
-    """The works of one batch of DOIs: a row for each, with its abstract if either has it.
-
-    Args:
-        first, second: clients of OpenAlex and of Crossref.
-        query: asks OpenAlex by DOIs alone.
-    """
+    """The works of one batch of DOIs: a row for each, with its abstract if either has it."""
     page = FIRST.page(first, query, cursor)
     asked, _ = batch(query.ids, cursor, OPENALEX_BATCH)
     whole = {row["doi"] for row in page.rows if row["text"]}

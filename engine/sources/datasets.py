@@ -79,8 +79,7 @@ def fetch_dataset(
     A query's ``instruction``, or TREC's ``narrative``, becomes the wording of its topic. Grades
     below 0 become 0, those above 3 become 3.
 
-    Returns:
-        None where it was stopped before all was written.
+    Returns None where it was stopped before all was written.
     """
     folder = folder_of(home, name)
     if folder.is_dir():

@@ -63,13 +63,7 @@ class Retrieved:
 
 
 class Retrieval:
-    """One query's documents in a folder. One process at a time may run it.
-
-    Args:
-        folder: made when the first page is there.
-        name: what people call the service.
-        limit: documents at most.
-    """
+    """One query's documents in a folder. One process at a time may run it."""
 
     def __init__(self, folder: Path, name: str, limit: int) -> None:
         self.file = folder / DOCUMENTS

@@ -44,12 +44,7 @@ def names_service(text: str) -> bool:
 def read_query(
     key: str, text: str, limit: int | None = None, *, typed: bool = True
 ) -> ServiceQuery:
-    """What is asked of a service, as people write it.
-
-    Args:
-        limit: documents at most; None for a thousand, or for all where ids name them.
-        typed: it was typed or pasted; ids of a file may be more.
-    """
+    """What is asked of a service, as people write it."""
     service = service_of(key)
     if typed and len(text) > PASTED_CHARS:
         raise BadInputError(

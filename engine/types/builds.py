@@ -122,11 +122,7 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class BuildState:
-    """How a build stands.
-
-    Attributes:
-        next: the first step that is not complete; None when all are.
-    """
+    """How a build stands. `next`: the first step that is not complete; None when all are."""
 
     spec: BuildSpec
     author: str

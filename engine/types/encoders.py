@@ -78,10 +78,6 @@ class Encoder(Protocol):
         What does not fit the model's window is cut from the end of the passage, never from
         the instruction.
 
-        Returns:
-            (d,) float32, unit length, to be compared with documents' vectors.
-
-        Raises:
-            BadInputError: the instruction alone does not fit the window.
+        Returns (d,) float32, unit length, to be compared with documents' vectors.
         """
         ...

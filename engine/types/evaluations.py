@@ -85,8 +85,7 @@ class Evaluation:
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
         """The measures, one row per system (the index); undefined ones are missing.
 
-        Args:
-            per_query: one row per system and query instead, with the query's ``aspect``.
+        `per_query`: one row per system and query instead, with the query's `aspect`.
         """
         import pandas as pd
 

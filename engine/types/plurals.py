@@ -6,10 +6,6 @@ from __future__ import annotations
 def counted(number: int, one: str, many: str = "") -> str:
     """A number and what it counts, in the singular for 1.
 
-    Args:
-        one: the singular; a verb may follow it.
-        many: the plural; "" for ``one`` with an s.
-
     >>> counted(1, "call"), counted(1200, "call")
     ('1 call', '1,200 calls')
     >>> counted(1, "query was", "queries were"), counted(0, "query was", "queries were")

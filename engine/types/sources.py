@@ -42,11 +42,7 @@ class ServiceQuery:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> ServiceQuery:
-        """From what ``dataclasses.asdict`` made of one, and JSON of that.
-
-        Raises:
-            KeyError, TypeError, ValueError: the fields are not those of a query.
-        """
+        """From what ``dataclasses.asdict`` made of one, and JSON of that."""
         limit = min(SERVICE_DOCUMENTS, max(1, int(fields["limit"])))
         words, ids = str(fields["words"]), tuple(map(str, fields["ids"]))
         with_abstract, since = bool(fields["with_abstract"]), str(fields.get("since", ""))

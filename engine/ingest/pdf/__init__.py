@@ -147,9 +147,7 @@ def _in_zip(path: Path) -> Iterator[str]:
 def read_paper(path: Path, name: str) -> Read:
     """The paper in a file, kept for as long as the file does not change. Thread-safe.
 
-    Args:
-        path: the folder, the zip or the file itself.
-        name: the file's name in the folder or zip.
+    `path`: the folder, the zip or the file itself. `name`: the file's name in the folder or zip.
     """
     try:
         there = (path / name if path.is_dir() else path).stat()

@@ -30,11 +30,7 @@ NO_ABSTRACT = Abstract()
 
 
 def find_abstract(reading: Reading, title: Sequence[Line]) -> Abstract:
-    """The abstract under its heading; without one, the long paragraph before the introduction.
-
-    Args:
-        title: the lines of the title, which may begin with such a word too.
-    """
+    """The abstract under its heading; without one, the long paragraph before the introduction."""
     early = [line for line in reading.lines if line.page < 2]
     found = []
     for index, line in enumerate(early):
@@ -49,12 +45,7 @@ def find_abstract(reading: Reading, title: Sequence[Line]) -> Abstract:
 
 
 def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Abstract | None:
-    """The abstract under a heading.
-
-    Args:
-        rest: what stands in the heading's own line.
-        behind: the lines behind it, as read.
-    """
+    """The abstract under a heading."""
     texts = [rest] if rest else []
     lines: list[Line] = []
     read: list[Line] = []
@@ -79,12 +70,7 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
 
 
 def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> bool:
-    """Whether an abstract is over before a line.
-
-    Args:
-        lines: of its text so far.
-        run_in: its text begins in the heading's line.
-    """
+    """Whether an abstract is over before a line."""
     if headings.ends_abstract(line) or _MARKED.match(line.text):
         return True
     if headings.is_abstract_part(line) and not is_numbered(line):

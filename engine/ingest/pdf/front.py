@@ -141,13 +141,7 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
     """The title, and the lines of page 1 that hold it.
 
-    Args:
-        head: the lines of page 1, as read.
-        body: size of the paper's text, in points.
-        described: the title in the file's own data, which is often wrong.
-
-    Returns:
-        ("", lines) where the lines are to be joined; (title, []) where only the file tells it.
+    Returns ("", lines) where the lines are to be joined; (title, []) where only the file tells it.
     """
     if not head:
         return (described if _trusted(described) else ""), []
@@ -329,9 +323,6 @@ def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
     What page 1 says counts first: marks of a publication, then arXiv's stamp (the id's year, as
     papers are cited by it), then any year above the abstract. Then the date of publication in the
     XMP, then when the file was made.
-
-    Args:
-        described: the XMP's date of publication, or "".
     """
     lines = (*outside.head, *outside.foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))

@@ -151,11 +151,7 @@ def _roman(number: str) -> int:
 
 
 def heading(line: Line, body: float) -> Heading | None:
-    """A line as the heading of a part of the paper, or None.
-
-    Args:
-        body: size of the text, in points.
-    """
+    """A line as the heading of a part of the paper, or None."""
     text = line.text.strip()
     words = text.split()
     if not 0 < len(words) <= 14 or len(text) > 110 or text.endswith((",", ";")):

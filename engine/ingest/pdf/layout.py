@@ -59,11 +59,7 @@ def _key(line: Line) -> str:
 
 
 def in_order(lines: Sequence[Line], width: float) -> list[Line]:
-    """Lines column by column; what goes across columns parts what is above from what is below.
-
-    Args:
-        width: of the page, in points.
-    """
+    """Lines column by column; what goes across columns parts what is above from what is below."""
     return _parted(sorted(lines, key=lambda line: (-line.y, line.x0)), width)
 
 
@@ -100,8 +96,7 @@ def _gutters(lines: Sequence[Line], width: float) -> list[float]:
 def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
     """The most lines that follow each other and leave the gutter left of ``x`` free.
 
-    Returns:
-        How many they are and the index of the first; None where there is no text on both sides.
+    Returns how many they are and the index of the first; None where there is no text on both sides.
     """
     best: tuple[int, int] | None = None
     first = 0
@@ -118,13 +113,7 @@ def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
 
 
 def without_footnotes(ordered: Sequence[Line], body: float, height: float) -> list[Line]:
-    """The lines without those in small print at the foot of a column.
-
-    Args:
-        ordered: of one page, as read.
-        body: size of the text.
-        height: of the page.
-    """
+    """The lines without those in small print at the foot of a column."""
     small: set[Line] = set()
     for line in sorted(ordered, key=lambda line: -line.y):
         if line.size >= 0.93 * body or line.y > 0.36 * height:
@@ -209,12 +198,9 @@ _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
 class Reading:
     """The lines of a PDF as people read them.
 
-    Attributes:
-        pdf: all that the file holds.
-        body: size of the text, in points.
-        head: the lines of page 1.
-        lines: of all pages, without running heads and footnotes.
-        vocabulary: joins lines to text.
+    `pdf`: all that the file holds. `body`: size of the text, in points. `head`: the lines of page
+    1. `lines`: of all pages, without running heads and footnotes. `vocabulary`: joins lines to
+    text.
     """
 
     def __init__(self, pdf: PdfText) -> None:

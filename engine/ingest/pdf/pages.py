@@ -80,11 +80,7 @@ def follows(run: list[Char], char: Char) -> bool:
 
 
 def line_of(page: int, run: list[Char], left: float, bottom: float) -> Line:
-    """A run of letters as a line.
-
-    Args:
-        left, bottom: where the page begins, in points.
-    """
+    """A run of letters as a line."""
     letters = [c for c in run if c.text != " "]
     size = Counter(round(c.size, 1) for c in letters).most_common(1)[0][0]
     y = Counter(round(c.y, 1) for c in letters if abs(c.size - size) < 0.6).most_common(1)[0][0]
@@ -243,11 +239,7 @@ class PdfText:
 
 
 def read_pages(content: bytes | Path) -> PdfText:
-    """Every line of a PDF.
-
-    Raises:
-        UnreadableError: it is protected, broken, or has no text that can be read.
-    """
+    """Every line of a PDF."""
     try:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:

@@ -37,11 +37,7 @@ class Paper:
 
 
 def find_paper(pdf: PdfText, described: str = "") -> Paper:
-    """The paper in the text of a PDF.
-
-    Args:
-        described: a date that the file's XMP gives as that of its publication; "" for none.
-    """
+    """The paper in the text of a PDF."""
     reading = Reading(pdf)
     title, title_lines = find_title(reading.head, reading.body, pdf.info.get("Title", ""))
     title = title or reading.text(title_lines)
