@@ -21,8 +21,8 @@ from engine.cli.common import (
 )
 from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
+from engine.text import counted
 from engine.types.annotating import Judgment, PoolRequest, Unjudged, are_passed_over
-from engine.types.plurals import counted
 from engine.types.searches import Query
 
 if TYPE_CHECKING:

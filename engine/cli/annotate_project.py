@@ -13,8 +13,8 @@ import click
 from engine.cli.common import author_or_own, json_option, open_explorer, with_options
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
+from engine.text import counted
 from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
-from engine.types.plurals import counted
 
 
 @click.group()

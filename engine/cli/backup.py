@@ -11,7 +11,7 @@ from engine.cli.common import import_command, open_explorer
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json
 from engine.config import Settings
-from engine.types.plurals import size
+from engine.text import size
 from storage.home import Home
 
 if TYPE_CHECKING:

@@ -42,8 +42,7 @@ from engine.types.comparisons import (
     VariantRanking,
 )
 from engine.types.evaluations import CSFCUBE_NDCG
-from engine.types.searches import PAGE_SIZE, Query, Ranking
-from engine.types.terms import TermUse
+from engine.types.searches import PAGE_SIZE, Query, Ranking, TermUse
 
 MOST_MOVERS = 12
 LEAST_SPREAD = 0.02

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import role_matrix
 from engine.numeric import FloatArray
-from engine.types.documents import Document, Span
-from engine.types.facts import Fact
+from engine.types.documents import Document, Fact, Span
 from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
 

@@ -21,7 +21,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.facts.atlas import atlas
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
-from engine.types.facets import (
+from engine.types.lenses import Lens
+from engine.types.searches import (
     AMOUNT,
     ASPECT,
     DATE,
@@ -31,11 +32,10 @@ from engine.types.facets import (
     YEAR,
     AmountCount,
     Facets,
+    Filter,
     PlaceCount,
     is_derived,
 )
-from engine.types.lenses import Lens
-from engine.types.searches import Filter
 from storage.records import Condition
 from storage.selections import read_selection
 from storage.vectors import DocumentTable

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from engine.corpora.schema import FACET_MARK
 from engine.corpora.stored_texts import StoredTexts
 from engine.types.corpora import FieldValues
-from engine.types.facets import YEAR
 from engine.types.limits import FIELD_CHARS, FIELDS
+from engine.types.searches import YEAR
 
 Mask = NDArray[np.bool_]  # (n,) over the documents of a corpus
 

@@ -25,12 +25,11 @@ from engine.ingest.formats import existing
 from engine.ingest.values import READS_ENGLISH
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
+from engine.text import size
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.corpora import ImportReport, ImportRequest, Progress
+from engine.types.corpora import CheckReport, ImportReport, ImportRequest, Progress
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.plurals import size
-from engine.types.repairs import CheckReport
 from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger

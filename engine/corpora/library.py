@@ -52,24 +52,30 @@ from engine.sources.datasets import dataset_names, describe_dataset, name_of
 from engine.sources.services import SERVICES, look_up, read_query
 from engine.sources.zotero import is_local
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.collections import Collection
 from engine.types.corpora import (
+    NO_REPAIRS,
+    CheckReport,
     CorpusContents,
     CorpusInfo,
+    DatasetInfo,
+    Found,
     ImportJob,
     ImportReport,
     ImportRequest,
     Mapped,
+    NamedDataset,
     Preview,
+    Repairs,
     Rows,
+    ServiceQueries,
+    ServiceQuery,
 )
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
+from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
 from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
-from engine.types.sources import DatasetInfo, Found, NamedDataset, ServiceQueries, ServiceQuery
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow

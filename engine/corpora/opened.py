@@ -45,12 +45,10 @@ from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact
 from engine.types.encoders import EncoderSpec
-from engine.types.facets import is_derived
-from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.searches import Filter
+from engine.types.searches import Filter, is_derived
 from storage.vectors import DocumentTable
 
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64

@@ -17,9 +17,8 @@ from engine.errors import BadInputError
 from engine.numeric import FloatArray, widened
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
-from engine.types.facets import YEAR
 from engine.types.lenses import Lens
-from engine.types.searches import Filter
+from engine.types.searches import YEAR, Filter
 from storage.records import Condition
 
 FACET_MARK = "\x1f"

@@ -24,9 +24,14 @@ from engine.sources.datasets import fetch_dataset
 from engine.sources.retrieval import Retrieval, Retrieved, nothing_found, warnings_of
 from engine.sources.services import client_of, service_of
 from engine.types.callbacks import Ask, Tell
-from engine.types.corpora import ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
-from engine.types.sources import CorpusSource, ServiceQuery
+from engine.types.corpora import (
+    CorpusSource,
+    ImportReport,
+    ImportRequest,
+    Progress,
+    Repairs,
+    ServiceQuery,
+)
 from storage.files import write_whole
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.facts import VERSION, find_facts
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")

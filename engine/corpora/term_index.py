@@ -19,7 +19,7 @@ from engine.corpora.contracts import Rows
 from engine.corpora.schema import rows_of
 from engine.numeric import FloatArray, distinct, unit
 from engine.types.documents import Span
-from engine.types.terms import Means, Term, TermPassage
+from engine.types.searches import Means, Term, TermPassage
 
 if TYPE_CHECKING:
     from engine.corpora.opened import OpenCorpus

@@ -26,11 +26,17 @@ from engine.evaluate.model_runs import asks_model
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
-from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.text import counted
 from engine.types.corpora import CorpusInfo
-from engine.types.evaluations import CollectionInfo, UploadedRun
+from engine.types.evaluations import (
+    Collection,
+    CollectionInfo,
+    HeldCollection,
+    Qrels,
+    Topic,
+    UploadedRun,
+)
 from engine.types.people import ForPerson
-from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow

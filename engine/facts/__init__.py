@@ -11,7 +11,7 @@ from datetime import date
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
 from engine.facts.places import find_places
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 VERSION = 1
 """Grows with every change of what is found; facts stored by another version are found again."""

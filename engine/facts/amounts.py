@@ -40,8 +40,7 @@ from engine.facts.relations import (
     measured,
 )
 from engine.facts.units import Quantity, dimension_of, find_quantities, format_amount, round_in
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 
 STATED = 0.95  # Confidence of a stated amount
 

@@ -16,8 +16,7 @@ from engine.facts.recurring_dates import KEYS as RECURRING
 from engine.facts.recurring_dates import Calendar, Recurring, event_at, find_recurring
 from engine.facts.relative_dates import TOKEN, find_relative
 from engine.facts.stated_dates import find_days, find_stated
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 
 LINK = re.compile(r"\s*(?:[-–—]|(?:to|until|till|through|thru)\s)")
 AND = re.compile(r"\s+and\s")

@@ -12,7 +12,7 @@ import numpy as np
 from dateutil.rrule import rrulestr
 from numpy.typing import NDArray
 
-from engine.types.facts import Fact, FactMatch
+from engine.types.documents import Fact, FactMatch
 
 CLOSE = 0.001  # Amounts whose difference is at most this share of them are the same: people round
 ELSEWHERE = 0.3

@@ -23,8 +23,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from engine.facts.lexicon import table, word_lists
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 
 LISTS = word_lists("places")
 

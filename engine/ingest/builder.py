@@ -11,8 +11,8 @@ from engine.errors import BadInputError
 from engine.ingest import values as v
 from engine.ingest.mapping import NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
+from engine.types.corpora import NO_REPAIRS, FaultKind, Repairs
 from engine.types.documents import SourceDocument, Span
-from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 _T = TypeVar("_T")
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")

@@ -13,7 +13,7 @@ from engine.errors import BadInputError
 from engine.ingest import source as sources
 from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import Row, short
-from engine.types.corpora import Mapped, Preview
+from engine.types.corpora import NO_REPAIRS, CheckReport, Mapped, Preview, Repairs
 from engine.types.lenses import Lens
 from engine.types.limits import (
     CHECK_BYTES,
@@ -24,7 +24,6 @@ from engine.types.limits import (
     PREVIEW_SECONDS,
     PREVIEW_VALUE_CHARS,
 )
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 
 MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
 

@@ -13,9 +13,9 @@ from engine.errors import BadInputError
 from engine.ingest.builder import Builder
 from engine.ingest.rows import Row, RowError, short
 from engine.ingest.values import Notes
+from engine.types.corpora import DUPLICATES, PDF_PARTS, FaultKind, Repairs
 from engine.types.documents import SourceDocument
 from engine.types.limits import AUTHORS_CHARS, DOCUMENT_FIELDS, ID_CHARS, TITLE_CHARS
-from engine.types.repairs import DUPLICATES, PDF_PARTS, FaultKind, Repairs
 
 Refuse = Callable[[FaultKind, BadInputError], object]
 """Called with a row that nothing was chosen for; it raises, or the row is left out."""

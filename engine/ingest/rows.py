@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines, text_lines
-from engine.types.repairs import FaultKind, PdfParts
+from engine.types.corpora import FaultKind, PdfParts
 
 
 class RowError(BadInputError):

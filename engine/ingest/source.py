@@ -26,11 +26,19 @@ from engine.ingest.mapping import NAMES, likely, plain_name, resolve
 from engine.ingest.repairs import Refuse, checked, documents, each_once, pass_over, raise_at_once
 from engine.ingest.rows import Format, InputFile, Row, listed
 from engine.ingest.values import Notes, role_labels
-from engine.types.corpora import Mapped, Preview, Rows
+from engine.types.corpora import (
+    NO_REPAIRS,
+    CheckReport,
+    Fault,
+    FaultKind,
+    Mapped,
+    Preview,
+    Repairs,
+    Rows,
+)
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 from engine.types.limits import COLUMNS, PREVIEW_ROWS
-from engine.types.repairs import NO_REPAIRS, CheckReport, Fault, FaultKind, Repairs
 
 _FAULTS: dict[FaultKind, tuple[str, str]] = {
     "broken": ("row cannot be read or is too long", "rows cannot be read or are too long"),

@@ -14,8 +14,8 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import doi_of, first_last, name_parts, verbatim
+from engine.types.corpora import Fault, FaultKind
 from engine.types.lenses import Lens
-from engine.types.repairs import Fault, FaultKind
 
 Scalar = str | int | float | bool
 

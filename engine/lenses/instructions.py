@@ -22,7 +22,7 @@ from engine.lenses.wording_terms import FoundTerm, Tag, read_terms
 from engine.numeric import FloatArray
 from engine.sentences import stop_words
 from engine.types.lenses import Aspect, Lens
-from engine.types.terms import Term
+from engine.types.searches import Term
 
 WEIGHTS, TAGGER = ASSETS / "wordings" / "reader.npz", ASSETS / "wordings" / "tagger.npz"
 ASKED, RULED_OUT = 0.7, 0.3

@@ -9,8 +9,8 @@ import numpy as np
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import FACET_MARK
 from engine.errors import UnknownNameError
-from engine.types.facets import YEAR
 from engine.types.maps import MapValues
+from engine.types.searches import YEAR
 
 
 def values_of(opened: OpenCorpus, field: str) -> MapValues:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.errors import BadInputError, UnknownNameError
+from engine.text import counted
 from engine.types.limits import LONGEST_FILTERS, MOST_FILTERS
-from engine.types.plurals import counted
 from engine.types.searches import FIELD_MARKS, Filter, separated, unescaped
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from engine.lenses.definitions import find_aspect
 from engine.lenses.instructions import LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
-from engine.types.searches import WHOLE, Query
-from engine.types.terms import Term
+from engine.types.searches import WHOLE, Query, Term
 
 SHARPNESS = 12.0
 """How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.

@@ -16,8 +16,7 @@ from engine.search.filters import parse_filter
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
-from engine.types.searches import WHOLE, Query, separated
-from engine.types.terms import Term
+from engine.types.searches import WHOLE, Query, Term, separated
 
 _QUERY = TypeAdapter(Query)
 

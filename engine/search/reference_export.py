@@ -21,10 +21,10 @@ from bibtexparser.model import Entry, Field
 from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError
+from engine.text import escaped_address, web_address
 from engine.types.documents import Document
 from engine.types.limits import MOST_CITED
-from engine.types.links import escaped_address, web_address
-from engine.types.trails import KeptDocument
+from engine.types.searches import KeptDocument
 
 CslItem = dict[str, Any]
 

@@ -17,10 +17,9 @@ from engine.search.reference_export import (
     to_csl_json,
     to_ris,
 )
-from engine.types.documents import Document
-from engine.types.markdown import plain, reference
-from engine.types.searches import Query
-from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
+from engine.text import plain
+from engine.types.documents import Document, reference
+from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 Kept = Sequence[KeptDocument]
 """In the order of the reading list."""

@@ -13,7 +13,7 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.contracts import Page, Row, digits, parsed, people, split_ids, words
 from engine.sources.http import Address, Client, RefusedError, unknown_form
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 _SITE = "https://aclanthology.org"
 _FILES = "/acl-org/acl-anthology/master/data/xml"

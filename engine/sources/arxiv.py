@@ -11,7 +11,7 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.contracts import Page, Row, batch, digits, parsed, people, split_ids, words
 from engine.sources.http import Address, Client, TransientError, unknown_form
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 200  # Results of one request; up to 2,000 are allowed, and small slices are asked for
 BATCH = 100

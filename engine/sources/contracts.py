@@ -15,8 +15,8 @@ from engine.bibliographic import without_markup
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.http import Address, Client, TransientError
+from engine.types.corpora import ServiceInfo, ServiceQuery
 from engine.types.limits import SERVICE_IDS
-from engine.types.sources import ServiceInfo, ServiceQuery
 
 Row = dict[str, Any]
 """A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if

@@ -14,7 +14,7 @@ from engine.sources.contracts import START, Page, Row, batch, listed, split_ids,
 from engine.sources.http import Address, Client
 from engine.sources.openalex import BATCH as OPENALEX_BATCH
 from engine.sources.openalex import OpenAlex
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 BATCH = 50  # DOIs of one request, each a filter; those of one name are joined by "or"
 

@@ -23,10 +23,9 @@ from typing import Any
 from engine.errors import BadInputError, UnknownNameError
 from engine.sources.contracts import number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.corpora import Progress
+from engine.types.corpora import DATASET_PREFIX as PREFIX
+from engine.types.corpora import DatasetInfo, Progress
 from engine.types.limits import LONGEST_INSTRUCTION
-from engine.types.sources import DATASET_PREFIX as PREFIX
-from engine.types.sources import DatasetInfo
 from storage.home import Home, suggest_corpus_name
 from storage.locks import alone
 

@@ -25,7 +25,7 @@ from engine.sources.contracts import (
     words,
 )
 from engine.sources.http import Address, Client
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 100
 BATCH = 50  # Ids of one request, joined by `|`; up to 100 are allowed

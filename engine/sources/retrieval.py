@@ -20,11 +20,10 @@ from typing import Any
 from engine.errors import BadInputError, ServiceError, StorageError
 from engine.sources.contracts import FIELDS, START, Page, Row
 from engine.sources.http import RefusedError, StoppedError
+from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.corpora import Progress
+from engine.types.corpora import Progress, ServiceQuery
 from engine.types.limits import RETRIEVED_BYTES
-from engine.types.plurals import counted
-from engine.types.sources import ServiceQuery
 from storage.files import write_whole
 
 DOCUMENTS = "documents.jsonl"

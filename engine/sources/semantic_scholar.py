@@ -21,7 +21,7 @@ from engine.sources.contracts import (
     words,
 )
 from engine.sources.http import Address, Client, RefusedError
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 BATCH = 100  # Papers of one request by id; up to 500 are allowed, and answers to 10 MB
 FIELDS = "title,abstract,year,authors,externalIds,url,venue,journal,publicationTypes,fieldsOfStudy"

@@ -15,8 +15,8 @@ from engine.sources.openalex import OpenAlex
 from engine.sources.semantic_scholar import SemanticScholar
 from engine.sources.zotero import Zotero
 from engine.types.callbacks import Ask, never
+from engine.types.corpora import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQuery
 from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
-from engine.types.sources import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQuery
 from storage.home import Home
 
 _ALL: tuple[Service, ...] = (OpenAlex(), ArXiv(), SemanticScholar(), AclAnthology(), Zotero())

@@ -12,7 +12,7 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.sources.contracts import Page, Row, batch, digits, listed, people, split_ids, words
 from engine.sources.http import Address, Client
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 100
 BATCH = 50

@@ -10,8 +10,7 @@ from engine.types.documents import Document
 from engine.types.jobs import Job
 from engine.types.models import ModelReport, RunProgress
 from engine.types.reranking import CostEstimate
-from engine.types.searches import Evidence, Filter, Ranking
-from engine.types.terms import TermUse
+from engine.types.searches import Evidence, Filter, Ranking, TermUse
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engine.text import counted
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport
-from engine.types.plurals import counted
 
 MOST_PASSAGES = 20  # That a model is given for one question
 

@@ -22,8 +22,7 @@ from engine.corpora import distributed
 from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
-from engine.types.corpora import ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests import ray_cluster

@@ -15,8 +15,7 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.job_words import time_left
 from pages._library import corpus_list
 from tests.pages.import_page import give_path, shown

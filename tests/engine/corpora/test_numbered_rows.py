@@ -9,8 +9,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.corpora import ImportReport, ImportRequest
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportReport, ImportRequest, Repairs
 from tests.pdf_conferences import acl, neurips
 from tests.support import make_explorer, write_jsonl
 

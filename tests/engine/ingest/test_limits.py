@@ -30,9 +30,8 @@ from engine.lenses.definitions import RESEARCH
 from engine.measures.rouge import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
-from engine.types.corpora import ImportRequest
+from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from engine.types.repairs import Repairs
 from storage import parquet_files
 from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
