@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
+from engine.ingest.values import NAMES, plain_name, value_at
 from engine.types.corpora import NO_REPAIRS, FaultKind, Repairs
 from engine.types.documents import SourceDocument, Span
 

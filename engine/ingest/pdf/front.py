@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.ingest.pdf import headings
+from engine.ingest.pdf.layout import abstract_heading
 from engine.ingest.pdf.pages import Line, PdfText
 
 _PARTED = re.compile(r"\s*(?:[,;·•|]|\band\b|\bund\b|\bet\b|&|\s{3,})\s*")
@@ -209,7 +209,7 @@ def _groups(head: Sequence[Line]) -> list[list[Line]]:
     floor = highest - 0.62 * max(highest - lowest, 300.0)
     groups: list[list[Line]] = []
     for line in sorted(head, key=lambda line: (-line.y, line.x0)):
-        if line.y < floor or headings.abstract_heading(line) is not None:
+        if line.y < floor or abstract_heading(line) is not None:
             continue
         if group := next((g for g in groups[-4:] if _continues(g, line)), None):
             group.append(line)

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, open_source
-from engine.ingest.mapping import resolve
+from engine.ingest.values import resolve
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one

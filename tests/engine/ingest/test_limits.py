@@ -23,7 +23,7 @@ from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
-from engine.ingest import bibtex, check, examine, open_source, parquet, previews
+from engine.ingest import bibtex, check, examine, open_source, previews, tables
 from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
@@ -228,7 +228,7 @@ def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
 def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "UNPACKED_BYTES", MEGABYTE)
+    monkeypatch.setattr(tables, "UNPACKED_BYTES", MEGABYTE)
     pq.write_table(pa.table({"id": pa.array([0] * 1_000_000)}), tmp_path / "zeros.parquet")
     message = fault(tmp_path / "zeros.parquet")
     assert "the column 'id' takes" in message
