@@ -18,7 +18,7 @@ from engine.corpora.recent import Recent
 from engine.corpora.schema import condition, rows_of
 from engine.corpora.stored_texts import MANY, StoredTexts
 from engine.errors import BadInputError, UnknownNameError
-from engine.facts.atlas import atlas
+from engine.facts.places import atlas
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
 from engine.types.lenses import Lens

@@ -1,17 +1,37 @@
-"""The days that expressions of time mean: calendar words, periods, anchors and candidates."""
+"""Stretches of days, and the tables and word lists of `assets/facts`."""
 
 from __future__ import annotations
 
 import calendar
+import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 from dateutil.relativedelta import relativedelta
 
+from engine.config import ASSETS
 from engine.types.documents import Span
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """All of ``assets/facts/{name}.toml``."""
+    return tomllib.loads((ASSETS / "facts" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def word_lists(name: str) -> dict[str, frozenset[str]]:
+    """The lists of words of a table, by their names."""
+    return {key: word_set(words) for key, words in table(name).items() if isinstance(words, str)}
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a line of words."""
+    return frozenset(words.split())
+
 
 MONTHS = {
     name: number

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from engine.facts.lexicon import word_lists
+from engine.facts.periods import word_lists
 from engine.types.documents import Span
 
 TOKEN = re.compile(r"[^\W_](?:[\w'’&./+-]*[^\W_]\+?)?|[^\w\s]")

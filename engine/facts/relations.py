@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from engine.facts.lexicon import table
 from engine.facts.numbers import Number
+from engine.facts.periods import table
 from engine.facts.phrases import GENERIC, LISTS, Words, phrase_after, phrase_before
 from engine.facts.units import Quantity
 from engine.types.documents import Span

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, partial
 
-from engine.facts.lexicon import table
 from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
@@ -28,6 +27,7 @@ from engine.facts.periods import (
     one_day,
     season,
     shifted,
+    table,
     weekday_near,
     weekday_of,
     whole_month,

@@ -16,7 +16,6 @@ from functools import partial
 
 from dateutil.easter import easter
 
-from engine.facts.lexicon import table, word_lists
 from engine.facts.periods import (
     FULL_WEEKDAYS,
     MONTHS,
@@ -34,7 +33,9 @@ from engine.facts.periods import (
     quarter,
     season,
     stated,
+    table,
     weekday_of,
+    word_lists,
 )
 from engine.types.documents import Span
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.facts.lexicon import table, word_set
 from engine.facts.numbers import Number, find_numbers
+from engine.facts.periods import table, word_set
 from engine.types.documents import Span
 
 _TABLES = table("units")

@@ -11,8 +11,19 @@ from xml.etree.ElementTree import Element
 from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, digits, parsed, people, split_ids, words
-from engine.sources.http import Address, Client, RefusedError, unknown_form
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    RefusedError,
+    Row,
+    digits,
+    parsed,
+    people,
+    split_ids,
+    unknown_form,
+    words,
+)
 from engine.types.corpora import ServiceInfo, ServiceQuery
 
 _SITE = "https://aclanthology.org"

@@ -9,8 +9,20 @@ from xml.etree.ElementTree import Element
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch, digits, parsed, people, split_ids, words
-from engine.sources.http import Address, Client, TransientError, unknown_form
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    Row,
+    TransientError,
+    batch,
+    digits,
+    parsed,
+    people,
+    split_ids,
+    unknown_form,
+    words,
+)
 from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 200  # Results of one request; up to 2,000 are allowed, and small slices are asked for

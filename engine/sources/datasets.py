@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.sources.contracts import number
+from engine.sources.client import number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DATASET_PREFIX as PREFIX
 from engine.types.corpora import DatasetInfo, Progress

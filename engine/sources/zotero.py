@@ -10,8 +10,18 @@ from typing import Any
 from engine.bibliographic import doi_in, year_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch, digits, listed, people, split_ids, words
-from engine.sources.http import Address, Client
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    Row,
+    batch,
+    digits,
+    listed,
+    people,
+    split_ids,
+    words,
+)
 from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 100

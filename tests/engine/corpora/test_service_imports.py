@@ -318,7 +318,7 @@ import json, sys
 from pathlib import Path
 from functools import partial
 from engine.config import Settings
-from engine.sources.retrieval import Retrieval
+from engine.sources.services import Retrieval
 from engine.sources.services import client_of, read_query, service_of
 from storage.home import Home
 home = Path(sys.argv[1])

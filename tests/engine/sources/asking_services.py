@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.sources.retrieval import Retrieved
-from engine.sources.services import read_query
+from engine.sources.services import Retrieved, read_query
 from engine.types.corpora import ServiceQuery
 
 KEY = "key-of-somebody-1234"
