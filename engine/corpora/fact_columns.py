@@ -48,9 +48,15 @@ class StatedValues:
 
     def _where(self, kept: Mask) -> StatedValues:
         return StatedValues(
-            self.kind, self.size, self.rows[kept], self.low[kept], self.high[kept],
-            self.units[kept], self.names, self.among,
-        )  # fmt: skip
+            self.kind,
+            self.size,
+            self.rows[kept],
+            self.low[kept],
+            self.high[kept],
+            self.units[kept],
+            self.names,
+            self.among,
+        )
 
     def mask(self, filters: Sequence[Filter]) -> Mask:
         """Which documents (n,) have one value that meets every filter; BadInputError."""

@@ -89,9 +89,17 @@ def _fact(
     anchor: Span | None = None,
 ) -> Fact:
     return Fact(
-        "amount", low, high, unit, format_amount(low, high, unit), span, derivation, anchor,
-        implied=bool(derivation), confidence=confidence,
-    )  # fmt: skip
+        "amount",
+        low,
+        high,
+        unit,
+        format_amount(low, high, unit),
+        span,
+        derivation,
+        anchor,
+        implied=bool(derivation),
+        confidence=confidence,
+    )
 
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:

@@ -167,10 +167,8 @@ _SPELLED = (
 UNITS, TEENS, TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED)
 _SCALES = {"dozen": 12, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
 _SCALES |= {"billion": 10**9, "trillion": 10**12, "mn": 10**6, "mio": 10**6, "bn": 10**9}
-_WORD_PARTS = {
-    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
-    "eighth": 8, "tenth": 10,
-}  # fmt: skip
+_WORD_PARTS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5}
+_WORD_PARTS |= {"sixth": 6, "eighth": 8, "tenth": 10}
 
 VALUES: dict[str, tuple[Kind, float]] = {
     **{word: ("small", float(value)) for value, word in enumerate(UNITS + TEENS)},
@@ -181,8 +179,10 @@ VALUES: dict[str, tuple[Kind, float]] = {
     "hundred": ("hundred", 100.0),
 }
 _ALONE: dict[str, tuple[Kind, float]] = {
-    "half": ("half", 0.5), "bare": ("part", 0.5), "one": ("one", 1.0),
-}  # fmt: skip
+    "half": ("half", 0.5),
+    "bare": ("part", 0.5),
+    "one": ("one", 1.0),
+}
 """What the groups of a token mean that have one meaning."""
 _SCALED = "(?=[ ](?:hundred|thousand|lakh|million|crore|billion|trillion|dozen)\\b)"
 _PATTERN = re.compile(

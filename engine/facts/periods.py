@@ -38,16 +38,11 @@ MONTHS = {
     for number in range(1, 13)
     for name in (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
 } | {"sept": 9}
+_DAYS = "monday mon, tuesday tues tue, wednesday wed, thursday thurs thur thu, friday fri"
+_DAYS += ", saturday sat, sunday sun"
 WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
-            "friday fri", "saturday sat", "sunday sun",
-        )
-    )
-    for name in names.split()
-}  # fmt: skip
+    name: number for number, names in enumerate(_DAYS.split(", ")) for name in names.split()
+}
 """Weekdays as ``date.weekday`` counts them: Monday is 0."""
 FULL_WEEKDAYS = tuple(name for name in WEEKDAYS if name.endswith("day"))
 

@@ -177,10 +177,19 @@ def _facts(mention: Span, place: Place, confidence: float) -> list[Fact]:
     facts = []
     for unit, text, wider in values:
         how = f"{place.name} is in {wider}" if name else ""
-        facts.append(Fact(
-            kind="place", low=0.0, high=0.0, unit=unit, text=text, span=mention,
-            derivation=how, implied=bool(how), confidence=round(confidence, 3),
-        ))  # fmt: skip
+        facts.append(
+            Fact(
+                kind="place",
+                low=0.0,
+                high=0.0,
+                unit=unit,
+                text=text,
+                span=mention,
+                derivation=how,
+                implied=bool(how),
+                confidence=round(confidence, 3),
+            )
+        )
     return facts
 
 
@@ -428,6 +437,9 @@ def atlas() -> Atlas:
             weighed[1] += people * longitude
             weighed[2] += people
     names = {**known.countries, **known.regions}
-    at = {code: (sums[code][0] / sums[code][2], sums[code][1] / sums[code][2])
-          for code in names if code in sums}  # fmt: skip
+    at = {
+        code: (sums[code][0] / sums[code][2], sums[code][1] / sums[code][2])
+        for code in names
+        if code in sums
+    }
     return Atlas(names, at, tuple(sorted(land)))

@@ -237,8 +237,14 @@ def _written(example: Example, lines: Sequence[str], seed: int) -> str:
 
 ABOUT = "about.json"
 COLUMNS = (
-    "id", "tuple_set_id", "forum_question", "pos_document", "question", "answer", "explicit_hint",
-)  # fmt: skip
+    "id",
+    "tuple_set_id",
+    "forum_question",
+    "pos_document",
+    "question",
+    "answer",
+    "explicit_hint",
+)
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

@@ -29,29 +29,15 @@ from bibtexparser.model import (
 from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
 from engine.bibliographic import composed, doi_in, first_last, verbatim
+from engine.config import ASSETS
 from engine.errors import BadInputError
 from engine.ingest.rows import InputFile, Row, hashed_id, too_long
 from engine.types.limits import ROW_BYTES
 
 # It warns of each command that has no argument: megabytes for a file.
 logging.getLogger("pylatexenc").setLevel(logging.ERROR)
-_WORDS = {
-    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "LaTeXe": "LaTeX2e", "XeTeX": "XeTeX",
-    "pounds": "£", "textsterling": "£", "euro": "€", "EUR": "€", "texteuro": "€",
-    "copyright": "©", "S": "§", "P": "¶", "degree": "°", "micro": "µ",
-    "textbackslash": "\\", "n": " ", "textless": "<", "textgreater": ">", "textbar": "|",
-    "textasciicircum": "^", "textbraceleft": "{", "textbraceright": "}",
-    "aap": "Astronomy and Astrophysics", "aapr": "Astronomy and Astrophysics Reviews",
-    "aj": "The Astronomical Journal", "apj": "The Astrophysical Journal",
-    "apjl": "The Astrophysical Journal Letters", "araa": "Annual Review of Astronomy and "
-    "Astrophysics", "apjs": "The Astrophysical Journal Supplement Series", "nat": "Nature",
-    "jcap": "Journal of Cosmology and Astroparticle Physics", "pra": "Physical Review A",
-    "mnras": "Monthly Notices of the Royal Astronomical Society", "prb": "Physical Review B",
-    "pasp": "Publications of the Astronomical Society of the Pacific", "prc": "Physical Review C",
-    "pasj": "Publications of the Astronomical Society of Japan", "prd": "Physical Review D",
-    "jgr": "Journal of Geophysical Research", "icarus": "Icarus", "pre": "Physical Review E",
-    "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
-}  # fmt: skip
+_LINES = (ASSETS / "ingest" / "latex_words.txt").read_text(encoding="utf-8").splitlines()
+_WORDS = {"n": " "} | dict(line.split(" ", 1) for line in _LINES)
 """Commands that stand for words, those of journals as ADS and the AAS write them."""
 
 
@@ -132,10 +118,11 @@ _BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line
 _NO_KEY = re.compile(r"(@(?!(?:string|comment|preamble)\b)\w+[{(])(?=\s*[\w-]+\s*=)", re.IGNORECASE)
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
-_OWN = {
-    "title", "subtitle", "abstract", "author", "doi", "url", "eprint", "pages", "key", "label",
-    "crossref", "xdata", "keywords", "note", "file", "shorttitle", "language",
-}  # fmt: skip
+_OWN_NAMES = (
+    "title subtitle abstract author doi url eprint pages key label crossref xdata keywords note "
+    "file shorttitle language"
+)
+_OWN = frozenset(_OWN_NAMES.split())
 """Fields that are not inherited by the entries that refer to one."""
 _MOST_STEPS = 20  # From an entry to the last one that it has fields of
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)

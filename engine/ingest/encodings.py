@@ -41,8 +41,12 @@ TOO_LONG = f"longer than {ROW_BYTES // MEGABYTE} MB, which is the most that is r
 """What is wrong with such a line, record or entry."""
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 """Encodings in which a line does not end with the byte 0x0A alone."""
-_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-          codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _CHUNK = 2**20
 _PIECE = 2**16
 _SAMPLE = 64 * 1024

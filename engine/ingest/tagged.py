@@ -169,23 +169,24 @@ class _Tags:
     columns: Mapping[str, str]  # tag -> column, in order of trust where several serve one column
 
 
+def _columns(table: str) -> dict[str, str]:
+    """Tag -> column, of a table such as `title:TI,BTI year:DP`."""
+    pairs = (one.split(":") for one in table.split())
+    return {tag: column for column, tags in pairs for tag in tags.split(",")}
+
+
 MEDLINE = _Tags(
     re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)"),
     "PMID",
-    {
-        "PMID": "accession_number", "TI": "title", "BTI": "title", "TT": "title", "AB": "abstract",
-        "OAB": "abstract", "DP": "year", "FAU": "authors", "AU": "authors", "CN": "authors",
-        "JT": "venue", "TA": "venue", "LID": "doi", "AID": "doi", "VI": "volume",
-        "IP": "issue", "PG": "pages", "OT": "keywords", "MH": "keywords", "LA": "language",
-        "IS": "issn", "PT": "type",
-    },
-)  # fmt: skip
-_WEB_OF_SCIENCE = {
-    "UT": "accession_number", "TI": "title", "AB": "abstract", "PY": "year", "EA": "year",
-    "AF": "authors", "AU": "authors", "CA": "authors", "SO": "venue", "DI": "doi", "VL": "volume",
-    "IS": "issue", "AR": "pages", "DE": "keywords", "LA": "language", "DT": "type",
-    "PU": "publisher", "SN": "issn",
-}  # fmt: skip
+    _columns(
+        "accession_number:PMID title:TI,BTI,TT abstract:AB,OAB year:DP authors:FAU,AU,CN "
+        "venue:JT,TA doi:LID,AID volume:VI issue:IP pages:PG keywords:OT,MH language:LA issn:IS type:PT"
+    ),
+)
+_WEB_OF_SCIENCE = _columns(
+    "accession_number:UT title:TI abstract:AB year:PY,EA authors:AF,AU,CA venue:SO doi:DI "
+    "volume:VL issue:IS pages:AR keywords:DE language:LA type:DT publisher:PU issn:SN"
+)
 WEB_OF_SCIENCE = _Tags(
     re.compile(r"([A-Z][A-Z0-9])(?: (.*))?\Z"),
     "PT",
@@ -194,13 +195,11 @@ WEB_OF_SCIENCE = _Tags(
 ENDNOTE = _Tags(
     re.compile(r"%(\S)(?: (.*))?\Z"),
     "0",
-    {
-        "M": "accession_number", "T": "title", "X": "abstract", "D": "year", "8": "year",
-        "A": "authors", "J": "venue", "B": "venue", "R": "doi", "U": "url", "V": "volume",
-        "N": "issue", "P": "pages", "K": "keywords", "I": "publisher", "C": "address",
-        "G": "language", "@": "issn", "0": "type",
-    },
-)  # fmt: skip
+    _columns(
+        "accession_number:M title:T abstract:X year:D,8 authors:A venue:J,B doi:R url:U volume:V "
+        "issue:N pages:P keywords:K publisher:I address:C language:G issn:@ type:0"
+    ),
+)
 _LISTS = ("authors", "keywords")
 """Columns in which a line without a tag is another value; in others the value goes on."""
 

@@ -72,9 +72,12 @@ class Trainable:
     # -- learning --------------------------------------------------------------------------
 
     def learn(
-        self, passages: Sequence[Passage], roles: Sequence[FloatArray], grades: Sequence[int],
+        self,
+        passages: Sequence[Passage],
+        roles: Sequence[FloatArray],
+        grades: Sequence[int],
         rate: float,
-    ) -> float:  # fmt: skip
+    ) -> float:
         """One step on one group; returns its loss.
 
         Args:

@@ -96,11 +96,15 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
         *((s["name"], s["text"]) for s in paper["sections"]),
     ]
     for number, (heading, text) in enumerate(parts):
-        own = given if heading == ABSTRACT and not number else {
-            **given,
-            "key": f"{key}#{number}",
-            "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
-        }  # fmt: skip
+        own = (
+            given
+            if heading == ABSTRACT and not number
+            else {
+                **given,
+                "key": f"{key}#{number}",
+                "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
+            }
+        )
         yield Row(f"{where} ({heading[:60]})", {**own, "text": text, "section": heading})
 
 

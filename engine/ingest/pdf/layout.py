@@ -10,9 +10,20 @@ from dataclasses import dataclass
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
 _ABSTRACT_WORDS = (
-    "abstract", "summary", "zusammenfassung", "kurzfassung", "kurzzusammenfassung", "résumé",
-    "resume", "resumen", "riassunto", "sommario", "resumo", "samenvatting", "sammanfattning",
-)  # fmt: skip
+    "abstract",
+    "summary",
+    "zusammenfassung",
+    "kurzfassung",
+    "kurzzusammenfassung",
+    "résumé",
+    "resume",
+    "resumen",
+    "riassunto",
+    "sommario",
+    "resumo",
+    "samenvatting",
+    "sammanfattning",
+)
 _ABSTRACT = re.compile(
     rf"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|{'|'.join(_ABSTRACT_WORDS)})"
     r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",

@@ -202,9 +202,16 @@ def _together(a: Line, b: Line) -> Line:
     main = a if len(a.text) >= len(b.text) else b
     gap = " " if b.x0 - a.x1 > 0.12 * main.size else ""
     return Line(
-        a.page, min(a.x0, b.x0), max(a.x1, b.x1), main.y, main.size, main.bold, main.italic,
-        a.text + gap + b.text, a.names + gap + b.names,
-    )  # fmt: skip
+        a.page,
+        min(a.x0, b.x0),
+        max(a.x1, b.x1),
+        main.y,
+        main.size,
+        main.bold,
+        main.italic,
+        a.text + gap + b.text,
+        a.names + gap + b.names,
+    )
 
 
 _BOLD = re.compile(

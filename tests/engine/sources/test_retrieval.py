@@ -252,7 +252,7 @@ def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
     retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kill between the two: what stands behind the committed length does not count."""
-    real, writes = write_whole, []
+    real, writes = services.write_whole, []
 
     def fails(*args: object, **options: object) -> None:
         writes.append(1)
