@@ -180,7 +180,8 @@ MEDLINE = _Tags(
     "PMID",
     _columns(
         "accession_number:PMID title:TI,BTI,TT abstract:AB,OAB year:DP authors:FAU,AU,CN "
-        "venue:JT,TA doi:LID,AID volume:VI issue:IP pages:PG keywords:OT,MH language:LA issn:IS type:PT"
+        "venue:JT,TA doi:LID,AID volume:VI issue:IP pages:PG keywords:OT,MH "
+        "language:LA issn:IS type:PT"
     ),
 )
 _WEB_OF_SCIENCE = _columns(
