@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
-from engine.corpora.background_sample import sample_rows
 from engine.corpora.contracts import Seed
+from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect

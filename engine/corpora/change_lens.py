@@ -23,11 +23,11 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
-from engine.corpora.manifest import register
 from engine.corpora.map_making import carry_whole
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.corpora.service_imports import carry_sources
+from engine.corpora.sharing import register
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from engine.corpora.fact_columns import StatedValues, read_stated
 from engine.corpora.field_codes import FieldCodes, Mask, read_fields
 from engine.corpora.recent import Recent
-from engine.corpora.schema import condition, rows_of
-from engine.corpora.stored_texts import MANY, StoredTexts
+from engine.corpora.schema import MANY, StoredTexts, condition, rows_of
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.places import atlas
 from engine.types.callbacks import tell_nobody

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.corpora.schema import FACET_MARK
-from engine.corpora.stored_texts import StoredTexts
+from engine.corpora.schema import FACET_MARK, StoredTexts
 from engine.types.corpora import FieldValues
 from engine.types.limits import FIELD_CHARS, FIELDS
 from engine.types.searches import YEAR

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
-from engine.corpora.background_sample import PassageSample
 from engine.corpora.contracts import (
     DEPTH,
     LARGE,
@@ -25,21 +24,22 @@ from engine.corpora.contracts import (
     TokenSpans,
     VectorPart,
 )
-from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
-from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
+    MANY,
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
+    RowOf,
+    StoredTexts,
     condition,
     matrix,
     to_document,
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
-from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
-from engine.corpora.term_index import TermScores
+from engine.corpora.term_index import CorpusWords, TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -243,7 +243,7 @@ class OpenCorpus:
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
@@ -268,12 +268,12 @@ class OpenCorpus:
         return self._sample.sentences
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.idf`."""
         return self._words.idf(text, spans)
 
     @property
     def rarity(self) -> Callable[[str], float]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.rarity`."""
         return self._words.rarity
 
     def surroundings(self, seed: Seed) -> Surroundings:

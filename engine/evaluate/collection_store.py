@@ -15,9 +15,8 @@ from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, held
 from engine.collections.trec import read_qrels, read_run
-from engine.corpora.library import Library
+from engine.corpora.library import Library, is_synthetic
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.summary import is_synthetic
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
