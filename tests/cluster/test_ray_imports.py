@@ -359,7 +359,7 @@ def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_commit
     assert seen(other) == EXPECTED[:40]
     target = importing.Target
 
-    def elsewhere(_path: Path, *rest: Any) -> Target:
+    def elsewhere(_path: Path, *rest: Any) -> importing.Target:
         return target(other.home.corpus("c"), *rest)  # as where each machine has a home of its own
 
     with monkeypatch.context() as patch:
