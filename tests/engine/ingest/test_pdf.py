@@ -21,9 +21,7 @@ from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument
 from engine.types.limits import MEGABYTE, PDF_CHARS, PDF_MEMORY
-from tests.pdf_papers import thirty
-from tests.pdf_parts import Made
-from tests.pdf_typesetter import Column, Paper, Style
+from tests.pdfs import Column, Made, Paper, Style, thirty
 
 LEAST_RIGHT = 27
 """Of thirty papers."""
