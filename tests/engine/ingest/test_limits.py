@@ -121,7 +121,7 @@ def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
 def test_a_row_that_would_fill_the_memory_is_passed_over(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    for module in ("encodings", "delimited", "bibtex", "ris"):
+    for module in ("encodings", "tables", "bibtex", "tagged"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
     for word, stands_for in long.items():
