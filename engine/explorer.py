@@ -43,16 +43,13 @@ from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system, reads_wording
 from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
-from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact
 from engine.types.encoders import Encoder, Passage
-from engine.types.evaluations import Evaluation, SystemScores
-from engine.types.facets import SELECTION, Facets
-from engine.types.facts import Fact
+from engine.types.evaluations import Collection, Evaluation, SystemScores
 from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
-from engine.types.searches import Filter, FoundDocument, Query, SearchResults
+from engine.types.searches import SELECTION, Facets, Filter, FoundDocument, Query, SearchResults
 from storage.ledger import Ledger
 from storage.selections import write_selection
 

@@ -23,9 +23,15 @@ from storage.ended_logins import EndedLogins
 from storage.home import PRIVATE_UMASK, Home, keep_files_private
 
 __all__ = [
-    "EndedLogins", "admit", "ended_logins", "exposed", "is_login_installed", "keep_files_private",
-    "read_login", "secrets_files",
-]  # fmt: skip
+    "EndedLogins",
+    "admit",
+    "ended_logins",
+    "exposed",
+    "is_login_installed",
+    "keep_files_private",
+    "read_login",
+    "secrets_files",
+]
 
 SHORTEST_COOKIE_SECRET = 32
 _ROLES: tuple[str, ...] = get_args(Role)

@@ -2,7 +2,7 @@
 
 CSV and TSV are deliberately not read so: Arrow cannot say which row is broken, and DuckDB 2.0 drops
 the rows behind a quote that is never closed without an error (60,000 of 60,100 rows returned).
-``engine.ingest.delimited`` reads them.
+``engine.ingest.tables`` reads them.
 """
 
 from __future__ import annotations

@@ -40,19 +40,21 @@ from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
 from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher, criterion_for
-from engine.types.annotating import Item, Judgment, Project
-from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.documents import Document
-from engine.types.grading import (
+from engine.text import counted
+from engine.types.annotating import (
     GradingEstimate,
     GradingProgress,
     GradingReport,
     GradingRequest,
+    Item,
+    Judgment,
     ModelCheck,
+    Project,
 )
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.documents import Document
 from engine.types.models import Estimate
 from engine.types.people import ForPerson
-from engine.types.plurals import counted
 from storage.judgment_events import Judging
 from storage.ledger import Ledger
 

@@ -19,8 +19,7 @@ from engine.search.queries import check_text, query_from_json, query_id, query_t
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
-from engine.types.searches import Query
-from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
+from engine.types.searches import KeptDocument, Query, SavedSearch, TrailInfo
 from storage.ledger import Ledger
 from storage.trails import TrailNameRow
 

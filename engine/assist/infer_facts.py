@@ -46,8 +46,7 @@ from engine.llm.messages import Prompt, part_tokens
 from engine.llm.run import complete
 from engine.llm.texts import parts_of
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.documents import Document
-from engine.types.facts import Fact, FactKind
+from engine.types.documents import Document, Fact, FactKind
 from engine.types.models import Estimate
 from storage.home import Home
 from storage.ledger import Ledger

@@ -27,11 +27,19 @@ from engine.build.build_records import (
 from engine.build.labelling import Work
 from engine.errors import BadInputError
 from engine.llm.client import Client
-from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
+from engine.text import counted
+from engine.types.annotating import (
+    GradeMeaning,
+    GradingProgress,
+    GradingReport,
+    GradingRequest,
+    Judgment,
+    PoolRequest,
+    Project,
+    Scale,
+)
 from engine.types.builds import Cluster
-from engine.types.grading import GradingProgress, GradingReport, GradingRequest
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow

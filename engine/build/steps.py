@@ -22,10 +22,10 @@ from engine.llm.estimates import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray
+from engine.types.annotating import GradingRequest
 from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep
 from engine.types.documents import Document
 from engine.types.encoders import Passage
-from engine.types.grading import GradingRequest
 from engine.types.models import TaskEstimate, TaskReport, summed
 from storage.home import Home
 from storage.ledger import Ledger

@@ -14,13 +14,13 @@ from engine.cli.model import at_most, calls_so_far, confirm, end_run, taken
 from engine.cli.options import from_signature
 from engine.cli.terminal import advancing, print_json, say_notes, what_else
 from engine.errors import BadInputError
-from engine.types.grading import (
+from engine.text import counted
+from engine.types.annotating import (
     GradingEstimate,
     GradingReport,
     GradingRequest,
     ModelCheck,
 )
-from engine.types.plurals import counted
 
 DEFAULTS = GradingRequest()
 LISTED = 20

@@ -21,9 +21,8 @@ at steer 0.5, nDCG@20 is 0.665 with 0, 0.673 with 0.2 and 0.661 with 0.4, p-MRR 
 def without_context(aspects: FloatArray, documents: FloatArray) -> FloatArray:
     """``unit(aspect - 0.2 document)``, row by row.
 
-    Args:
-        aspects: (n, d) unit rows; zero rows (no sentence serves the aspect) stay zero.
-        documents: (n, d) unit rows.
+    `aspects`: (n, d) unit rows; zero rows (no sentence serves the aspect) stay zero. `documents`:
+    (n, d) unit rows.
     """
     rest = unit(aspects - CONTEXT * documents)
     rest[np.linalg.norm(aspects, axis=1) < 1e-6] = 0.0
@@ -41,8 +40,7 @@ def passage_direction(
 ) -> FloatArray:
     """(d,): what some sentences say beside their document.
 
-    Args:
-        weights: (s,) of the sentences.  sentences: (s, d).  document: (d,).
+    `weights`: (s,) of the sentences.  sentences: (s, d).  document: (d,).
     """
     mean = unit(weights @ sentences)
     return without_context(mean[None], document[None]).reshape(-1)
@@ -53,12 +51,8 @@ def token_roles(
 ) -> FloatArray:
     """Role probabilities (t, a) of tokens: those of the sentence each stands in.
 
-    Args:
-        token_starts: (t,) offsets into the text, -1 for tokens of the title.
-        sentence_starts: (s,) offsets, ascending.  roles: (s, a).
-
-    Returns:
-        float32; zeros for tokens outside every sentence.
+    `token_starts`: (t,) offsets into the text, -1 for tokens of the title. `sentence_starts`: (s,)
+    offsets, ascending.  roles: (s, a). Returns float32; zeros for tokens outside every sentence.
     """
     out = np.zeros((len(token_starts), roles.shape[1]), dtype=np.float32)
     sentence = np.searchsorted(sentence_starts, token_starts, side="right") - 1

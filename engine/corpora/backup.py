@@ -35,8 +35,7 @@ from storage.selections import FOLDER as SELECTIONS
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
-FORMAT = 1
-"""Version of the layout of a backup."""
+FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
@@ -50,24 +49,16 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What is in a backup.
-
-    Attributes:
-        made_at: ISO 8601, UTC.
-        version: of the SeedLens that made it.
-        only: "" for all.
-        corpora: whose documents are in it.
-        without: (name, source) of the others, whose sources have to be imported again.
-        files, bytes: how many, and their size together.
-    """
+    """What is in a backup."""
 
     file: str
-    made_at: str
-    version: str
-    only: str
-    corpora: tuple[str, ...]
+    made_at: str  # ISO 8601, UTC
+    version: str  # of the SeedLens that made it
+    only: str  # "" for all
+    corpora: tuple[str, ...]  # whose documents are in it
+    # (name, source) of the others, whose sources have to be imported again
     without: tuple[tuple[str, str], ...]
-    files: int
+    files: int  # files, bytes: how many, and their size together
     bytes: int
 
 
@@ -77,9 +68,8 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     The ledger is as of one moment, and every corpus as of one moment after that. What can be
     made again without a loss (the trash, imports under way, kept vectors of wordings) is left out.
 
-    Args:
-        only: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
-            vectors, which importing the same sources makes again.
+    `only`: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
+    vectors, which importing the same sources makes again.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
@@ -184,8 +174,7 @@ def _members(
 ) -> Iterator[tuple[str, Path]]:
     """(path in the backup, file) of all that belongs into it.
 
-    Args:
-        whole: corpora that are backed up with their documents.
+    `whole`: corpora that are backed up with their documents.
     """
     yield _LEDGER, ledger
     if only == "ledger":

@@ -23,11 +23,11 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
-from engine.corpora.manifest import register
 from engine.corpora.map_making import carry_whole
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.corpora.service_imports import carry_sources
+from engine.corpora.sharing import register
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -44,24 +44,18 @@ from storage.removal import delete
 from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
-READ_ROWS = 32
-"""Documents read at once: a long one has tens of megabytes of token vectors."""
-WRITE_BYTES = 64 * 2**20
-"""Rows are gathered up to this size, or one shard, for each commit."""
+READ_ROWS = 32  # Documents read at once: a long one has tens of megabytes of token vectors
+WRITE_BYTES = 64 * 2**20  # Rows are gathered up to this size, or one shard, for each commit
 
 
 @dataclass(frozen=True)
 class LensChange:
-    """Gives corpora of one home another lens.
-
-    Attributes:
-        encoder: loads the model that a corpus was indexed with.
-    """
+    """Gives corpora of one home another lens."""
 
     home: Home
     ledger: Ledger
     settings: Settings
-    encoder: Callable[[str, EncoderSpec], Encoder]
+    encoder: Callable[[str, EncoderSpec], Encoder]  # loads the model that a corpus was indexed with
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
         """Write the corpus to another folder, then update its row in one transaction.
@@ -103,19 +97,14 @@ class LensChange:
 
 @dataclass(frozen=True)
 class ChangedLens:
-    """Copies a corpus into another folder, with the roles and aspect vectors of another lens.
-
-    Attributes:
-        encoder: the corpus's own, for the prototypes of the new lens; None where the new lens
-            has a classifier.
-        shard: documents per commit.
-    """
+    """Copies a corpus into another folder, with the roles and aspect vectors of another lens."""
 
     old: Lens
     new: Lens
     spec: EncoderSpec
+    # the corpus's own, for the prototypes of the new lens; None where the new lens has a classifier
     encoder: Encoder | None
-    shard: int
+    shard: int  # documents per commit
 
     def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
         """Write all documents of ``source`` to a new table under ``folder``.

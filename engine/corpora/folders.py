@@ -29,8 +29,7 @@ from storage.vectors import DocumentTable
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
-DELETED_KEPT = timedelta(days=1)
-"""How long a deleted corpus can be brought back."""
+DELETED_KEPT = timedelta(days=1)  # How long a deleted corpus can be brought back
 _STORE = "store"
 
 

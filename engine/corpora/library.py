@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora import manifest
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.folders import Trash, store_of, sweep_all
@@ -26,8 +25,16 @@ from engine.corpora.service_imports import (
     sources_of,
     sweep_retrieved,
 )
-from engine.corpora.sharing import generation_of, publish_all, sweep_store, to_search, writing
-from engine.corpora.summary import contents_of, is_synthetic, sentences_of
+from engine.corpora.sharing import (
+    generation_of,
+    manifest_sources,
+    publish_all,
+    rebuild,
+    sweep_store,
+    to_search,
+    write_missing,
+    writing,
+)
 from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
 from engine.errors import (
     BadInputError,
@@ -48,28 +55,35 @@ from engine.lenses.definitions import (
     own_lens,
 )
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
+from engine.sentences import split_sentences
 from engine.sources.datasets import dataset_names, describe_dataset, name_of
 from engine.sources.services import SERVICES, look_up, read_query
 from engine.sources.zotero import is_local
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.collections import Collection
 from engine.types.corpora import (
+    NO_REPAIRS,
+    CheckReport,
     CorpusContents,
     CorpusInfo,
+    DatasetInfo,
+    Found,
     ImportJob,
     ImportReport,
     ImportRequest,
     Mapped,
+    NamedDataset,
     Preview,
+    Repairs,
     Rows,
+    ServiceQueries,
+    ServiceQuery,
 )
-from engine.types.documents import Document
+from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
+from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
 from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
-from engine.types.sources import DatasetInfo, Found, NamedDataset, ServiceQueries, ServiceQuery
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -77,8 +91,43 @@ from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
-MOST_OPEN = 4
-"""Corpora kept open at once; the one used longest ago gives way."""
+TITLES = 8
+SAMPLE = 500  # Documents looked at for the shares of roles
+
+
+def sentences_of(document: SourceDocument) -> list[str]:
+    """The sentences that a document would be indexed by."""
+    spans = document.sentences
+    if spans is None:
+        spans = split_sentences(document.text)
+    return [document.text[start:end] for start, end in spans]
+
+
+def is_synthetic(info: CorpusInfo) -> bool:
+    """True for the invented documents that ship with SeedLens."""
+    return info.name == DEMO_CORPUS and Path(info.source).parts[-2:] == DEMO.parts[-2:]
+
+
+def contents_of(corpus: OpenCorpus) -> CorpusContents:
+    """First titles, years, and how the sentences spread over the aspects."""
+    years = corpus.years[corpus.years >= 0]
+    # Spread evenly: the documents of one source, or of one year, often stand together.
+    step = max(1, -(-len(corpus) // SAMPLE))
+    sampled = corpus.documents(corpus.doc_ids[::step])
+    roles = [sentence.role for document in sampled for sentence in document.sentences]
+    return CorpusContents(
+        titles=tuple(corpus.titles[:TITLES]),
+        years=(int(years.min()), int(years.max())) if len(years) else None,
+        undated=len(corpus) - len(years),
+        shares=tuple(
+            (aspect, roles.count(i) / len(roles) if roles else 0.0)
+            for i, aspect in enumerate(corpus.lens.aspects)
+        ),
+        sampled=len(sampled),
+    )
+
+
+MOST_OPEN = 4  # Corpora kept open at once; the one used longest ago gives way
 
 
 class Library(ForPerson):
@@ -612,19 +661,19 @@ class Library(ForPerson):
     def note_corpora(self) -> None:
         """Write missing manifests, and publish corpora that are here alone; see
         :func:`engine.corpora.sharing.publish_all`."""
-        manifest.write_missing(self._home, self._ledger)
+        write_missing(self._home, self._ledger)
         publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.manifest.rebuild`."""
-        return manifest.rebuild(self._home, self._ledger)
+        """See :func:`engine.corpora.sharing.rebuild`."""
+        return rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
         """Sources of corpora, and of imports that can be resumed."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
         jobs = (str(job.request.source) for job in self.jobs.list())
-        return {*rows, *jobs, *manifest.sources(self._home)}
+        return {*rows, *jobs, *manifest_sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
-from engine.corpora.background_sample import PassageSample
 from engine.corpora.contracts import (
     DEPTH,
     LARGE,
@@ -25,32 +24,31 @@ from engine.corpora.contracts import (
     TokenSpans,
     VectorPart,
 )
-from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
-from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
+    MANY,
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
+    RowOf,
+    StoredTexts,
     condition,
     matrix,
     to_document,
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
-from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
-from engine.corpora.term_index import TermScores
+from engine.corpora.term_index import CorpusWords, TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact
 from engine.types.encoders import EncoderSpec
-from engine.types.facets import is_derived
-from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.searches import Filter
+from engine.types.searches import Filter, is_derived
 from storage.vectors import DocumentTable
 
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
@@ -63,8 +61,7 @@ SEED_BYTES = 500_000
 vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
-MOST_TERMS = 256
-"""Terms whose documents are kept."""
+MOST_TERMS = 256  # Terms whose documents are kept
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
 the same four times."""
@@ -246,7 +243,7 @@ class OpenCorpus:
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
@@ -271,12 +268,12 @@ class OpenCorpus:
         return self._sample.sentences
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.idf`."""
         return self._words.idf(text, spans)
 
     @property
     def rarity(self) -> Callable[[str], float]:
-        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
+        """See :meth:`engine.corpora.term_index.CorpusWords.rarity`."""
         return self._words.rarity
 
     def surroundings(self, seed: Seed) -> Surroundings:

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.facts import VERSION, find_facts
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")
@@ -46,8 +45,7 @@ FACT_FIELDS = (
 )
 """The last columns of the table; in corpora from before there were facts they are null."""
 FACT_COLUMNS = [field.name for field in FACT_FIELDS]
-SOURCE_COLUMNS = ["text", "metadata"]
-"""What facts are resolved from."""
+SOURCE_COLUMNS = ["text", "metadata"]  # What facts are resolved from
 DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
 """Metadata that may say when a document was written, the most telling first."""
 

@@ -70,12 +70,7 @@ def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
 
 
 def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:
-    """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more.
-
-    Args:
-        sources: gives the files that corpora were made of, or are being made of; they stay, for
-            these can be imported again.
-    """
+    """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more."""
     for folder in home.uploads.glob("*/"):
         since = partial(_unused_since, folder, sources)
         delete_unused(folder, since, timedelta(days=KEPT_DAYS), alone(_lock(home), "", ""))

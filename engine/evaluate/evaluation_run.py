@@ -33,8 +33,14 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.collections import Collection, Topic
-from engine.types.evaluations import Evaluation, EvaluationReport, EvaluationRequest, Sample
+from engine.types.evaluations import (
+    Collection,
+    Evaluation,
+    EvaluationReport,
+    EvaluationRequest,
+    Sample,
+    Topic,
+)
 from engine.types.searches import Query
 
 

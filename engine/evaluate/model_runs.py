@@ -39,10 +39,9 @@ from engine.llm.run import ask_model
 from engine.rerank import MODES
 from engine.search.searcher import Searcher, criterion_for
 from engine.search.topics import SystemRun, topic_query
-from engine.types.collections import Topic
-from engine.types.evaluations import EvaluationRequest
+from engine.text import counted
+from engine.types.evaluations import EvaluationRequest, Topic
 from engine.types.models import ModelReport
-from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
 from storage.answers import Answers

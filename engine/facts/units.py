@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.facts.lexicon import table, word_set
 from engine.facts.numbers import Number, find_numbers
+from engine.facts.periods import table, word_set
 from engine.types.documents import Span
 
 _TABLES = table("units")
@@ -40,18 +40,12 @@ def dimension_of(unit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A stated amount.
+    """A stated amount."""
 
-    Attributes:
-        low, high: in ``unit``; equal unless a range is stated.
-        unit: an ISO 4217 currency or a base unit.
-        span: number and unit.
-    """
-
-    low: float
+    low: float  # low, high: in `unit`; equal unless a range is stated
     high: float
-    unit: str
-    span: Span
+    unit: str  # an ISO 4217 currency or a base unit
+    span: Span  # number and unit
 
     @property
     def dimension(self) -> str:

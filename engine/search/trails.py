@@ -21,12 +21,10 @@ from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.search.queries import query_to_dict
-from engine.types.documents import Document
+from engine.text import escaped_address, plain, web_address
+from engine.types.documents import Document, reference
 from engine.types.limits import MOST_CITED
-from engine.types.links import escaped_address, web_address
-from engine.types.markdown import plain, reference
-from engine.types.searches import Query
-from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
+from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
 

@@ -17,7 +17,7 @@ from engine.tuning.aspect_pairs import Question, group_of, prompts_of, questions
 from engine.types.callbacks import tell_nobody
 from engine.types.models import Estimate, TaskEstimate, TaskReport
 from engine.types.people import ForPerson
-from engine.types.tuning import AspectGroup, PairRequest
+from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
 
 BATCH = 32

@@ -21,7 +21,6 @@ some 20 kB, and what is many and empty takes a hundred times its size in memory.
 ROW_BYTES = 8 * MEGABYTE  # a line, record or entry; JSON takes up to 35 times its size in memory
 TITLE_CHARS = 2_000  # lists and embeddings hold it whole; the longest have some 500
 ID_CHARS = 1_000  # stands in links and in every judgment
-LINK_CHARS = 2_000  # in every list of results; browsers take little more
 AUTHORS_CHARS = 400_000  # the paper with the most has 15,000; a million took an export 35 s
 DOCUMENT_FIELDS = 10_000  # of a document, beside those that SeedLens knows
 COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata

@@ -7,9 +7,14 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Project
-from engine.types.grading import MOST_ANCHORS, GradingEstimate, GradingJob, GradingRequest
-from engine.types.plurals import counted
+from engine.text import counted
+from engine.types.annotating import (
+    MOST_ANCHORS,
+    GradingEstimate,
+    GradingJob,
+    GradingRequest,
+    Project,
+)
 from engine.types.reranking import EndpointInfo
 from pages._annotate.assessor_check import (
     check,

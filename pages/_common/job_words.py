@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from engine.text import counted
 from engine.types.models import (
     Estimate,
     ModelReport,
@@ -12,7 +13,6 @@ from engine.types.models import (
     ModelRunReport,
     ModelUsage,
 )
-from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.outside_text import escape

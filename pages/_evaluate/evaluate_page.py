@@ -12,6 +12,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.evaluations import (
     CollectionInfo,
     Evaluation,
@@ -21,7 +22,6 @@ from engine.types.evaluations import (
     EvaluationRequest,
 )
 from engine.types.jobs import Job
-from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, report_line, time_left
 from pages._common.outside_text import escape

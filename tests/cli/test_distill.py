@@ -13,7 +13,7 @@ import pytest
 
 from engine.cli.distill import tuned_line
 from engine.types.corpora import ImportRequest
-from engine.types.tuning import Tuned
+from engine.types.scenarios import Tuned
 from tests.cli.command_line import run_inside, write_lines
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving

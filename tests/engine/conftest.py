@@ -9,7 +9,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
-from engine.types.collections import Collection
+from engine.types.evaluations import Collection
 from storage.answers import Answers
 from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving

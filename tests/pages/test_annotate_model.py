@@ -9,8 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, PoolRequest, Project
-from engine.types.grading import GradingDifference
+from engine.types.annotating import GRADED, GradingDifference, PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor_check
 from pages._annotate.assessor_check import difference_html

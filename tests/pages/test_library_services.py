@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.corpora import ImportJob, ImportRequest, Progress
-from engine.types.sources import NamedDataset, ServiceQueries
+from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
 from pages._library.from_services import found_card
 from pages._library.import_jobs import progress_line
 from tests.pages.import_page import shown

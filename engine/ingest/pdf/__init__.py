@@ -96,11 +96,15 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
         *((s["name"], s["text"]) for s in paper["sections"]),
     ]
     for number, (heading, text) in enumerate(parts):
-        own = given if heading == ABSTRACT and not number else {
-            **given,
-            "key": f"{key}#{number}",
-            "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
-        }  # fmt: skip
+        own = (
+            given
+            if heading == ABSTRACT and not number
+            else {
+                **given,
+                "key": f"{key}#{number}",
+                "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
+            }
+        )
         yield Row(f"{where} ({heading[:60]})", {**own, "text": text, "section": heading})
 
 
@@ -147,9 +151,7 @@ def _in_zip(path: Path) -> Iterator[str]:
 def read_paper(path: Path, name: str) -> Read:
     """The paper in a file, kept for as long as the file does not change. Thread-safe.
 
-    Args:
-        path: the folder, the zip or the file itself.
-        name: the file's name in the folder or zip.
+    `path`: the folder, the zip or the file itself. `name`: the file's name in the folder or zip.
     """
     try:
         there = (path / name if path.is_dir() else path).stat()

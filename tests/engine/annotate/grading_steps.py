@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
-from engine.types.grading import GradingJob, GradingReport, GradingRequest
+from engine.types.annotating import GradingJob, GradingReport, GradingRequest, PoolRequest, Project
 from engine.types.searches import Query
 from tests.model_answers import MODEL
 from tests.model_sessions import SEED

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
-from engine.types.grading import GradingRequest
+from engine.types.annotating import GradingRequest
 from engine.types.models import TRYING_OUT
 from tests.engine.annotate.grading_steps import DEPTH, by_model, end_of, grade, make_project
 from tests.grading_answers import candidate_of

@@ -20,7 +20,7 @@ from engine.explorer import Explorer
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from engine.measures.metrics import rouge_1_recall
-from engine.types.collections import Collection
+from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers
 from tests.model_answers import Knowledge

@@ -16,8 +16,7 @@ from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.run import finish
 from engine.rerank import MODES, Options, estimate, rerank
-from engine.types.collections import Collection
-from engine.types.evaluations import Evaluation, EvaluationRequest
+from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer

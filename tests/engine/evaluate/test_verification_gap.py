@@ -14,9 +14,8 @@ from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verif
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
 from engine.rerank.candidates import merged
-from engine.types.collections import Collection
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import EvaluationProgress
+from engine.types.evaluations import Collection, EvaluationProgress
 from engine.types.reranking import GapRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers

@@ -23,8 +23,7 @@ from engine.generate.implicit_records import (
     PlaceTuple,
     PriceTuple,
 )
-from engine.generate.leaks import leaked
-from engine.generate.scenes import examples_of
+from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError

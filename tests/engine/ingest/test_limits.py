@@ -23,16 +23,15 @@ from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
-from engine.ingest import bibtex, check, examine, open_source, parquet, previews
+from engine.ingest import bibtex, check, examine, open_source, previews, tables
 from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
 from engine.measures.metrics import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
-from engine.types.corpora import ImportRequest
+from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from engine.types.repairs import Repairs
 from storage import parquet_files
 from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
@@ -122,7 +121,7 @@ def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
 def test_a_row_that_would_fill_the_memory_is_passed_over(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    for module in ("encodings", "delimited", "bibtex", "ris"):
+    for module in ("encodings", "tables", "bibtex", "tagged"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
     for word, stands_for in long.items():
@@ -229,7 +228,7 @@ def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
 def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "UNPACKED_BYTES", MEGABYTE)
+    monkeypatch.setattr(tables, "UNPACKED_BYTES", MEGABYTE)
     pq.write_table(pa.table({"id": pa.array([0] * 1_000_000)}), tmp_path / "zeros.parquet")
     message = fault(tmp_path / "zeros.parquet")
     assert "the column 'id' takes" in message

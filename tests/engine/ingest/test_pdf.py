@@ -18,12 +18,10 @@ from engine.ingest.pdf.pages import read_pages
 from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
 from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument
 from engine.types.limits import MEGABYTE, PDF_CHARS, PDF_MEMORY
-from engine.types.repairs import Repairs
-from tests.pdf_papers import thirty
-from tests.pdf_parts import Made
-from tests.pdf_typesetter import Column, Paper, Style
+from tests.pdfs import Column, Made, Paper, Style, thirty
 
 LEAST_RIGHT = 27
 """Of thirty papers."""

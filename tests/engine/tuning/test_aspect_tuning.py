@@ -17,7 +17,7 @@ from engine.tuning.aspect_pairs import questions_for
 from engine.tuning.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import EMBEDDED
-from engine.types.tuning import AspectGroup, PairRequest, Tuned, Tuning
+from engine.types.scenarios import AspectGroup, PairRequest, Tuned, Tuning
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import knowledge

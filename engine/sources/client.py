@@ -1,7 +1,7 @@
-"""Requests to services: paced, bounded in size and time, repeated where that may help.
+"""Requests to services, and what their answers have in common: pages, ids, single values.
 
-One client for all: those that exist for single services (``pyalex``, ``arxiv``, ``pyzotero`` ...)
-hold the cursor of a page in a generator, so that a killed run cannot go on, and read answers of any
+One client for all: those that exist for single services (`pyalex`, `arxiv`, `pyzotero` ...) hold
+the cursor of a page in a generator, so that a killed run cannot go on, and read answers of any
 size.
 """
 
@@ -13,21 +13,26 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
+from xml.etree.ElementTree import Element, ParseError
 
 import httpx2
 import tenacity
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
 from filelock import FileLock
 
+from engine.bibliographic import without_markup
 from engine.config import Settings, __version__
-from engine.errors import ServiceError
+from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
-from engine.types.limits import SERVICE_PAGE_BYTES, SERVICE_PAGE_VALUES
+from engine.types.corpora import ServiceInfo, ServiceQuery
+from engine.types.limits import SERVICE_IDS, SERVICE_PAGE_BYTES, SERVICE_PAGE_VALUES
 
 log = logging.getLogger("seedlens.sources")
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses, which may hold keys
@@ -41,39 +46,27 @@ FIRST_WAIT = 1.0
 HURRIED = (2, 5.0)
 HURRIED_TIMEOUT = 15.0
 """Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
-WHOLE_FACTOR = 5
-"""So many timeouts a whole answer may take."""
+WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
 _WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
-_SIGNS = ("{", "[", ",", "<", "=")
-"""Of which the values of JSON and XML have one each, at least."""
+_SIGNS = ("{", "[", ",", "<", "=")  # Of which the values of JSON and XML have one each, at least
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a service is asked, and as whom.
-
-    Attributes:
-        name: what messages call it.
-        url: without a slash at the end.
-        seconds: between two requests, as the service asks for.
-        headers, params: of every request, with keys; never part of a message or of a log.
-        busy: statuses by which it says that requests come too fast.
-        own: it is not the service's own address, but one that an operator set.
-        refused: what to do where it refuses the key, or wants one.
-        more: what would let it answer more requests, "" where nothing would.
-    """
+    """Where a service is asked, and as whom."""
 
     key: str
-    name: str
-    url: str
-    seconds: float
+    name: str  # what messages call it
+    url: str  # without a slash at the end
+    seconds: float  # between two requests, as the service asks for
+    # headers, params: of every request, with keys; never part of a message or of a log
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     params: Mapping[str, str] = field(default_factory=dict, repr=False)
-    busy: tuple[int, ...] = (429,)
-    own: bool = False
-    refused: str = "Check what is asked for."
-    more: str = ""
+    busy: tuple[int, ...] = (429,)  # statuses by which it says that requests come too fast
+    own: bool = False  # it is not the service's own address, but one that an operator set
+    refused: str = "Check what is asked for."  # what to do where it refuses the key, or wants one
+    more: str = ""  # what would let it answer more requests, "" where nothing would
 
     @classmethod
     def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:
@@ -106,9 +99,8 @@ class RefusedError(ServiceError):
 class Pace:
     """When the next request is due, for all processes that share a file.
 
-    Args:
-        file: whose time of change is when the next request is due.
-        seconds: between two requests; 0 for no pace.
+    `file`: whose time of change is when the next request is due. `seconds`: between two requests; 0
+    for no pace.
     """
 
     def __init__(self, file: Path, seconds: float) -> None:
@@ -139,10 +131,9 @@ class Pace:
 class Client:
     """Asks one service. To be closed; not for several threads at once.
 
-    Args:
-        pace: a file that all processes which ask this service share.
-        stopped: asked while it waits; True ends the wait with a StoppedError.
-        patient: False where a person waits: one more attempt, and short waits.
+    `pace`: a file that all processes which ask this service share. `stopped`: asked while it waits;
+    True ends the wait with a StoppedError. `patient`: False where a person waits: one more attempt,
+    and short waits.
     """
 
     def __init__(
@@ -188,14 +179,9 @@ class Client:
     ) -> tuple[Any, Mapping[str, str]]:
         """The value that a JSON answer holds, and its headers under names in small letters.
 
-        Args:
-            fits: whether a value has the form of an answer. Services say in others that they ran
-                out of time, with status 200.
-            body: sent as JSON by POST; None for a GET.
-
-        Raises:
-            ServiceError: no such answer came, however often it was asked for.
-            StoppedError: the wait was stopped.
+        `fits`: whether a value has the form of an answer. Services say in others that they ran out
+        of time, with status 200. `body`: sent as JSON by POST; None for a GET. Raises ServiceError:
+        no such answer came, however often it was asked for; StoppedError: the wait was stopped.
         """
         name = self.address.name
 
@@ -216,8 +202,7 @@ class Client:
     def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
         """What ``read`` makes of the text of an answer; raises as ``json``.
 
-        Args:
-            read: raises TransientError where the answer should be asked for again.
+        `read`: raises TransientError where the answer should be asked for again.
         """
         return self._repeated(path, params, None, read)[0]
 
@@ -367,3 +352,137 @@ def _seconds(value: str | None) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+Row = dict[str, Any]
+"""A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
+there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
+FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
+START = ""  # The cursor of the first page
+_UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
+"""Control characters, and those without width that come along when ids are copied from pages."""
+
+MOST_NUMBER = 999_999_999  # Years and counts are below
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of results."""
+
+    rows: Sequence[Row]  # documents, in the service's order; some may have been on a page before
+    cursor: str | None  # of the next page; None after the last
+    # documents of the query in all, as the service says; None where it does not
+    total: int | None = None
+    missing: Sequence[str] = ()  # ids that were asked for on this page and that do not exist
+    skipped: int = 0  # entries that are no papers, such as attachments
+    # of the library that was asked, by which it can be asked for changes; "" for none
+    version: str = ""
+
+
+class Service(Protocol):
+    """A service that documents can be retrieved from."""
+
+    @property
+    def info(self) -> ServiceInfo: ...
+
+    def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
+        """Where it is asked, and how often that may be."""
+        ...
+
+    def read(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Search words and ids of a query as people type it; one is empty but for Zotero."""
+        ...
+
+    def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        """One page; its cursor is :data:`START`, or what the page before has."""
+        ...
+
+
+def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | None]:
+    """The ids of a page where a service is asked by ids, and the cursor of the next page.
+
+    >>> batch(["a", "b", "c"], "", 2), batch(["a", "b", "c"], "2", 2)
+    ((['a', 'b'], '2'), (['c'], None))
+    """
+    at = int(cursor or 0)
+    end = at + size
+    return list(ids[at:end]), str(end) if end < len(ids) else None
+
+
+def listed(value: Any) -> list[Mapping[str, Any]]:
+    """The JSON objects of a list; nothing for what is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def words(value: Any) -> str:
+    """A text on one line, without HTML; "" for what is no text.
+
+    >>> words(" Deep  <i>learning</i> "), words(None)
+    ('Deep learning', '')
+    """
+    if not isinstance(value, str):
+        return ""
+    return " ".join(str(without_markup(value, set())).split())
+
+
+def number(value: Any) -> int | None:
+    """A year or another whole number, None for what is none."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) <= MOST_NUMBER else None
+
+
+def digits(text: str) -> int | None:
+    """The whole number that a text is, None for what is none, or is beyond ``MOST_NUMBER``."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def people(names: Iterable[Any]) -> list[str]:
+    """Names that are there."""
+    return [name for name in map(words, names) if name]
+
+
+def total_of(answer: Mapping[str, Any], key: str) -> int | None:
+    """How many there are in all, as a service says; None where it says nothing that can be."""
+    total = number(answer.get(key))
+    return total if total is not None and total >= 0 else None
+
+
+def has_list(key: str) -> Callable[[Any], bool]:
+    """Whether an answer is an object with a list under ``key``."""
+    return lambda value: isinstance(value, Mapping) and isinstance(value.get(key), list)
+
+
+def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[str, ...]]:
+    """Words and ids of a query: ids when all of it is ids, between commas, blanks or lines."""
+    text = _UNSEEN.sub(" ", text).strip()
+    parts = [part for part in re.split(r"[,;\s]+", text) if part]
+    if not parts:
+        raise BadInputError("Nothing is asked for.", "Give search words, or ids between commas.")
+    ids = [read(part) for part in parts]
+    wrong = [part for part, id_ in zip(parts, ids, strict=True) if id_ is None]
+    if wrong:
+        if len(wrong) * 2 < len(parts):
+            more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+            raise BadInputError(
+                f"{wrong[0][:80]!r} is no id{more}; the other {len(parts) - len(wrong):,} are.",
+                "Correct it, or ask for words alone.",
+            )
+        return text, ()
+    found = tuple(dict.fromkeys(id_ for id_ in ids if id_))
+    if len(found) > SERVICE_IDS:
+        raise BadInputError(
+            f"{len(found):,} ids are more than the {SERVICE_IDS:,} allowed.",
+            "Import them in several parts, under one name.",
+        )
+    return "", found
+
+
+def parsed(text: str, name: str) -> Element:
+    """The root of an XML document from outside; a TransientError where it is none."""
+    try:
+        root: Element = ElementTree.fromstring(text, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError, RecursionError):
+        root = Element("")
+    if not root.tag:
+        raise TransientError(f"{name} answered with something that is no XML.")
+    return root

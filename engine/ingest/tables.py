@@ -1,24 +1,27 @@
-"""CSV and TSV: a header line, then one row per record; fields may hold quotes and newlines.
+"""Tables: CSV and TSV, workbooks of Excel, and Parquet, each with a name a column.
 
-Every value stays text (an id ``007`` stays ``007``). The standard library's strict reader is
-used because it knows the row and line of every fault; see ``storage.parquet_files`` for what DuckDB
-does with a quote that is never closed.
-"""
+Every value of CSV stays text (an id `007` stays `007`). The standard library's strict reader is
+used because it knows the row and line of every fault; see `storage.parquet_files` for what DuckDB
+does with a quote that is never closed."""
 
 from __future__ import annotations
 
 import csv
 import re
+import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG
-from engine.ingest.mapping import is_known
-from engine.ingest.rows import SHORTEN, InputFile, Row
-from engine.types.limits import ROW_BYTES
+from engine.ingest.json_files import plain_record
+from engine.ingest.rows import SHORTEN, InputFile, Row, listed
+from engine.ingest.values import is_known
+from engine.types.limits import MEGABYTE, ROW_BYTES, UNPACKED_BYTES, UNPACKED_RATIO
+from storage import parquet_files
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """What is looked for, and what people call it."""
@@ -29,11 +32,7 @@ _LOOKED_AT, _LONGEST = 20, 100_000
 
 
 def find_delimiter(file: InputFile, usual: str = ",") -> str:
-    """The delimiter that a file says, or that cuts its first lines into equally many fields.
-
-    Args:
-        usual: taken when none of :data:`DELIMITERS` cuts anything.
-    """
+    """The delimiter that a file says, or that cuts its first lines into equally many fields."""
     try:
         lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
     except BadInputError:  # reported when the rows are read
@@ -58,7 +57,7 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
     return best
 
 
-def rows(file: InputFile) -> Iterator[Row]:
+def delimited_rows(file: InputFile) -> Iterator[Row]:
     """Rows of a CSV or TSV file."""
     records = _Records(file)
     names = _header(records, file)
@@ -209,3 +208,57 @@ def _fault(error: csv.Error) -> tuple[str, str]:
         fault = "a carriage return outside quotes."
         return fault, "Save the file with ordinary line ends (LF or CRLF)."
     return f"broken quotes ({reason}).", 'Write quotes inside quoted fields twice ("").'
+
+
+def workbook_rows(file: InputFile) -> Iterator[Row]:
+    """One row per row of the sheet that is not blank."""
+    from openpyxl import load_workbook  # late: most files are of other formats
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        with file.path.open("rb") as content:
+            sheet = load_workbook(content, read_only=True, data_only=True).worksheets[0]
+            above = header_at(cells for _, cells in _filled(sheet))
+            names: tuple[str, ...] = ()
+            for number, (line, cells) in enumerate(_filled(sheet), start=-above):
+                if number == 0:
+                    names = column_names(cells)
+                elif number > 0:
+                    cells += [None] * (len(names) - len(cells))
+                    yield row_of(f"{file.name}, row {number} (line {line})", names, cells)
+    except (InvalidFileException, zipfile.BadZipFile, ParseError, KeyError, ValueError) as error:
+        raise BadInputError(
+            f"{file.name} cannot be read as a workbook of Excel ({error}).",
+            "Save it again as .xlsx, or as CSV.",
+        ) from error
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if not all(map(is_blank, cells)):
+            yield line, list(cells)
+
+
+def parquet_rows(file: InputFile) -> Iterator[Row]:
+    """One row per row of the file."""
+    number = 0
+    try:
+        _check_packing(file)
+        for values in parquet_files.rows(file.path):
+            number += 1
+            yield Row(f"{file.name}, row {number}", plain_record(values))
+    except parquet_files.TableError as e:
+        raise BadInputError(
+            f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
+            "Write the file again as Parquet, or export it as CSV or JSON Lines.",
+        ) from e
+
+
+def _check_packing(file: InputFile) -> None:
+    for column, packed, unpacked in parquet_files.packed_columns(file.path):
+        if unpacked > max(UNPACKED_BYTES, UNPACKED_RATIO * packed):
+            raise BadInputError(
+                f"{file.name}: the column {listed([column])!r} takes {packed:,} bytes in the file"
+                f" and {unpacked // MEGABYTE:,} MB in memory.",
+                "Leave it out, or write the file in smaller row groups.",
+            )

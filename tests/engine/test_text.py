@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.types.documents import Document
-from engine.types.links import paper_link, web_address
+from engine.text import web_address
+from engine.types.documents import Document, paper_link
 
 
 @pytest.mark.parametrize(
