@@ -9,7 +9,7 @@ context, and a judge grades the answers against the reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from engine.ask.reading_plans import Asked, Condition, PreparedReading
@@ -23,9 +23,8 @@ from engine.llm.run import Outcome, complete
 from engine.measures.metrics import mean
 from engine.measures.rouge import rouge_1_recall
 from engine.measures.significance import confidence_interval
-from engine.types.models import summed
+from engine.types.models import Estimate, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
-from engine.types.reranking import CostEstimate
 
 SAMPLED = 20
 """Questions of a condition from whose lengths its cost is estimated."""
@@ -61,7 +60,7 @@ def read_now(prepared: PreparedReading, model: Model) -> ReadingTest:
     return _measured(prepared, outcome)
 
 
-def estimate_reading(prepared: PreparedReading, model: Model) -> CostEstimate:
+def estimate_reading(prepared: PreparedReading, model: Model) -> Estimate:
     """What the test costs at most when nothing of it was asked before. Nothing is asked."""
     known = estimator(model.connection, model.store)
     every = max(1, prepared.queries // SAMPLED)
@@ -71,13 +70,7 @@ def estimate_reading(prepared: PreparedReading, model: Model) -> CostEstimate:
         question = grading(asked.question, "?" * 200, asked.reference)
         parts.append(known.estimate([question], prepared.queries * len(parts)))
     rounds = len(prepared.given) * (2 if prepared.plan.grade else 1)
-    return CostEstimate(
-        READ,
-        max(prepared.plan.sizes),
-        rounds,
-        exact=not prepared.plan.grade,
-        **asdict(summed(parts)),
-    )
+    return replace(summed(parts), rounds=rounds, exact=not prepared.plan.grade)
 
 
 async def _read(client: Client, prepared: PreparedReading, condition: Condition) -> Read:

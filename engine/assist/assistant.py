@@ -33,7 +33,6 @@ from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
 from engine.types.reranking import (
-    CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
     QuotedText,
@@ -135,7 +134,7 @@ class Assistant(ForPerson):
 
     # -- rankings --------------------------------------------------------------------------
 
-    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What a ranking will cost; nothing is asked. Tokens only with an endpoint."""
         return self._estimated(request, endpoint, lambda: self._staged(request.query))
 
@@ -318,11 +317,11 @@ class Assistant(ForPerson):
         request: RerankRequest,
         endpoint: Endpoint | None,
         staged: Callable[[], tuple[Searcher, FirstStage]],
-    ) -> CostEstimate:
+    ) -> Estimate:
         plan, info = plan_for(request), self.endpoint(endpoint)
         query = replace(request.query, k=1, offset=0)
 
-        def make() -> CostEstimate:
+        def make() -> Estimate:
             connection = self.connection(endpoint) if info.set_up else None
             assignment = assignment_of(*staged())
             return estimate_ranking(plan, query.system, assignment, connection, self._answers)

@@ -30,8 +30,8 @@ from engine.search.judging_criterion import criterion_for
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import ModelReport
-from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
 from storage.answers import Answers
 
@@ -51,7 +51,7 @@ class ModelRanking:
     plan: Plan | None
     searcher: Searcher
     stage: FirstStage
-    estimate: CostEstimate
+    estimate: Estimate
 
     @property
     def kept(self) -> KeptRanking:
@@ -188,7 +188,7 @@ class KeptRanking:
 
     query: Query
     plan: Plan | None
-    estimate: CostEstimate
+    estimate: Estimate
     identity: str
     staged: Query
     pasted: Seed | None

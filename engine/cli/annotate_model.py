@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from typing import Any
 
 import click
 
 from engine.cli.annotate import project_option
 from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, calls_so_far, confirm, end_run, taken
-from engine.cli.terminal import advancing, print_json, say_notes, what_else
+from engine.cli.model import budget_option, end_run, run_task, taken, task_fields
+from engine.cli.terminal import print_json, say_notes, what_else
 from engine.errors import BadInputError
-from engine.types.grading import (
-    GradingEstimate,
-    GradingReport,
-    GradingRequest,
-    ModelCheck,
-)
+from engine.types.grading import ANCHORS, GradeCounts, GradingRequest, ModelCheck
+from engine.types.models import Estimate, TaskReport
 from engine.types.plurals import counted
 
-DEFAULTS = GradingRequest()
 LISTED = 20
 """Differences that are listed in words; --json has them all."""
 
@@ -35,7 +31,7 @@ LISTED = 20
 @click.option(
     "--anchors",
     type=int,
-    default=DEFAULTS.anchors,
+    default=ANCHORS,
     show_default=True,
     metavar="N",
     help="Documents known to be relevant that are shown beside each candidate, at most.",
@@ -79,47 +75,61 @@ def grade(
         raise BadInputError(
             "What is judged while exploring has no pool.", "Name a project with --project."
         )
-    annotation = open_explorer().annotation
+    explorer = open_explorer()
+    annotation = explorer.annotation
     asked, grading = annotation.project(name, project), annotation.grading
     if check:
         _show_check(grading.check(asked), as_json)
         return
-    request = GradingRequest(tuple(query_ids), anchors, again, limit, judged)
-    estimate = grading.estimate(asked, request)
-    say_estimate(estimate)
-    if only_estimate:
+    request = GradingRequest(asked, tuple(query_ids), anchors, again, limit, judged)
+    from engine.annotate.projects import model_annotator
+
+    settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
+
+    def announced(estimate: Estimate) -> dict[str, Any]:
+        model = explorer.verifier.endpoint().model
+        asked = {"request": settings, "annotator": model and model_annotator(model)}
+        return {**asked, "candidates": estimate.items, **task_fields(estimate)}
+
+    def show(estimate: Estimate) -> None:
         if as_json:
-            print_json({"estimate": asdict(estimate)})
-        return
-    confirm(estimate.candidates, yes=yes)
-    with advancing("candidates", "grading", counts=calls_so_far) as tell:
-        report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report, report_line(report), as_json=as_json)
+            print_json({"estimate": announced(estimate)})
+
+    estimate, report = run_task(
+        grading,
+        request,
+        _to_grade,
+        unit="candidates",
+        yes=yes,
+        budget_calls=budget_calls,
+        only_estimate=show if only_estimate else None,
+    )
+    done = {"request": settings, **task_fields(report)}
+    end_run(announced(estimate), done, report, report_line(report), as_json=as_json)
 
 
-def say_estimate(estimate: GradingEstimate) -> None:
-    """What is to be done, and what it will take at most, on stderr."""
-    queries = counted(estimate.queries, "query", "queries")
-    text = f"{estimate.candidates:,} candidates of {queries} to grade"
-    if estimate.done:
-        text += f"; {estimate.done:,} have this model's grade already"
-    if estimate.judged:
-        text += f"; {estimate.judged:,} are left to people, who graded them"
-    text += "."
-    if estimate.calls:
-        text += f" {at_most(estimate)}"
-    click.echo(text, err=True)
+def _to_grade(estimate: Estimate) -> str:
+    """What is to be done."""
+    counts = estimate.counts
+    queries = counted(counts["queries"], "query", "queries")
+    text = f"{estimate.items:,} candidates of {queries} to grade"
+    if counts["done"]:
+        text += f"; {counts['done']:,} have this model's grade already"
+    if counts["judged"]:
+        text += f"; {counts['judged']:,} are left to people, who graded them"
+    return f"{text}."
 
 
-def report_line(report: GradingReport) -> str:
+def report_line(report: TaskReport[GradeCounts]) -> str:
     """What a run did, in a sentence or two."""
-    each = ", ".join(f"{number:,} x {value}" for value, number in report.grades.items() if number)
+    made = report.result
+    each = ", ".join(f"{number:,} x {value}" for value, number in made.grades.items() if number)
     text = (
-        f"{report.annotator}: {report.graded:,} candidates graded{f' ({each})' if each else ''} in "
+        f"{made.annotator}: {made.graded:,} candidates graded{f' ({each})' if each else ''} in "
         f"{report.seconds:.1f} s; {taken(report)}"
     )
     parts = [
-        (report.changed, "graded otherwise than before"),
+        (made.changed, "graded otherwise than before"),
         (report.failed, "candidates without a usable answer"),
         (report.left, "candidates not reached"),
     ]

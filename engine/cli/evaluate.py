@@ -51,10 +51,10 @@ from engine.types.evaluations import (
     EvaluationRequest,
     Interval,
 )
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport
 from engine.types.plurals import counted
 from engine.types.reading import ReadingTest
-from engine.types.reranking import CostEstimate, Gap, GapRequest
+from engine.types.reranking import Gap, GapRequest
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -458,7 +458,7 @@ def read(
     most = estimate_reading(prepared, explorer.verifier.model(connection))
     if estimate:
         if as_json:
-            print_json(most)
+            print_json({"mode": "read", "depth": max(numbers), **asdict(most)})
         else:
             click.echo(_cost_line(most))
         return
@@ -473,7 +473,7 @@ def read(
     sys.exit(exit_code(test.report))
 
 
-def _cost_line(estimate: CostEstimate) -> str:
+def _cost_line(estimate: Estimate) -> str:
     """``270 questions, 410,000 + 27,000 tokens``."""
     return (
         f"{estimate.calls:,} questions, {estimate.input_tokens or 0:,} + "

@@ -6,24 +6,28 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 from pydantic import NonNegativeInt
 
 from engine.cli.options import option
-from engine.cli.terminal import bar_of, print_json, say_notes
+from engine.cli.terminal import advancing, bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import (
     Estimate,
     ModelReport,
-    ModelRunProgress,
     ModelUsage,
-    TaskEstimate,
+    TaskProgress,
     TaskReport,
 )
 
+if TYPE_CHECKING:
+    from engine.llm.tasks import TaskRunner
+
+R = TypeVar("R")
+Request = TypeVar("Request")
 INTERRUPTED, FAILED = 130, 1
 
 budget_option = option("budget_calls", NonNegativeInt)
@@ -80,9 +84,38 @@ def say_problem(notes: Sequence[str], problem: str) -> None:
     say_notes([" ".join(problem.split())] if problem else [], "Warning")
 
 
-def calls_so_far(progress: ModelRunProgress) -> str:
-    """``358 calls, 2 failed``."""
-    return f"{progress.calls:,} calls, {progress.failed:,} failed"
+def run_task(
+    facade: TaskRunner[Request, R],
+    request: Request,
+    line: Callable[[Estimate], str],
+    *,
+    unit: str,
+    made: str = "",
+    yes: bool,
+    budget_calls: int | None,
+    only_estimate: Callable[[Estimate], Any] | None = None,
+) -> tuple[Estimate, TaskReport[R]]:
+    """Print what a request takes, ask whether to go on, and run it beside a bar.
+
+    Args:
+        line: what there is to do, in words.
+        unit, made: what is done and what comes of it, in the plural.
+        only_estimate: ends the command with the estimate.
+    """
+    estimate = facade.estimate(request)
+    asked = f" {at_most(estimate)}" if estimate.calls else ""
+    click.echo(f"{line(estimate)}{asked}", err=True)
+    if only_estimate is not None:
+        only_estimate(estimate)
+        sys.exit(0)
+    confirm(estimate.calls, yes=yes)
+
+    def counts(progress: TaskProgress) -> str:
+        said = f"{progress.made:,} {made}, " if made else ""
+        return f"{said}{progress.calls:,} calls, {progress.failed:,} failed"
+
+    with advancing(unit, made or unit, counts=counts) as tell:
+        return estimate, facade.run(request, most_calls=budget_calls, tell=tell)
 
 
 def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
@@ -95,7 +128,7 @@ def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json
     sys.exit(exit_code(usage))
 
 
-def task_fields(record: TaskEstimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
+def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
     """A task's estimate or report as JSON has it, what it counts and what it made among the rest.
 
     Args:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assist.model import Model, recalled
-from engine.assist.ranking_estimates import estimate_ranking, total_cost
+from engine.assist.ranking_estimates import estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -38,9 +38,8 @@ from engine.types.comparisons import (
     VariantsProgress,
     VariantsRequest,
 )
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport, summed
 from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate
 
 _Key = tuple[Criterion, tuple[str, ...]]
 """What a reranking depends on: what documents are judged by, and the order they come in."""
@@ -75,7 +74,7 @@ class ModelComparisons(ForPerson):
         self._comparer = comparer
         self.jobs = JobRunner()
 
-    def estimate(self, request: VariantsRequest, model: Model) -> CostEstimate:
+    def estimate(self, request: VariantsRequest, model: Model) -> Estimate:
         """What reranking all variants would cost at most; nothing is asked."""
         return _estimate(request, self._tasks(request), model)
 
@@ -111,7 +110,7 @@ class _Run:
         request: VariantsRequest,
         tasks: Sequence[Task],
         model: Model,
-        estimate: CostEstimate,
+        estimate: Estimate,
     ) -> None:
         self._request, self._tasks, self._model, self._estimate = request, tasks, model, estimate
         self._plan = Plan(request.mode, request.depth)
@@ -216,15 +215,15 @@ def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
     ]
 
 
-def _estimate(request: VariantsRequest, tasks: Sequence[Task], model: Model) -> CostEstimate:
+def _estimate(request: VariantsRequest, tasks: Sequence[Task], model: Model) -> Estimate:
     plan = Plan(request.mode, request.depth)
     each = [
         estimate_ranking(plan, "", task.assignment, model.connection, model.store) for task in tasks
     ]
-    return total_cost(plan.depth, each)
+    return summed(each)
 
 
-def _at_once(estimate: CostEstimate, concurrency: int) -> int:
+def _at_once(estimate: Estimate, concurrency: int) -> int:
     """Rankings under way at once: as many as it takes to keep the endpoint busy, no more.
 
     The others wait: a budget then buys whole rankings, and a question that two of them share

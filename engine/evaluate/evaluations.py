@@ -32,8 +32,8 @@ from engine.types.evaluations import (
     EvaluationRequest,
 )
 from engine.types.jobs import Job
+from engine.types.models import Estimate
 from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
 from storage.ledger import Ledger
 
@@ -205,7 +205,7 @@ class Evaluations(ForPerson):
 
     def estimate(
         self, request: EvaluationRequest, endpoint: Endpoint | None = None
-    ) -> CostEstimate | None:
+    ) -> Estimate | None:
         """What the model will be asked at most, or None where there is nothing to ask.
 
         Nothing is asked. Tokens only with an endpoint.
@@ -216,7 +216,7 @@ class Evaluations(ForPerson):
         ahead = foreseen_runs(names, request.depth, searcher, topics)
         key = (request.collection, request.sample, request.depth, names)
         connection = usable(self._connect, endpoint)
-        estimate = self._estimates.estimate(key, request.depth, ahead, searcher, topics, connection)
+        estimate = self._estimates.estimate(key, ahead, searcher, topics, connection)
         return estimate if estimate.calls else None
 
     # -- inside ------------------------------------------------------------------------

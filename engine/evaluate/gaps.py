@@ -36,8 +36,9 @@ from engine.search.topics import sampled
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.evaluations import EvaluationProgress
 from engine.types.jobs import Job
+from engine.types.models import Estimate
 from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate, Gap, GapRecord, GapReport, GapRequest
+from engine.types.reranking import Gap, GapRecord, GapReport, GapRequest
 from storage.ledger import Ledger
 from storage.records import EvaluationRow
 
@@ -80,7 +81,7 @@ class Gaps(ForPerson):
             request, systems=systems, sizes=tuple(sorted(set(request.sizes))), sample=sample
         )
 
-    def estimate(self, request: GapRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+    def estimate(self, request: GapRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What the verifier will be asked at most; nothing is asked. Raises as :meth:`checked`."""
         request = self.checked(request)
         collection = self._collections.read(request.collection)
@@ -88,9 +89,7 @@ class Gaps(ForPerson):
         topics = sampled(collection.topics, request.sample)
         ahead = [foreseen_gap(request, searcher, collection, topics)]
         connection = usable(self._connect, endpoint)
-        return self._estimates.estimate(
-            request, request.sizes[-1], ahead, searcher, topics, connection
-        )
+        return self._estimates.estimate(request, ahead, searcher, topics, connection)
 
     # -- measuring ---------------------------------------------------------------------
 

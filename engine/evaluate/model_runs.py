@@ -12,6 +12,7 @@ from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model
 from engine.assist.ranking_estimates import (
     DOCUMENTS,
     SAMPLE,
+    Counted,
     EstimateCache,
     Sample,
     count_for_reranking,
@@ -42,9 +43,8 @@ from engine.search.searcher import Searcher
 from engine.search.topics import SystemRun, topic_query
 from engine.types.collections import Topic
 from engine.types.evaluations import EvaluationRequest
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport
 from engine.types.plurals import counted
-from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
 from storage.answers import Answers
 
@@ -102,7 +102,7 @@ class ModelRuns:
     def expect(self, names: Sequence[str], depth: int) -> None:
         """Say which runs follow the next one, for the time that is left."""
         ahead = foreseen_runs(names, depth, self._searcher, self._topics)
-        self._watch.later = sum(estimate.calls for estimate in ahead)
+        self._watch.later = sum(estimate.calls for _, estimate in ahead)
 
     def rank(self, system: str) -> SystemRun:
         """The rankings of a system that needs a model."""
@@ -120,7 +120,7 @@ class ModelRuns:
 
             return list(await asyncio.gather(*map(one, self._topics)))
 
-        ahead = count_for_system(system, ranking_sizes(self._searcher, self._topics))
+        _, ahead = count_for_system(system, ranking_sizes(self._searcher, self._topics))
 
         def report_of(usage: Usage) -> ModelReport:
             return usage_report(system, 0, count, usage.failed + usage.unread, usage)
@@ -152,7 +152,7 @@ class ModelRuns:
         async def work(client: Client) -> list[Finished]:
             return await rerank_all(client, assignments, plan, slots)
 
-        ahead = count_for_reranking(plan, [len(a.doc_ids) for a in assignments])
+        _, ahead = count_for_reranking(plan, [len(a.doc_ids) for a in assignments])
         step = f"Reranking {first.system}, {plan.mode}"
         model = self._watched(step, ahead.calls, functools.partial(model_report, plan))
         outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
@@ -213,7 +213,7 @@ def _seed(searcher: Searcher, topic: Topic) -> Seed:
 
 def foreseen_runs(
     names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
-) -> list[CostEstimate]:
+) -> list[Counted]:
     """What is asked at most for those of the named runs that need a model."""
     sizes = ranking_sizes(searcher, topics)
     return [
@@ -234,17 +234,15 @@ class EvaluationEstimates:
     def estimate(
         self,
         key: Hashable,
-        depth: int,
-        ahead: Sequence[CostEstimate],
+        ahead: Sequence[Counted],
         searcher: Searcher,
         topics: Sequence[Topic],
         connection: Connection | None,
-    ) -> CostEstimate:
+    ) -> Estimate:
         """The sum of what is foreseen; tokens only with a connection.
 
         Args:
             key: tells requests apart; estimates are kept by it, the corpus and the model.
-            depth: what the estimate says of itself.
         """
         name, known = "", None
         if connection is not None:
@@ -252,9 +250,9 @@ class EvaluationEstimates:
             name = model_name(connection)
             known = self._answers.capabilities(place.address, place.model)
 
-        def make() -> CostEstimate:
+        def make() -> Estimate:
             some = _samples(searcher, topics) if connection is not None and ahead else []
-            return estimate_cost(depth, ahead, some, connection, self._answers)
+            return estimate_cost(ahead, some, connection, self._answers)
 
         return self._known.get((key, searcher.corpus.identity, name, known), make)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assist.model import Model
-from engine.assist.ranking_estimates import count_for_reranking, ranking_sizes
+from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
@@ -28,8 +28,8 @@ from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
-from engine.types.models import ModelReport
-from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapPoint, GapRequest
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
 
 
@@ -75,9 +75,9 @@ class Baseline:
         """Query and documents of every pool; those of the same documents are verified once."""
         return list(dict.fromkeys((p.query_id, p.doc_ids) for p in self.pools()))
 
-    def foreseen(self) -> CostEstimate:
+    def foreseen(self) -> Estimate:
         """What the verifier is asked at most."""
-        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])
+        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])[1]
 
     def relevant(self, query_id: str) -> list[str]:
         """Relevant documents that the corpus holds."""
@@ -234,7 +234,7 @@ def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:
 
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
-) -> CostEstimate:
+) -> Counted:
     """What the verifier is asked at most, before anything is ranked.
 
     As if no retriever found any relevant document, so that all have to be put in.

@@ -129,7 +129,7 @@ class Usage(ModelUsage):
 
     @property
     def taken(self) -> dict[str, Any]:
-        """What a :class:`engine.types.models.ModelRunReport` says of it."""
+        """What a :class:`engine.types.models.TaskReport` says of it."""
         names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost", "problem")
         return {name: getattr(self, name) for name in names}
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
 from engine.jobs.runner import JobRunner, in_foreground
-from engine.llm.budget import Usage
+from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client, open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
@@ -20,11 +20,12 @@ from engine.llm.estimates import Estimator, estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import finish
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.models import Estimate, TaskProgress, TaskReport
 from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
+Request = TypeVar("Request")
 Value = TypeVar("Value")
 OnProgress = Callable[[TaskProgress], None]
 
@@ -35,23 +36,36 @@ class TaskRun:
 
     Attributes:
         client: None where the task does without a model.
-        on_progress: called after every batch.
+        on_progress: called after every batch, and for every answer.
         cancelled: True ends the task after the batch at hand.
     """
 
     client: Client | None = None
     on_progress: OnProgress = tell_nobody
     cancelled: Ask = never
-    _started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.perf_counter)
+    _began: float = field(default_factory=time.perf_counter)
+    _latest: TaskProgress = field(default_factory=TaskProgress)
+    _asking: int = 0
 
     @property
     def model(self) -> str:
         """Its name; "" for none."""
         return "" if self.client is None else self.client.usage.model
 
-    async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
-        """One round of questions; see :meth:`Client.ask`."""
-        return [None] * len(prompts) if self.client is None else await self.client.ask(prompts)
+    async def ask(self, prompts: Sequence[Prompt[Value]], items: int = 0) -> list[Value | None]:
+        """One round of questions; see :meth:`Client.ask`.
+
+        Args:
+            items: that they are about; they count as done while they are answered.
+        """
+        if self.client is None:
+            return [None] * len(prompts)
+        self._asking = items
+        try:
+            return await self.client.ask(prompts)
+        finally:
+            self._asking = 0
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer; None where nobody knows."""
@@ -65,27 +79,31 @@ class TaskRun:
         return "" if self.client is None else self.client.stopped
 
     def progress(
-        self,
-        done: int,
-        total: int,
-        *,
-        failed: int = 0,
-        made: int = 0,
-        phase: str = "",
-        seconds: float | None = None,
+        self, done: int, total: int, *, failed: int = 0, made: int = 0, phase: str = ""
     ) -> None:
-        """Report how far the task is.
+        """Report how far the task is; its clock starts where nothing is done.
 
         Args:
             failed: of the items that are done, without a usable answer.
-            seconds: that ``done`` took; None for all since the beginning.
         """
         usage = Usage() if self.client is None else self.client.usage
-        if seconds is None:
-            seconds = time.perf_counter() - self._started
-        self.on_progress(
-            TaskProgress(done, total, seconds, failed, usage.calls, usage.tokens, made, phase)
+        now = time.perf_counter()
+        if not done:
+            self._began = now
+        self._latest = TaskProgress(
+            *(done, total, now - self._began, failed, usage.calls, usage.tokens),
+            *(made, phase, usage.model),
         )
+        self.on_progress(self._latest)
+
+    def heard(self, questions: RoundProgress) -> None:
+        """Report an answer to the questions at hand."""
+        last, usage = self._latest, questions.usage
+        now = replace(last, calls=usage.calls, tokens=usage.tokens)
+        if self._asking and questions.total:
+            done = last.done + self._asking * questions.done // questions.total
+            now = replace(now, done=done, seconds=time.perf_counter() - self._began)
+        self.on_progress(now)
 
 
 class ModelTask(ABC, Generic[R]):
@@ -107,7 +125,7 @@ class ModelTask(ABC, Generic[R]):
     needs_model: bool = True
 
     @abstractmethod
-    def estimate(self, known: Estimator) -> TaskEstimate:
+    def estimate(self, known: Estimator) -> Estimate:
         """What there is left to do, and what that asks; nothing is asked for it."""
 
     @abstractmethod
@@ -119,7 +137,7 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson):
+class TaskRunner(ForPerson, ABC, Generic[Request, R]):
     """Runs the tasks of one facade. Safe to share between threads.
 
     Where an ``endpoint`` is taken, None is the one of the settings.
@@ -132,29 +150,29 @@ class TaskRunner(ForPerson):
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()
 
-    def estimate(self, task: ModelTask[R], endpoint: Endpoint | None = None) -> TaskEstimate:
-        """What a task takes at most; tokens and cost only where a model is connected."""
-        connection = None
-        if task.asks and describe(self._settings, self._answers, endpoint).set_up:
-            connection = connect(self._settings, endpoint, person=self.person)
-        estimate = task.estimate(estimator(connection, self._answers))
-        if connection is None:
-            return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
-        return estimate
+    @abstractmethod
+    def _task(self, request: Request) -> ModelTask[R]:
+        """The task of a request, checked."""
+
+    def estimate(self, request: Request, endpoint: Endpoint | None = None) -> Estimate:
+        """What a request takes at most; nothing is asked. Tokens and cost only where a model is
+        connected."""
+        return self._estimated(self._task(request), endpoint)
 
     def start(
         self,
-        task: ModelTask[R],
+        request: Request,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Run a task in the background; returns the id of the job, which :attr:`jobs` keeps.
+        """Run in the background; returns the id of the job, which :attr:`jobs` keeps.
 
         The same request that is under way already is not begun again: it is that job's id. Another
         one of its key is refused with CorpusBusyError, and NoEndpointError says how to connect a
         model that is needed.
         """
+        task = self._task(request)
         return self.jobs.start(
             task.key,
             self._work(task, endpoint, most_calls),
@@ -166,16 +184,24 @@ class TaskRunner(ForPerson):
 
     def run(
         self,
-        task: ModelTask[R],
+        request: Request,
+        *,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
-        on_progress: OnProgress = tell_nobody,
+        tell: OnProgress = tell_nobody,
     ) -> TaskReport[R]:
-        """Run a task now. Ctrl-C ends it after the batch at hand; a second one is a
-        KeyboardInterrupt.
-        """
-        work = self._work(task, endpoint, most_calls)
-        return in_foreground(lambda cancelled: work(on_progress, cancelled))
+        """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
+        work = self._work(self._task(request), endpoint, most_calls)
+        return in_foreground(lambda cancelled: work(tell, cancelled))
+
+    def _estimated(self, task: ModelTask[R], endpoint: Endpoint | None) -> Estimate:
+        connection = None
+        if task.asks and describe(self._settings, self._answers, endpoint).set_up:
+            connection = connect(self._settings, endpoint, person=self.person)
+        estimate = task.estimate(estimator(connection, self._answers))
+        if connection is None:
+            return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
+        return estimate
 
     def _work(
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
@@ -184,7 +210,7 @@ class TaskRunner(ForPerson):
         set_up = describe(self._settings, self._answers, endpoint).set_up
         if task.asks and (task.needs_model or set_up):
             connection = connect(self._settings, endpoint, most_calls, self.person)
-            connection = connection.within(self.estimate(task, endpoint))
+            connection = connection.within(self._estimated(task, endpoint))
         return partial(self._perform, task, connection)
 
     def _perform(
@@ -202,7 +228,7 @@ class TaskRunner(ForPerson):
             stopped = "cancelled"
         return replace(
             report,
-            seconds=time.perf_counter() - run._started,
+            seconds=time.perf_counter() - run.started,
             stopped=stopped,
             notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
             **{name: value for name, value in usage.taken.items() if connection is not None},
@@ -213,7 +239,7 @@ class TaskRunner(ForPerson):
     ) -> tuple[TaskReport[R], Usage]:
         if connection is None:
             return await task.run(run), Usage()
-        async with open_client(connection, self._answers, run.cancelled) as client:
+        async with open_client(connection, self._answers, run.cancelled, run.heard) as client:
             run.client = client
             report = await task.run(run)
             client.raise_if_nothing_came()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
 from engine.types.jobs import Job
-from engine.types.models import ModelReport, RunProgress
-from engine.types.reranking import CostEstimate
+from engine.types.models import Estimate, ModelReport, RunProgress
 from engine.types.searches import Evidence, Filter, Ranking
 from engine.types.terms import TermUse
 
@@ -338,7 +337,7 @@ class VariantsProgress:
         report: the figures so far.
     """
 
-    estimate: CostEstimate
+    estimate: Estimate
     orders: ModelOrders
     whole: tuple[str, ...]
     settled: int

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.types.annotating import AgreementMeasure
+from engine.types.annotating import AgreementMeasure, Project
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
+from engine.types.models import TaskProgress, TaskReport
 
-MOST_ANCHORS = 10
-"""Known positives that a model can be shown beside a candidate."""
+ANCHORS, MOST_ANCHORS = 3, 10
+"""Known positives that a model is shown beside a candidate, and can be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradingRequest:
-    """What a model is asked to grade.
+    """What a model is asked to grade in a project.
 
     Attributes:
         query_ids: () for all queries of the project.
@@ -30,60 +30,32 @@ class GradingRequest:
         judged: also what people graded, so that the model can be compared with them at once.
     """
 
+    project: Project
     query_ids: tuple[str, ...] = ()
-    anchors: int = 3
+    anchors: int = ANCHORS
     again: bool = False
     limit: int | None = None
     judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class GradingEstimate(Estimate):
-    """What a request takes at most. Nothing is asked for it.
+class GradeCounts:
+    """What a run graded.
 
     Attributes:
-        annotator: the name by which the model grades; "" without an endpoint.
-        candidates: to be graded.
-        done: of the pool, graded by this model already.
-        judged: of the pool, graded by people and left to them.
-        queries: that the candidates are for; ``without_anchors`` of them have no document that
-            is known to be relevant.
-    """
-
-    request: GradingRequest
-    annotator: str
-    candidates: int
-    done: int = 0
-    judged: int = 0
-    queries: int = 0
-    without_anchors: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class GradingProgress(ModelRunProgress):
-    """How far a run is, in candidates; ``annotator`` is the name by which the model grades."""
-
-    annotator: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GradingReport(ModelRunReport):
-    """What a run did.
-
-    Attributes:
-        graded: candidates that have the model's grade now.
+        annotator: the name by which the model grades.
+        graded: candidates that have its grade now.
         changed: of those, the ones that it graded otherwise before.
         grades: grade -> how many of ``graded`` got it, every grade of the scale.
     """
 
-    request: GradingRequest
     annotator: str
     graded: int = 0
     changed: int = 0
     grades: Mapping[int, int] = field(default_factory=dict)
 
 
-GradingJob = Job[GradingProgress, GradingReport]
+GradingJob = Job[TaskProgress, TaskReport[GradeCounts]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,22 +40,6 @@ class EndpointInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate(Estimate):
-    """What reranking, or searching with a model, will cost.
-
-    Attributes:
-        mode: of reranking, or the name of a system that asks a model.
-        rounds: how often one has to wait for the answers before it.
-        exact: the answers do not change these numbers.
-    """
-
-    mode: str
-    depth: int
-    rounds: int
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
 class RerankRequest:
     """What a model is asked to rank.
 
@@ -121,7 +105,7 @@ class RankingProgress:
         queries: what a system that asks a model searched for.
     """
 
-    estimate: CostEstimate
+    estimate: Estimate
     order: tuple[str, ...]
     report: ModelReport
     rounds: int = 0

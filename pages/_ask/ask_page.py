@@ -10,9 +10,10 @@ import streamlit as st
 from engine.errors import NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.limits import LONGEST_QUESTION
+from engine.types.models import Estimate
 from engine.types.plurals import counted
 from engine.types.reading import MOST_PASSAGES, AskJob, AskRequest
-from engine.types.reranking import CostEstimate, EndpointInfo
+from engine.types.reranking import EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
@@ -131,10 +132,10 @@ def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str
         return str(error)
 
 
-def price_line(estimate: CostEstimate) -> str:
+def price_line(estimate: Estimate) -> str:
     """``6 passages, about 1.9 k tokens to read, 900 tokens to write at most``."""
     parts = [
-        counted(estimate.depth, "passage"),
+        counted(estimate.items, "passage"),
         f"about {tokens(estimate.input_tokens or 0)} input",
         f"up to {tokens(estimate.output_tokens or 0)} output",
     ]

@@ -19,7 +19,8 @@ from engine.types.comparisons import (
     VariantsRequest,
 )
 from engine.types.lenses import Lens
-from engine.types.reranking import CostEstimate, EndpointInfo
+from engine.types.models import Estimate
+from engine.types.reranking import EndpointInfo
 from engine.types.searches import Query
 from pages._compare.compare_url import CompareView
 from pages._login import login
@@ -75,7 +76,7 @@ def estimated(
     stamp: Stamp,  # noqa: ARG001 - part of the key
     info: EndpointInfo,  # noqa: ARG001 - part of the key
     _model: Any,
-) -> CostEstimate:
+) -> Estimate:
     """What reranking would cost at most; asks nothing."""
     return _explorer.comparing.by_model.estimate(request, _model)
 

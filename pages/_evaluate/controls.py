@@ -12,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from engine.types.jobs import Job
-from engine.types.reranking import CostEstimate
+from engine.types.models import Estimate
 from pages._common.job_words import estimate_line
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import as_drawn, attempt, error_boundary, system_label
@@ -177,7 +177,7 @@ def run_button(
     )  # fmt: skip
 
 
-def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
+def model_row(explorer: Explorer, estimate: Estimate | None) -> None:
     """What it will cost, and the endpoint: open where none is connected.
 
     Args:

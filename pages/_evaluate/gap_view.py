@@ -9,7 +9,8 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
-from engine.types.reranking import CostEstimate, Gap, GapRecord
+from engine.types.models import Estimate
+from engine.types.reranking import Gap, GapRecord
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
 from pages._common.job_card import JobCard
@@ -87,7 +88,7 @@ def controls(
         model_row(explorer, estimate)
 
 
-def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> CostEstimate | None:
+def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Estimate | None:
     """What it will cost at most; None where there is nothing to measure."""
     if info.problem or not view.retrievers:
         return None
@@ -97,7 +98,7 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
 
 
 def _measure_button(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: CostEstimate | None
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: Estimate | None
 ) -> None:
     def run() -> None:
         replace(view, model="").write()

@@ -68,7 +68,7 @@ MAY: dict[str, dict[str, str]] = {
     "annotation.exchange": {"leads": "export import_ qrels"},
     "annotation.filling": {"leads": "start"},
     "annotation.filling.jobs": JOBS,
-    "annotation.grading": {"leads": "check estimate grade models run sample start"},
+    "annotation.grading": {"leads": "check estimate models run sample start within"},
     "annotation.grading.jobs": JOBS,
     "builds": {
         "leads": "estimate files names open provenance run save start", "operator": "export",
@@ -118,7 +118,8 @@ MAY: dict[str, dict[str, str]] = {
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },
-    "pair_grading": {"operator": "estimate run"},
+    "pair_grading": {"operator": "estimate run start"},
+    "pair_grading.jobs": JOBS,
     "reader": {
         "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
     },

@@ -6,7 +6,8 @@ from typing import Any
 
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
-from engine.types.grading import GradingJob, GradingReport, GradingRequest
+from engine.types.grading import GradeCounts, GradingJob, GradingRequest
+from engine.types.models import TaskReport
 from engine.types.searches import Query
 from tests.model_answers import MODEL
 from tests.model_sessions import SEED
@@ -29,9 +30,9 @@ def make_project(explorer: Explorer, depth: int = DEPTH, **settings: Any) -> Pro
     return project
 
 
-def grade(explorer: Explorer, project: Project, **request: Any) -> GradingReport:
+def grade(explorer: Explorer, project: Project, **request: Any) -> TaskReport[GradeCounts]:
     """Let the model grade, to the end."""
-    return explorer.annotation.grading.run(project, GradingRequest(**request))
+    return explorer.annotation.grading.run(GradingRequest(project, **request))
 
 
 def by_model(explorer: Explorer, project: Project) -> dict[str, int | None]:
