@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.assist.assist_prompts import Explanation, explaining
-from engine.assist.model import Model, recalled
 from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
+from engine.assist.reranking import recalled
 from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
 from engine.errors import UnknownNameError
@@ -28,7 +28,7 @@ from engine.search.judging_criterion import criterion_for
 from engine.search.queries import check_query
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher
-from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.callbacks import Ask, tell_nobody
 from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
@@ -122,15 +122,6 @@ class Assistant(ForPerson):
             most_calls: at most so many requests, whatever the settings allow.
         """
         return connect(self._settings, endpoint, most_calls, self.person)
-
-    def model(
-        self,
-        connection: Connection,
-        tell: Callable[[RoundProgress], None] = tell_nobody,
-        cancelled: Ask = never,
-    ) -> Model:
-        """A connection with this home's answers, for :mod:`engine.evaluate.model_runs`."""
-        return Model(connection, self._answers, tell, cancelled)
 
     # -- rankings --------------------------------------------------------------------------
 
@@ -323,8 +314,8 @@ class Assistant(ForPerson):
 
         def make() -> Estimate:
             connection = self.connection(endpoint) if info.set_up else None
-            assignment = assignment_of(*staged())
-            return estimate_ranking(plan, query.system, assignment, connection, self._answers)
+            known = estimator(connection, self._answers)
+            return estimate_ranking(plan, query.system, assignment_of(*staged()), known)
 
         return self._estimates.get((query, plan, info, self._identity(query)), make)
 

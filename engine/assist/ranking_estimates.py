@@ -13,8 +13,7 @@ from typing import Any
 from engine.assist.assist_prompts import noting, rewording
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
-from engine.llm.endpoints import Connection
-from engine.llm.estimates import Estimator, estimator
+from engine.llm.estimates import Estimator
 from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
@@ -24,7 +23,6 @@ from engine.rerank.tournament import BATCH
 from engine.search.searcher import Searcher
 from engine.types.collections import Topic
 from engine.types.models import Estimate, summed
-from storage.answers import Answers
 
 SAMPLE = 6
 """Queries whose documents are measured where there are many."""
@@ -80,15 +78,11 @@ def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
 
 
 def estimate_cost(
-    counts: Sequence[Counted],
-    samples: Sequence[Sample],
-    connection: Connection | None,
-    store: Answers,
+    counts: Sequence[Counted], samples: Sequence[Sample], known: Estimator
 ) -> Estimate:
-    """The sum, with tokens and cost where a model is connected. Asks nothing."""
-    if connection is None or not samples:
+    """The sum, with tokens and cost where there are samples. Asks nothing."""
+    if not samples:
         return summed([count for _, count in counts])
-    known = estimator(connection, store)
     return summed([_with_tokens(known, mode, count, samples) for mode, count in counts])
 
 
@@ -96,10 +90,9 @@ def estimate_ranking(
     plan: Plan | None,
     system: str,
     assignment: Assignment,
-    connection: Connection | None,
-    store: Answers,
+    known: Estimator,
 ) -> Estimate:
-    """What one ranking costs; tokens only with a connection.
+    """What one ranking costs; tokens only where a model is connected.
 
     Args:
         plan: how to rerank; None for a search on ``system``, which asks a model by itself.
@@ -112,9 +105,9 @@ def estimate_ranking(
         count, depth = count_for_reranking(plan, [total]), min(plan.depth, total)
         doc_ids = assignment.doc_ids[: depth : max(1, depth // OF_ONE)]
     samples = []
-    if connection is not None:  # else no text need be read
+    if known.model:  # else no text need be read
         samples.append(Sample(assignment.criterion, assignment.texts(doc_ids)))
-    return estimate_cost([count], samples, connection, store)
+    return estimate_cost([count], samples, known)
 
 
 class EstimateCache:

@@ -16,7 +16,7 @@ from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
     FAILED,
     INTERRUPTED,
-    asking,
+    asking_questions,
     at_most,
     exit_code,
     run_task,
@@ -402,7 +402,7 @@ def implicit(
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
     bar = bar_of("sets", "generating", total=request.sets)
-    with bar, asking() as tell, stop_requested() as stopped:
+    with bar, asking_questions() as tell, stop_requested() as stopped:
         made = generate_implicit(
             explorer.ledger.answers,
             request,

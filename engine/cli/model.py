@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -50,15 +50,25 @@ def confirm(asks: object, *, yes: bool) -> None:
         click.confirm("Go on?", abort=True, err=True)
 
 
+def asking(
+    doing: str, unit: str = "done", made: str = ""
+) -> AbstractContextManager[Callable[[TaskProgress], None]]:
+    """A bar on stderr about a task, quiet when stderr is not a terminal."""
+
+    def counts(progress: TaskProgress) -> str:
+        said = f"{progress.made:,} {made}, " if made else ""
+        return f"{said}{progress.calls:,} calls, {progress.failed:,} failed"
+
+    return advancing(unit, doing, counts=counts)
+
+
 @contextmanager
-def asking() -> Iterator[Callable[[RoundProgress], None]]:
-    """A line on stderr about a run with a model, quiet when stderr is not a terminal."""
+def asking_questions() -> Iterator[Callable[[RoundProgress], None]]:
+    """A bar on stderr about questions to a model."""
     with bar_of("questions", "model") as bar:
 
         def tell(progress: RoundProgress) -> None:
             usage = progress.usage
-            if usage.settled < bar.n:  # the next system began
-                bar.reset()
             bar.update(usage.settled - bar.n)
             bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
 
@@ -109,12 +119,7 @@ def run_task(
         only_estimate(estimate)
         sys.exit(0)
     confirm(estimate.calls, yes=yes)
-
-    def counts(progress: TaskProgress) -> str:
-        said = f"{progress.made:,} {made}, " if made else ""
-        return f"{said}{progress.calls:,} calls, {progress.failed:,} failed"
-
-    with advancing(unit, made or unit, counts=counts) as tell:
+    with asking(made or unit, unit, made) as tell:
         return estimate, facade.run(request, most_calls=budget_calls, tell=tell)
 
 

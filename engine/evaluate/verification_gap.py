@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.assist.model import Model
 from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
 from engine.evaluate.model_runs import topic_criterion
 from engine.llm.client import Client
-from engine.llm.run import ask_model
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
 from engine.rerank.candidates import merged, shuffled
@@ -118,31 +116,22 @@ def prepare(
     return Baseline(searcher, collection, topics, request, by_query)
 
 
-def verify_and_measure(
-    baseline: Baseline, model: Model, on_done: Callable[[], None] = tell_nobody
-) -> Gap:
+async def verify_and_measure(baseline: Baseline, client: Client) -> Gap:
     """Ask the verifier for the order of every pool, and measure the bounds at every size.
 
     A run that ends early counts as far as it came.
-
-    Args:
-        on_done: called for every pool that is done.
     """
-    load, slots = texts_of(baseline.searcher), model.connection.concurrency
+    load = texts_of(baseline.searcher)
     criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
     assignments = [
         Assignment(query_id, criteria[query_id], doc_ids, load)
         for query_id, doc_ids in baseline.distinct_pools()
     ]
-
-    async def work(client: Client) -> list[Finished]:
-        return await rerank_all(client, assignments, baseline.plan, slots, on_done)
-
-    outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
-    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, outcome.value, strict=True)}
+    finished = await rerank_all(client, assignments, baseline.plan)
+    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, finished, strict=True)}
     verified = {pool: by_pool[pool.query_id, pool.doc_ids] for pool in baseline.pools()}
-    sizes = baseline.request.sizes
-    report = replace(model_report(baseline.plan, outcome.usage, outcome.value), depth=sizes[-1])
+    usage, sizes = client.raise_if_nothing_came(), baseline.request.sizes
+    report = replace(model_report(baseline.plan, usage, finished), depth=sizes[-1])
     return _measured(baseline, verified, report)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.errors import BadInputError
@@ -127,10 +127,22 @@ class Usage(ModelUsage):
         """Questions that need not be asked any more, answered or not."""
         return self.answered + self.cached + self.failed + self.unread
 
+    def since(self, before: Usage) -> Usage:
+        """What was used after ``before``."""
+        counts = (
+            *("calls", "cached", "failed", "input_tokens", "output_tokens", "seconds", "rounds"),
+            *("asked", "answered", "unread", "repeats", "shortened", "guessed"),
+        )
+        return replace(
+            self,
+            cost=None if self.cost is None else self.cost - (before.cost or 0.0),
+            **{name: getattr(self, name) - getattr(before, name) for name in counts},
+        )
+
     @property
     def taken(self) -> dict[str, Any]:
         """What a :class:`engine.types.models.TaskReport` says of it."""
-        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost", "problem")
+        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost")
         return {name: getattr(self, name) for name in names}
 
 

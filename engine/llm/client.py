@@ -79,6 +79,7 @@ class Client:
 
     Attributes:
         stopped: why no more questions go out; "" while they do.
+        concurrency: questions that are under way at once.
     """
 
     def __init__(
@@ -94,7 +95,8 @@ class Client:
         self._cache = AnswerCache(store, self._endpoint)
         self._meter = Meter(connection.budget, connection.account)
         self._prompts = PromptRetry(transport, self._meter, self._cache, store)
-        self._slots = asyncio.Semaphore(max(1, connection.concurrency))
+        self.concurrency = max(1, connection.concurrency)
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._learning = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._started = time.perf_counter()
@@ -289,12 +291,14 @@ class Client:
         if self._problem is not None:
             raise self._problem
 
-    def raise_if_nothing_came(self) -> None:
-        """Raise what went wrong where there is not a single answer, and nobody cancelled."""
-        usage = self.usage
+    def raise_if_nothing_came(self, since: Usage | None = None) -> Usage:
+        """What was used, since then; raises what went wrong where there is not a single answer,
+        and nobody cancelled."""
+        usage = self.usage if since is None else self.usage.since(since)
         failed = usage.failed > 0 or usage.stopped == "endpoint"
         if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
             self.raise_problem()
+        return usage
 
     def _stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
         """Ask nothing more; the first reason counts."""

@@ -47,11 +47,17 @@ class TaskRun:
     _began: float = field(default_factory=time.perf_counter)
     _latest: TaskProgress = field(default_factory=TaskProgress)
     _asking: int = 0
+    _settled: int | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked so far."""
+        return Usage() if self.client is None else self.client.usage
 
     @property
     def model(self) -> str:
         """Its name; "" for none."""
-        return "" if self.client is None else self.client.usage.model
+        return self.usage.model
 
     async def ask(self, prompts: Sequence[Prompt[Value]], items: int = 0) -> list[Value | None]:
         """One round of questions; see :meth:`Client.ask`.
@@ -86,8 +92,7 @@ class TaskRun:
         Args:
             failed: of the items that are done, without a usable answer.
         """
-        usage = Usage() if self.client is None else self.client.usage
-        now = time.perf_counter()
+        usage, now = self.usage, time.perf_counter()
         if not done:
             self._began = now
         self._latest = TaskProgress(
@@ -96,14 +101,28 @@ class TaskRun:
         )
         self.on_progress(self._latest)
 
+    def questions(self, ahead: int, phase: str) -> None:
+        """From now on, what is done are questions that are settled; ``ahead`` are still to come,
+        at most."""
+        settled = self.usage.settled
+        if self._settled is None:
+            self._settled = settled
+        done = settled - self._settled
+        self.progress(done, done + ahead, phase=phase)
+
     def heard(self, questions: RoundProgress) -> None:
         """Report an answer to the questions at hand."""
         last, usage = self._latest, questions.usage
-        now = replace(last, calls=usage.calls, tokens=usage.tokens)
-        if self._asking and questions.total:
-            done = last.done + self._asking * questions.done // questions.total
-            now = replace(now, done=done, seconds=time.perf_counter() - self._began)
-        self.on_progress(now)
+        done, seconds = last.done, last.seconds
+        if self._settled is not None:
+            done = min(last.total, usage.settled - self._settled)
+        elif self._asking and questions.total:
+            done += self._asking * questions.done // questions.total
+        if done > last.done:
+            seconds = time.perf_counter() - self._began
+        self.on_progress(
+            replace(last, done=done, seconds=seconds, calls=usage.calls, tokens=usage.tokens)
+        )
 
 
 class ModelTask(ABC, Generic[R]):
@@ -115,6 +134,7 @@ class ModelTask(ABC, Generic[R]):
         phase: until the first progress.
         asks: whether it asks a model at all.
         needs_model: whether it can do nothing without one.
+        raises: what went wrong where not one answer came; False where it reports that itself.
     """
 
     request: Any = None
@@ -123,6 +143,7 @@ class ModelTask(ABC, Generic[R]):
     phase: str = ""
     asks: bool = True
     needs_model: bool = True
+    raises: bool = True
 
     @abstractmethod
     def estimate(self, known: Estimator) -> Estimate:
@@ -172,7 +193,11 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         one of its key is refused with CorpusBusyError, and NoEndpointError says how to connect a
         model that is needed.
         """
-        task = self._task(request)
+        return self._start(self._task(request), endpoint, most_calls, owner)
+
+    def _start(
+        self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None, owner: str
+    ) -> str:
         return self.jobs.start(
             task.key,
             self._work(task, endpoint, most_calls),
@@ -210,7 +235,8 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         set_up = describe(self._settings, self._answers, endpoint).set_up
         if task.asks and (task.needs_model or set_up):
             connection = connect(self._settings, endpoint, most_calls, self.person)
-            connection = connection.within(self._estimated(task, endpoint))
+            estimate = self._estimated(task, endpoint)
+            connection = connection.within(estimate) if estimate.exact else connection
         return partial(self._perform, task, connection)
 
     def _perform(
@@ -223,7 +249,7 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         run = TaskRun(None, on_progress, cancelled)
         with task.held():
             report, usage = finish(self._asked(task, connection, run))
-        stopped = usage.stopped
+        stopped = report.stopped or usage.stopped
         if cancelled() and (report.left or stopped):
             stopped = "cancelled"
         return replace(
@@ -231,7 +257,8 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
             seconds=time.perf_counter() - run.started,
             stopped=stopped,
             notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
-            **{name: value for name, value in usage.taken.items() if connection is not None},
+            problem=report.problem or usage.problem,
+            **({} if connection is None else usage.taken),
         )
 
     async def _asked(
@@ -242,5 +269,6 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         async with open_client(connection, self._answers, run.cancelled, run.heard) as client:
             run.client = client
             report = await task.run(run)
-            client.raise_if_nothing_came()
+            if task.raises:
+                client.raise_if_nothing_came()
         return report, client.usage

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.types.models import ModelReport, RunProgress
+from engine.types.jobs import Job
+from engine.types.models import ModelReport, TaskProgress, TaskReport
 from engine.types.searches import Ranking
 
 if TYPE_CHECKING:
@@ -196,48 +197,20 @@ class EvaluationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationProgress(RunProgress):
-    """How far a measurement is.
-
-    Attributes:
-        step: what it is at, in words.
-        unit: of ``done`` and ``total``: queries ranked, over all systems that still had to be
-            ranked, or questions to a language model that are settled, of so many at most.
-            ``seconds`` are since it began with what ``done`` counts.
-        report: what the model was asked so far for the ranking at hand.
-        later: questions of the steps after this one; None where nobody knows how long they take.
-    """
-
-    step: str = "Reading the collection"
-    unit: str = "queries"
-    report: ModelReport | None = None
-    later: int | None = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to the end of the last step, None while nobody knows."""
-        if not self.done or self.later is None:
-            return None
-        return self.seconds * ((self.total + self.later) / self.done - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationReport:
+class Evaluated:
     """What an evaluation came to.
 
     Attributes:
         evaluation: where it ended early, of the systems that were done, and of the best order so
             far of those that a model had begun with; None when there was nothing to measure.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem, remedy: the words for it.
         known: runs that had been made before and were not made again.
     """
 
     evaluation: Evaluation | None
-    stopped: str = ""
-    problem: str = ""
-    remedy: str = ""
     known: tuple[str, ...] = ()
+
+
+EvaluationJob = Job[TaskProgress, TaskReport[Evaluated]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,18 +309,6 @@ class GapRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class GapReport:
-    """What measuring a gap came to; ``gap`` is None when nothing was verified.
-
-    Attributes:
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-    """
-
-    gap: Gap | None
-    stopped: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class GapRecord:
     """A gap that was measured before, as a list of them shows it.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import streamlit as st
 
@@ -83,7 +82,7 @@ def open_run(
     # While the endpoint is tried out, what it can do is not known: no answer would match.
     if job is None and info.tried and not is_panel_busy():
         by_model = explorer.comparing.by_model
-        job = known.recall(key, lambda: by_model.recall(request, _model(explorer)))
+        job = known.recall(key, lambda: by_model.recall(request, chosen(explorer)))
     return ModelRun(info, request, stamp, job)
 
 
@@ -100,7 +99,7 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
     now = CompareView.read()
     if run.request is None or _wanted(now, asked(explorer, now)) != run.request:
         return
-    job_id = explorer.comparing.by_model.start(run.request, _model(explorer), login.owner())
+    job_id = explorer.comparing.by_model.start(run.request, chosen(explorer), owner=login.owner())
     _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
     st.session_state[ORDER] = OWN
 
@@ -108,10 +107,6 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
 def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
     jobs = explorer.comparing.by_model.jobs
     return VisitJobs("compare_model", jobs.job, jobs.cancel)
-
-
-def _model(explorer: Explorer) -> Any:
-    return explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
 
 
 # -- the controls ----------------------------------------------------------------------------
@@ -193,7 +188,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     if run.request is None:
         return
     try:
-        estimate = estimated(explorer, run.request, run.stamp, run.info, _model(explorer))
+        estimate = estimated(explorer, run.request, run.stamp, run.info, chosen(explorer))
     except SeedLensError as error:
         show_error(error)
         return

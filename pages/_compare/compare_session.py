@@ -75,10 +75,10 @@ def estimated(
     request: VariantsRequest,
     stamp: Stamp,  # noqa: ARG001 - part of the key
     info: EndpointInfo,  # noqa: ARG001 - part of the key
-    _model: Any,
+    _endpoint: Any,
 ) -> Estimate:
     """What reranking would cost at most; asks nothing."""
-    return _explorer.comparing.by_model.estimate(request, _model)
+    return _explorer.comparing.by_model.estimate(request, _endpoint)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)

@@ -139,12 +139,10 @@ def _switches(view: EvaluateView, info: CollectionInfo) -> None:
 
 def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
     def run() -> None:
-        connection = None
-        if view.needs_model:
-            connection = explorer.verifier.connection(chosen(explorer), most_calls(MOST))
         new = replace(view, model="")
         new.write()
-        explorer.evaluations.start(new.request(info), connection, login.owner())
+        request, model = request_of(explorer, new, info), chosen(explorer)
+        explorer.evaluations.start(request, model, most_calls(MOST), login.owner())
 
     run_button(
         "Run", "evaluate_run", run, explorer.evaluations.job(),
@@ -177,15 +175,11 @@ def run_button(
     )  # fmt: skip
 
 
-def model_row(explorer: Explorer, estimate: Estimate | None) -> None:
-    """What it will cost, and the endpoint: open where none is connected.
-
-    Args:
-        estimate: None when nothing has to be asked any more.
-    """
+def model_row(explorer: Explorer, estimate: Estimate) -> None:
+    """What it will cost, and the endpoint: open where none is connected."""
     apply_model_style()
     words = "All answers are cached: no requests."
-    if estimate is not None:
+    if estimate.calls:
         words = f"Cost: {estimate_line(estimate)}; cached answers are free."
     with st.container(key="evaluate_model", gap="xsmall"):
         st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')

@@ -102,8 +102,8 @@ def _measure_button(
 ) -> None:
     def run() -> None:
         replace(view, model="").write()
-        connection = explorer.verifier.connection(chosen(explorer), most_calls(MOST))
-        explorer.gaps.start(view.gap_request(info), connection, owner=login.owner())
+        request, model = view.gap_request(info), chosen(explorer)
+        explorer.gaps.start(request, model, most_calls(MOST), login.owner())
 
     run_button(
         "Measure", "evaluate_gap_run", run, explorer.gaps.job(info.key),
@@ -130,11 +130,11 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
         ).show(job)  # fmt: skip
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
-    elif job is not None and job.request[0] == request:
+    elif job is not None and job.request == request:
         kept = "Cached answers are kept. Measure resumes."
         show_end(job, "The measurement", kept)
-    if job is not None and job.request[0] == request and job.report is not None:
-        gap = gap or job.report.gap
+    if job is not None and job.request == request and job.report is not None:
+        gap = gap or job.report.result
     if gap is not None:
         with error_boundary():
             _gap(explorer, gap)

@@ -88,11 +88,11 @@ MAY: dict[str, dict[str, str]] = {
     "comparing.jobs": JOBS,
     "evaluations": {
         "all": "to_json",
-        "leads": "answered_by checked estimate evaluate find history job missing model rankings "
+        "leads": "answered_by checked estimate find history job measure missing model rankings run "
         "run_file start",
     },
     "evaluations.jobs": JOBS,
-    "gaps": {"all": "to_json", "leads": "checked estimate find history job measure start"},
+    "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
     "gaps.jobs": JOBS,
     "library": {
         "all": "check_name contents corpora corpus demo_job embedded encoder is_synthetic lens "
@@ -130,7 +130,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "scenarios.jobs": JOBS,
     "verifier": {
-        "all": "check connection endpoint estimate estimate_reading explain_with_model job model "
+        "all": "check connection endpoint estimate estimate_reading explain_with_model job "
         "offered read_wordings recall rerank result running start",
         "own": "find_endpoint",
     },

@@ -193,12 +193,12 @@ def test_grading_again_follows_new_guidelines_and_keeps_what_was_said_before(
     grade(graded, project)
     before = by_model(graded, project)
     same = grade(graded, project, again=True)
-    assert (same.graded, same.changed, same.cached) == (6, 0, 6)
+    assert (same.result.graded, same.result.changed, same.cached) == (6, 0, 6)
     assert len(graded.annotation.history(project)) == 6, "the same grade is no new event"
 
     project = graded.annotation.save(replace(project, guidelines={"": "Be mild."}), "lead")
     grader.behaviour.handlers = [grades_by(high=3, low=1)]
     changed = grade(graded, project, again=True)
-    assert changed.changed == list(before.values()).count(0)
+    assert changed.result.changed == list(before.values()).count(0)
     assert set(by_model(graded, project).values()) == {1, 3}
-    assert len(graded.annotation.history(project)) == 6 + changed.changed
+    assert len(graded.annotation.history(project)) == 6 + changed.result.changed
