@@ -60,6 +60,8 @@ def grade(
         raise BadInputError(
             "What is judged while exploring has no pool.", "Name a project with --project."
         )
+    from engine.annotate.projects import model_annotator
+
     explorer = open_explorer()
     annotation = explorer.annotation
     asked, grading = annotation.project(name, project), annotation.grading
@@ -67,18 +69,12 @@ def grade(
         _show_check(grading.check(asked), as_json)
         return
     request = GradingRequest(asked, tuple(query_ids), anchors, again, limit, judged)
-    from engine.annotate.projects import model_annotator
-
     settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
 
     def announced(estimate: Estimate) -> dict[str, Any]:
         model = explorer.verifier.endpoint().model
         asked = {"request": settings, "annotator": model and model_annotator(model)}
         return {**asked, "candidates": estimate.items, **task_fields(estimate)}
-
-    def show(estimate: Estimate) -> None:
-        if as_json:
-            print_json({"estimate": announced(estimate)})
 
     estimate, report = run_task(
         grading,
@@ -87,7 +83,9 @@ def grade(
         unit="candidates",
         yes=yes,
         budget_calls=budget_calls,
-        only_estimate=show if only_estimate else None,
+        only_estimate=only_estimate,
+        announced=announced,
+        as_json=as_json,
     )
     done = {"request": settings, **task_fields(report)}
     end_run(announced(estimate), done, report, report_line(report), as_json=as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -139,10 +140,6 @@ def aspects(
     explorer = open_explorer()
     check_tuning(explorer.library.open(name), out)
 
-    def only(estimate: Estimate) -> None:
-        if as_json:
-            print_json({"estimate": _announced(request, estimate)})
-
     estimate, report = run_task(
         explorer.pair_grading,
         request,
@@ -153,7 +150,9 @@ def aspects(
         unit="questions",
         yes=yes,
         budget_calls=budget_calls,
-        only_estimate=only if only_estimate else None,
+        only_estimate=only_estimate,
+        announced=partial(_announced, request),
+        as_json=as_json,
     )
     click.echo(_graded_line(report), err=True)
     say_problem(report.notes, report.problem)

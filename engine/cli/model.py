@@ -99,20 +99,23 @@ def run_task(
     made: str = "",
     yes: bool,
     budget_calls: int | None,
-    only_estimate: Callable[[Estimate], Any] | None = None,
+    only_estimate: bool = False,
+    announced: Callable[[Estimate], Any] = lambda estimate: estimate,
+    as_json: bool = False,
 ) -> tuple[Estimate, TaskReport[R]]:
     """Print what a request takes, ask whether to go on, and run it beside a bar.
 
     Args:
         line: what there is to do, in words.
         unit, made: what is done and what comes of it, in the plural.
-        only_estimate: ends the command with the estimate.
+        only_estimate: ends the command with the estimate, ``announced`` in JSON.
     """
     estimate = facade.estimate(request)
     asked = f" {at_most(estimate)}" if estimate.calls else ""
     click.echo(f"{line(estimate)}{asked}", err=True)
-    if only_estimate is not None:
-        only_estimate(estimate)
+    if only_estimate:
+        if as_json:
+            print_json({"estimate": announced(estimate)})
         sys.exit(0)
     confirm(estimate.calls, yes=yes)
     with asking(made or unit, unit, made) as tell:
