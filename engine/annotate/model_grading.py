@@ -28,8 +28,8 @@ from engine.annotate.pool import unaskable
 from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.estimates import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads

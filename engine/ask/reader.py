@@ -17,9 +17,8 @@ from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.jobs.runner import JobRunner, check_ends, new_job_id
-from engine.llm.connecting import connect
+from engine.llm.connecting import connect, estimator
 from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher

@@ -16,7 +16,7 @@ from engine.ask.reading_plans import Asked, Condition, PreparedReading
 from engine.ask.reading_prompts import Grade, declines, grading
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.measures.metrics import mean

@@ -15,13 +15,11 @@ from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
-from engine.llm.client import Client
-from engine.llm.connecting import HOW, connect, describe, offered_models, try_endpoint
+from engine.llm.client import Client, complete
+from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
-from engine.llm.estimates import estimator
 from engine.llm.judges import document_text
-from engine.llm.run import complete
 from engine.llm.texts import Quoted
 from engine.rerank import MODES
 from engine.search.judging_criterion import criterion_for

@@ -37,7 +37,7 @@ from engine.corpora.stored_facts import (
     store_facts,
 )
 from engine.errors import BadInputError
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, part_tokens
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import parts_of

@@ -20,10 +20,9 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, ask_model
 from engine.llm.endpoints import Connection
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.judging_criterion import criterion_for

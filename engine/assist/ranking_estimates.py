@@ -13,7 +13,7 @@ from typing import Any
 from engine.assist.assist_prompts import noting, rewording
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt

@@ -19,7 +19,7 @@ from engine.build.labelling import Work, aspect_of, label, label_counts, labelli
 from engine.build.opened_build import OpenBuild
 from engine.build.verbalising import MOST_AVOIDED, TRIES, verbalise
 from engine.errors import BadInputError
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray

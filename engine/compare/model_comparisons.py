@@ -27,12 +27,10 @@ from engine.config import Settings
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
-from engine.llm.connecting import connect
+from engine.llm.client import Client, ask_model
+from engine.llm.connecting import Estimator, connect, estimator
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.estimates import Estimator, estimator
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import ask_model
 from engine.rerank import Progress, Reranked
 from engine.search.judging_criterion import criterion_for
 from engine.types.callbacks import Ask

@@ -26,7 +26,7 @@ from engine.evaluate.measuring import (
 )
 from engine.evaluate.model_runs import ModelRuns, asks_model, run_names
 from engine.jobs.runner import CancelledWorkError
-from engine.llm.run import finish
+from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
 from engine.measures.significance import significance
 from engine.search.searcher import Searcher

@@ -16,9 +16,8 @@ from engine.evaluate.evaluation_run import EvaluationRun
 from engine.evaluate.evaluation_store import EvaluationStore, in_one_order, record_of
 from engine.evaluate.human import check_annotators
 from engine.evaluate.model_runs import estimated, foreseen_runs, needs_model, run_names
-from engine.llm.connecting import describe
+from engine.llm.connecting import Estimator, describe
 from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.rerank import MODES

@@ -27,7 +27,7 @@ from engine.evaluate.verification_gap import (
 )
 from engine.jobs.runner import CancelledWorkError
 from engine.llm.client import Client
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.search.reports import gap_from_report, gap_report

@@ -29,7 +29,7 @@ from engine.assist.reranking import (
 from engine.corpora.contracts import Request, Seed
 from engine.evaluate.measuring import ranking_of
 from engine.llm.client import Client
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import TaskRun
 from engine.rerank import MODES

@@ -19,9 +19,8 @@ from engine.generate.rewriting import TRIES, Verification, rewrite
 from engine.generate.scenes import examples_of
 from engine.generate.tuple_sets import constraints_for
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection
-from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
 from storage.answers import Answers
 from storage.files import write_whole

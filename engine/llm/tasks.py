@@ -13,12 +13,10 @@ from typing import Any, Generic, TypeVar
 from engine.config import Settings
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client, open_client
-from engine.llm.connecting import connect, describe
+from engine.llm.client import Client, ask_model, finish
+from engine.llm.connecting import Estimator, connect, describe, estimator
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.estimates import Estimator, estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import finish
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import Estimate, TaskProgress, TaskReport
 from engine.types.people import ForPerson
@@ -247,8 +245,19 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         cancelled: Ask,
     ) -> TaskReport[R]:
         run = TaskRun(None, on_progress, cancelled)
+
+        async def work(client: Client) -> TaskReport[R]:
+            run.client = client
+            return await task.run(run)
+
         with task.held():
-            report, usage = finish(self._asked(task, connection, run))
+            if connection is None:
+                report, usage = finish(task.run(run)), Usage()
+            else:
+                done = ask_model(
+                    connection, self._answers, work, run.heard, cancelled, raises=task.raises
+                )
+                report, usage = done.value, done.usage
         stopped = report.stopped or usage.stopped
         if cancelled() and (report.left or stopped):
             stopped = "cancelled"
@@ -260,15 +269,3 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
             problem=report.problem or usage.problem,
             **({} if connection is None else usage.taken),
         )
-
-    async def _asked(
-        self, task: ModelTask[R], connection: Connection | None, run: TaskRun
-    ) -> tuple[TaskReport[R], Usage]:
-        if connection is None:
-            return await task.run(run), Usage()
-        async with open_client(connection, self._answers, run.cancelled, run.heard) as client:
-            run.client = client
-            report = await task.run(run)
-            if task.raises:
-                client.raise_if_nothing_came()
-        return report, client.usage

@@ -21,13 +21,11 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
-from engine.llm.client import Client
-from engine.llm.connecting import connect
+from engine.llm.client import Client, complete
+from engine.llm.connecting import connect, estimator
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import complete
 from engine.maps.naming_prompts import ClusterNames, central_rows, clusters_of, naming, worded
 from engine.maps.values import values_of
 from engine.numeric import FloatArray

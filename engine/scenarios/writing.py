@@ -14,7 +14,7 @@ from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
 from engine.errors import BadInputError
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.llm.texts import estimate_tokens, parts_of
 from engine.scenarios.distilled import distilled_recipe, load_writer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import limited, operator_only
 from engine.tuning.aspect_pairs import Question, group_of, prompts_of, questions_for

@@ -12,7 +12,7 @@ from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_store import FITTED
 from engine.explorer import Explorer
-from engine.llm.run import finish
+from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import (

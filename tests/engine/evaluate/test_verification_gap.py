@@ -13,7 +13,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
-from engine.llm.run import complete
+from engine.llm.client import complete
 from engine.rerank.candidates import merged
 from engine.types.collections import Collection
 from engine.types.corpora import ImportRequest
