@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,20 +19,14 @@ from engine.types.evaluations import (
     EvaluationRecord,
     EvaluationRequest,
 )
-from engine.types.jobs import Job
-from engine.types.models import TaskProgress
 from engine.types.plurals import counted
-from pages._common.job_card import JobCard
-from pages._common.job_words import run_progress
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request
 from pages._login import login
 from pages._model.model_form import apply_model_style
 from pages._model.model_settings import chosen, endpoint
-
-POLL_SECONDS = 0.5
-"""Between two looks at a measurement: most take less than a minute."""
+from pages._model.task_panel import TaskPanel, Tasks
 
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
@@ -119,7 +113,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         st.html('<div class="sl-empty">Choose at least one system.</div>')
         return None
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
-    job = evaluations.job()
+    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
     evaluation = evaluations.find(request)
     failed = job is not None and job.request == request and bool(_problem(job))
     running = job is not None and job.running
@@ -128,17 +122,13 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         job = evaluations.job()
     if job is not None and job.running:
         apply_model_style()
-        JobCard(
-            evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
-            cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="Cached results are kept. Run computes the rest.",
-        ).show(job)  # fmt: skip
+        panel.card(resume=False)
         return evaluation
     if st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
     if job is not None and job.request == request and (evaluation is None or _problem(job)):
-        problem = job.report.problem if job.report is not None and job.report.stopped else ""
-        show_end(job, "The evaluation", "Cached results are kept. Run computes the rest.", problem)
+        if job.state != "done" or _problem(job):
+            panel.card(resume=False)
         if evaluation is None and job.report is not None:
             evaluation = job.report.result.evaluation
     if evaluation is None:
@@ -157,28 +147,13 @@ def _problem(job: EvaluationJob) -> str:
     return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
 
-def progress_line(job: Job[TaskProgress, Any]) -> str:
-    """What, how far, how long, and what a model was asked, in one line of HTML."""
-    now = job.progress
-    parts = [now.phase or "Reading the collection"]
-    if now.total > 1:
-        parts.append(f"{now.done:,} of {now.total:,}")
-    return run_progress(parts, now, job.seconds)
-
-
-def show_end(job: Job[Any, Any], what: str, kept: str, problem: str = "") -> None:
-    """Why a measurement ended early; nothing where it did not.
-
-    Args:
-        kept: what is kept of it, and how to go on.
-        problem: why the model stopped answering.
-    """
-    if job.report is None:
-        note(job.error, f"{job.remedy} {kept}".strip(), kind="error")
-    elif job.state == "cancelled":
-        note(f"{what} was cancelled.", kept)
-    elif problem:
-        note(problem, kept, kind="error")
+def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any]:
+    """A measurement as a task."""
+    return TaskPanel(
+        *(tasks, key, name),
+        doing=lambda job: (job.progress.phase or "Reading the collection", ""),
+        outcome=lambda *_: (),
+    )
 
 
 def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:

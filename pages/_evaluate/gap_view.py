@@ -13,7 +13,6 @@ from engine.types.models import Estimate
 from engine.types.reranking import Gap, GapRecord
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
-from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note, system_label
@@ -27,13 +26,11 @@ from pages._evaluate.controls import (
 from pages._evaluate.evaluate_charts import gap_chart, gap_rows
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,
-    POLL_SECONDS,
     connected,
+    measuring,
     moment,
     previous_runs,
-    progress_line,
     seeds_of,
-    show_end,
 )
 from pages._evaluate.evaluate_results import definitions, download, to_csv
 from pages._evaluate.evaluate_tables import (
@@ -122,17 +119,13 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     latest = next((record.model for record in records if record.request == request), "")
     gap = gaps.find(request, view.model or connected(explorer) or latest)
     running = job is not None and job.running
+    panel = measuring(gaps, info.key, "evaluate_gap")
     if job is not None and job.running:
-        JobCard(
-            lambda: gaps.job(info.key), key="evaluate_gap", label="Gap", line=progress_line,
-            cancel=gaps.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="Cached answers are kept. Measure resumes.",
-        ).show(job)  # fmt: skip
+        panel.card(resume=False)
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
-    elif job is not None and job.request == request:
-        kept = "Cached answers are kept. Measure resumes."
-        show_end(job, "The measurement", kept)
+    elif job is not None and job.request == request and job.state != "done":
+        panel.card(resume=False)
     if job is not None and job.request == request and job.report is not None:
         gap = gap or job.report.result
     if gap is not None:

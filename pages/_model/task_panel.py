@@ -143,7 +143,11 @@ class TaskPanel(Generic[Request, R]):
         if not progress.total:
             return joined([doing, "preparing", duration(job.seconds)])
         total = counted(progress.total, unit) if unit else f"{progress.total:,}"
-        return run_progress([f"{doing}: {progress.done:,} of {total}"], progress, job.seconds)
+        parts = [f"{doing}: {progress.done:,} of {total}"]
+        if unit and progress.done and progress.seconds:
+            rate = progress.done / progress.seconds
+            parts.append(f"{rate:.0f} {unit}s/s" if rate >= 10 else f"{rate:.1f} {unit}s/s")
+        return run_progress(parts, progress, job.seconds)
 
     def _ended(self, job: Job[TaskProgress, TaskReport[R]]) -> str:
         report = job.report
