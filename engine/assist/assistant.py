@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.assist_prompts import Explanation, explaining
+from engine.assist.assist_prompts import explaining
 from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
@@ -15,7 +15,7 @@ from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
-from engine.llm.client import Client, complete
+from engine.llm.client import ask_once
 from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
@@ -215,19 +215,11 @@ class Assistant(ForPerson):
         criterion = criterion_for(searcher, query, seed)
         prompt = explaining(criterion, document_text(seed.document), document_text(document))
 
-        async def work(client: Client) -> Explanation | None:
-            [answer] = await client.ask([prompt])
-            if answer is None:
-                client.raise_problem()
-            return answer
-
-        done = complete(connection, self._answers, work)
-        answer = done.value
-        if answer is None:
-            raise EndpointError(
-                "The model gave no explanation whose evidence stands in the two documents.",
-                "Read the marked passages instead, or ask another model.",
-            )
+        unfounded = EndpointError(
+            "The model gave no explanation whose evidence stands in the two documents.",
+            "Read the marked passages instead, or ask another model.",
+        )
+        answer, usage = ask_once(connection, self._answers, prompt, unfounded)
         return GeneratedExplanation(
             doc_id=doc_id,
             similar=answer.similar,
@@ -237,7 +229,7 @@ class Assistant(ForPerson):
             unfounded=answer.unfounded,
             model=connection.endpoint.model,
             endpoint=connection.endpoint.address,
-            cached=done.usage.cached > 0,
+            cached=usage.cached > 0,
         )
 
     # -- wordings ----------------------------------------------------------------------------

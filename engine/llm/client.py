@@ -602,3 +602,20 @@ def complete(
     return in_foreground(
         lambda stop: ask_model(connection, store, work, tell, lambda: stop() or cancelled())
     )
+
+
+def ask_once(
+    connection: Connection, store: Answers, prompt: Prompt[Value], nothing: EndpointError
+) -> tuple[Value, Usage]:
+    """The answer to one question; raises ``nothing`` where it cannot be used."""
+
+    async def work(client: Client) -> Value | None:
+        [answer] = await client.ask([prompt])
+        if answer is None:
+            client.raise_problem()
+        return answer
+
+    done = complete(connection, store, work)
+    if done.value is None:
+        raise nothing
+    return done.value, done.usage
