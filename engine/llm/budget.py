@@ -185,12 +185,8 @@ class Meter:
     def settle(
         self, held: tuple[int, int], used: tuple[int, int] | None, *, answered: bool
     ) -> None:
-        """End a call that :meth:`hold` began.
-
-        Args:
-            used: tokens that the endpoint reported, if any.
-            answered: whether it answered, or may have: then ``held`` replaces a missing report.
-        """
+        """End a call that :meth:`hold` began. Where the endpoint answered, or may have, ``held``
+        replaces a missing report of what was ``used``."""
         self._held_input -= held[0]
         self._held_output -= held[1]
         if used is None and answered:

@@ -125,11 +125,6 @@ class Transport:
             tokens: (input, output) to set aside for each request sent. An answer of many times
                 the output is cut off: the endpoint disregards the limit.
             choices: the answers whose alternatives are wanted.
-
-        Raises:
-            BudgetReachedError: the next request would go beyond the budget.
-            TransientError: it failed as often as it may be repeated.
-            RefusedError, TooLongError, WithheldError: asking again is no use.
         """
 
         async def ask() -> Reply:
@@ -145,8 +140,7 @@ class Transport:
     ) -> AsyncGenerator[str]:
         """The text of one reply, piece by piece, reasoning included.
 
-        What fails after the first piece is raised: what was shown cannot be taken back. Arguments
-        and errors as in :meth:`complete`.
+        What fails after the first piece is raised: what was shown cannot be taken back.
         """
 
         async def begin() -> tuple[str, AsyncGenerator[str], StreamedReply]:
@@ -312,9 +306,6 @@ def _card(fields: Mapping[str, Any]) -> ModelCard:
 
 class StreamedReply:
     """A reply, put together from the chunks of a stream or read from a whole completion.
-
-    Args:
-        choices: the answers whose alternatives are wanted; of other tokens nothing is kept.
 
     Attributes:
         size: characters so far, reasoning included; every chunk counts as one at least.
