@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from engine.cli.terminal import advancing, bar_of, print_json, say_notes
+from engine.cli.terminal import advancing, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import (
@@ -58,17 +58,13 @@ def asking(
     return advancing(unit, doing, counts=counts)
 
 
-@contextmanager
-def asking_questions() -> Iterator[Callable[[RoundProgress], None]]:
-    """A bar on stderr about questions to a model."""
-    with bar_of("questions", "model") as bar:
+def asking_questions() -> AbstractContextManager[Callable[[RoundProgress], None]]:
+    """A bar on stderr about rounds of questions to a model."""
 
-        def tell(progress: RoundProgress) -> None:
-            usage = progress.usage
-            bar.update(usage.settled - bar.n)
-            bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
+    def counts(progress: RoundProgress) -> str:
+        return f"{progress.usage.calls:,} calls, {progress.usage.failed:,} failed"
 
-        yield tell
+    return advancing("questions", "model", counts=counts)
 
 
 def say_what_it_took(name: str, report: ModelReport) -> None:

@@ -98,20 +98,6 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
         assert ranking.doc_ids == wanted.order
 
 
-def test_a_repeat_costs_no_call_and_gives_the_same_order(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    pool_server.behaviour.noise = pool_server.behaviour.pair_noise = 0.8
-    first = evaluated(pool_server, "pairwise")
-    pool_server.stop()
-    again = evaluated(pool_server, "pairwise")
-    report = again.model_reports["dense+pairwise"]
-    assert report.calls == 0
-    assert report.cached == first.model_reports["dense+pairwise"].questions
-    name = "dense+pairwise"
-    assert again.rankings[name] == first.rankings[name]
-
-
 @pytest.mark.nightly
 def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     pool_server: ModelServer, evaluated: Evaluate, store: Answers
@@ -127,20 +113,6 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     pool_server.behaviour.faults = {}
     sound = evaluated(pool_server, "pairwise", depth=30)
     assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
-
-
-def test_a_budget_ends_a_run_and_the_rest_is_asked_for_later(
-    pool_server: ModelServer, evaluated: Evaluate
-) -> None:
-    cut = evaluated(pool_server, "pairwise", budget=Budget(calls=100))
-    report = cut.model_reports["dense+pairwise"]
-    assert (report.calls, report.stopped) == (100, "budget")
-    assert "budget of 100 calls" in report.problem
-    assert any("budget" in note for note in cut.notes)
-    whole = evaluated(pool_server, "pairwise").model_reports["dense+pairwise"]
-    assert whole.stopped == ""
-    assert whole.cached > 0
-    assert pool_server.seen.questions == whole.questions, "nothing was asked twice"
 
 
 def test_the_budget_is_for_all_systems_together(
