@@ -60,9 +60,16 @@ class ModelRanking:
         identity = ranked_from(self.searcher.corpus, [self.query.system])
         ranking = stage.ranking
         return KeptRanking(
-            self.query, self.plan, self.estimate, identity, stage.query, pasted, stage.read,
-            ranking.rows, ranking.scores,
-        )  # fmt: skip
+            self.query,
+            self.plan,
+            self.estimate,
+            identity,
+            stage.query,
+            pasted,
+            stage.read,
+            ranking.rows,
+            ranking.scores,
+        )
 
     def begun(self, connection: Connection) -> RankingProgress:
         """Before anything was asked: the order of the first stage."""

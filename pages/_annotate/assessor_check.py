@@ -154,9 +154,13 @@ def check(
     chosen = models[-1]
     if len(models) > 1:
         chosen = st.selectbox(
-            "Model", models, index=len(models) - 1, key="annotate_check_model",
-            label_visibility="collapsed", format_func=with_marks,
-        )  # fmt: skip
+            "Model",
+            models,
+            index=len(models) - 1,
+            key="annotate_check_model",
+            label_visibility="collapsed",
+            format_func=with_marks,
+        )
     comparison = explorer.annotation.grading.check(project, chosen)
     _standing(comparison)
     _draw(explorer, project, who)
@@ -182,8 +186,14 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         st.html('<div class="sl-facts">People judged every item that a model graded.</div>')
         return
     size, button = st.columns([2, 5], vertical_alignment="bottom")
-    count = min(left, int(size.number_input("Items", 1, left, min(USUAL, left),
-                                            key=f"annotate_sample_size_{left}")))  # fmt: skip
+    count = min(
+        left,
+        int(
+            size.number_input(
+                "Items", 1, left, min(USUAL, left), key=f"annotate_sample_size_{left}"
+            )
+        ),
+    )
 
     def begin() -> None:
         items = frozenset(explorer.annotation.grading.sample(project, count, annotator=who))
@@ -193,11 +203,13 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         AnnotateView.change(lambda now: replace(now, sample=asked))
 
     button.button(
-        f"Check a sample of {count:,}", key="annotate_sample_begin", on_click=attempt,
+        f"Check a sample of {count:,}",
+        key="annotate_sample_begin",
+        on_click=attempt,
         args=(begin,),
         help="A random sample of items graded by the model only. Its grades stay hidden until you "
         "finish.",
-    )  # fmt: skip
+    )
 
 
 def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:
@@ -221,10 +233,14 @@ def differences(explorer: Explorer, project: Project, comparison: ModelCheck) ->
         asked = difference.query_id if query is None else _asked(query, titles(query))
         columns[place % 2].html(
             difference_html(
-                difference, project.scale, asked, documents.get(difference.doc_id), lens,
+                difference,
+                project.scale,
+                asked,
+                documents.get(difference.doc_id),
+                lens,
                 comparison.annotator,
             )
-        )  # fmt: skip
+        )
 
 
 def _asked(query: Query, title: str) -> str:

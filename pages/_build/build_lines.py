@@ -38,22 +38,38 @@ class StepWords(NamedTuple):
 
 WORDS: Mapping[BuildStep, StepWords] = {
     "label": StepWords(
-        "Label the documents", "Labelling", "document", "label",
-        "the attribute or documents changed since", "Labels by",
+        "Label the documents",
+        "Labelling",
+        "document",
+        "label",
+        "the attribute or documents changed since",
+        "Labels by",
     ),
     "collapse": StepWords(
-        "Cluster the labels", "Clustering", "document", "cluster",
-        "the labels changed since", "Clusters by",
+        "Cluster the labels",
+        "Clustering",
+        "document",
+        "cluster",
+        "the labels changed since",
+        "Clusters by",
     ),
     "verbalise": StepWords(
-        "Write the queries", "Writing queries", "cluster", "query",
-        "the clusters changed since", "Queries by",
+        "Write the queries",
+        "Writing queries",
+        "cluster",
+        "query",
+        "the clusters changed since",
+        "Queries by",
     ),
     "expand": StepWords(
-        "Pool and grade", "Pooling and grading", "candidate", "grade",
-        "the queries changed since", "Grades by",
+        "Pool and grade",
+        "Pooling and grading",
+        "candidate",
+        "grade",
+        "the queries changed since",
+        "Grades by",
     ),
-}  # fmt: skip
+}
 
 
 def many(number: int, unit: str) -> str:
@@ -148,15 +164,22 @@ def steps_data(
         else:
             step = by_run[RUNS[key]]
             kind, words = standing(
-                step, is_next=state.next == step.step, clusters=clusters,
+                step,
+                is_next=state.next == step.step,
+                clusters=clusters,
                 first=earlier(state, step.step),
-            )  # fmt: skip
+            )
         rows.append(
             {
-                "key": key, "number": number, "name": name, "kind": kind, "words": words,
-                "current": key == current, "open": state is not None or key == "attribute",
+                "key": key,
+                "number": number,
+                "name": name,
+                "kind": kind,
+                "words": words,
+                "current": key == current,
+                "open": state is not None or key == "attribute",
             }
-        )  # fmt: skip
+        )
     return rows
 
 

@@ -93,9 +93,12 @@ def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
         with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
             for place, step in enumerate(steps):
                 st.button(
-                    f"Go to {STEPS[step]}", key=f"build_first_{step}", on_click=go,
-                    args=(step,), type="secondary" if place else "primary",
-                )  # fmt: skip
+                    f"Go to {STEPS[step]}",
+                    key=f"build_first_{step}",
+                    on_click=go,
+                    args=(step,),
+                    type="secondary" if place else "primary",
+                )
 
 
 # -- the buttons of a step -------------------------------------------------------------------

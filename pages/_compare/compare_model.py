@@ -116,10 +116,13 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
     """The switch under the variants, how to rerank, and the panel to connect a model."""
 
     rerank_controls(
-        explorer, "compare", view, DEPTHS,
+        explorer,
+        "compare",
+        view,
+        DEPTHS,
         depth_field="rerank_depth",
         words="A language model reorders the top documents of each variant by its instruction.",
-    )  # fmt: skip
+    )
     if view.rerank and not run.info.set_up:
         st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
     other_jobs(
@@ -145,8 +148,7 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
             order_switch(ORDER, "Order of the rankings")
         return
     if job is not None and job.state == "failed":
-        note(job.error, f"{job.remedy} Showing the original rankings.",
-             kind="error")  # fmt: skip
+        note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
         what_was_asked(job.progress.report)
     _switch_and_button(explorer, run)
@@ -162,10 +164,16 @@ def _running(job: VariantsJob) -> None:
 
     jobs = engine().comparing.by_model.jobs
     JobCard(
-        lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
-        cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        lambda: jobs.job(job.id),
+        key="compare",
+        label="Reranking",
+        line=progress_line,
+        cancel=jobs.cancel,
+        is_news=is_news,
+        border=False,
+        poll=POLL_SECONDS,
         what_stays="Cached answers and partial rankings are kept.",
-    ).show(job)  # fmt: skip
+    ).show(job)
 
 
 def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
@@ -194,9 +202,12 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
         return
     job = run.job
     st.button(
-        ask_label("Rerank", job), key="compare_ask", type="primary", on_click=attempt,
+        ask_label("Rerank", job),
+        key="compare_ask",
+        type="primary",
+        on_click=attempt,
         args=(lambda: _start(explorer, run),),
-    )  # fmt: skip
+    )
     line, count = estimate_line(estimate), len(run.request.variants)
     if job is not None and job.progress.report.questions:
         line += "; cached answers are free"

@@ -59,23 +59,26 @@ def controls(
     retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
     left, middle, right = st.columns([6, 3, 3])
     left.multiselect(
-        "Retrievers", retrievers,
+        "Retrievers",
+        retrievers,
         **view.bound("retrievers", "evaluate_retrievers", read=tuple, model=""),
         format_func=system_label,
         help="Candidates come from all of them; the verifier is compared with the best one alone.",
-    )  # fmt: skip
+    )
     middle.selectbox(
-        "Verifier", list(modes), **view.bound("verifier", "evaluate_verifier", model=""),
+        "Verifier",
+        list(modes),
+        **view.bound("verifier", "evaluate_verifier", model=""),
         help="How the model ranks a pool. "
         + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-    )  # fmt: skip
+    )
     right.text_input(
         "Pool sizes",
         **view.bound(
             "sizes", "evaluate_sizes", ", ".join(map(str, view.sizes)), sizes_of, model=""
         ),
         help="Candidates per query, separated by commas.",
-    )  # fmt: skip
+    )
     estimate = _estimate(explorer, view, info)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info)
@@ -103,9 +106,13 @@ def _measure_button(
         explorer.gaps.start(request, model, most_calls(MOST), login.owner())
 
     run_button(
-        "Measure", "evaluate_gap_run", run, explorer.gaps.job(info.key),
-        ready=estimate is not None, lacks_model=not connected(explorer),
-    )  # fmt: skip
+        "Measure",
+        "evaluate_gap_run",
+        run,
+        explorer.gaps.job(info.key),
+        ready=estimate is not None,
+        lacks_model=not connected(explorer),
+    )
 
 
 def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
@@ -150,9 +157,12 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         note("Partial result.", gap.report.problem)
     st.html(f'<p class="sl-gap-verdict">{escape(gap_verdict(gap))}</p>')
     table(
-        point_rows(gap), "evaluate_gap_points", f"{gap.measure} and gap at every pool size",
-        point_columns(), most=20,
-    )  # fmt: skip
+        point_rows(gap),
+        "evaluate_gap_points",
+        f"{gap.measure} and gap at every pool size",
+        point_columns(),
+        most=20,
+    )
     st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
     with st.container(key="evaluate_pair_gap"):
         left, right = st.columns([8, 4], gap="medium")
@@ -173,9 +183,10 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         with right:
             st.subheader("Retrievers alone", anchor=False)
             table(
-                retriever_rows(gap), "evaluate_gap_retrievers",
+                retriever_rows(gap),
+                "evaluate_gap_retrievers",
                 f"{gap.measure} of every retriever without the verifier",
-            )  # fmt: skip
+            )
 
 
 @st.fragment

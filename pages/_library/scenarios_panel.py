@@ -138,10 +138,17 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
         attempt_at(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
-        "Document weight", 0, 100, step=5, format="%d %%", key=key,
-        on_change=change, disabled=busy, width=420,
+        "Document weight",
+        0,
+        100,
+        step=5,
+        format="%d %%",
+        key=key,
+        on_change=change,
+        disabled=busy,
+        width=420,
         help="The rest is its best scenario's weight. Default 70 %. Applies to the next search.",
-    )  # fmt: skip
+    )
 
 
 def _remove_button(state: ScenarioState, *, busy: bool) -> None:
