@@ -8,10 +8,11 @@ from dataclasses import replace
 from engine.assist.assist_prompts import explaining
 from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
+from engine.assist.ranking_estimates import KEPT, estimate_ranking
 from engine.assist.reranking import recalled
 from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
+from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
@@ -72,7 +73,7 @@ class Assistant(ForPerson):
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
         self.jobs = JobRunner()
-        self._estimates = EstimateCache()
+        self._estimates = Recent[Hashable, Estimate](KEPT)
 
     # -- the endpoint --------------------------------------------------------------------
 
@@ -307,7 +308,7 @@ class Assistant(ForPerson):
             known = estimator(connection, self._answers)
             return estimate_ranking(plan, query.system, assignment_of(*staged()), known)
 
-        return self._estimates.get((query, plan, info, self._identity(query)), make)
+        return self._estimates.one((query, plan, info, self._identity(query)), make)
 
     def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
         """The ranking that a model begins with."""

@@ -6,7 +6,7 @@ count and not by a tokenizer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ DOCUMENTS = 12
 OF_ONE = 30
 """Documents that are measured where there is one query only."""
 KEPT = 256
-"""Estimates that are remembered."""
+"""Estimates that a facade remembers, by all that they depend on."""
 _LIST = {"listwise": LENGTH, "tournament": BATCH}
 """Documents per list at most."""
 
@@ -108,22 +108,6 @@ def estimate_ranking(
     if known.model:  # else no text need be read
         samples.append(Sample(assignment.criterion, assignment.texts(doc_ids)))
     return estimate_cost([count], samples, known)
-
-
-class EstimateCache:
-    """The latest estimates, by all that they depend on. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Hashable, Estimate] = {}
-
-    def get(self, key: Hashable, make: Callable[[], Estimate]) -> Estimate:
-        """The estimate of a key; made where it is not kept."""
-        known = self._kept.get(key)
-        if known is None:
-            if len(self._kept) >= KEPT:
-                self._kept = {}
-            known = self._kept[key] = make()
-        return known
 
 
 def _with_tokens(

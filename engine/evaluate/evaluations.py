@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import EstimateCache
+from engine.assist.ranking_estimates import KEPT
 from engine.collections.trec import run_lines
 from engine.config import Settings
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import EvaluationRun
@@ -60,7 +61,7 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
     ) -> None:
         super().__init__(settings, ledger.answers)
         self._experiments, self._collections = ledger.experiments, collections
-        self._searcher, self._estimates = searcher, EstimateCache()
+        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
 
     # -- what is known -----------------------------------------------------------------
 
@@ -181,7 +182,7 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
             ahead = foreseen_runs(names, request.depth, searcher, topics)
             return estimated(ahead, searcher, topics, known)
 
-        return self._estimates.get((*place, names, searcher.corpus.identity, known), make)
+        return self._estimates.one((*place, names, searcher.corpus.identity, known), make)
 
     async def _compute(
         self, request: EvaluationRequest, systems: tuple[str, ...], run: TaskRun

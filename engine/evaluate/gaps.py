@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
 
-from engine.assist.ranking_estimates import EstimateCache
+from engine.assist.ranking_estimates import KEPT
 from engine.config import Settings
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_store import (
@@ -63,7 +64,7 @@ class Gaps(TaskRunner[GapRequest, Gap | None]):
     ) -> None:
         super().__init__(settings, ledger.answers)
         self._experiments, self._collections = ledger.experiments, collections
-        self._searcher, self._estimates = searcher, EstimateCache()
+        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
 
     def checked(self, request: GapRequest) -> GapRequest:
         """The request in its one form."""
@@ -95,7 +96,7 @@ class Gaps(TaskRunner[GapRequest, Gap | None]):
             ahead = [foreseen_gap(request, searcher, collection, topics)]
             return estimated(ahead, searcher, topics, known)
 
-        return self._estimates.get((request, searcher.corpus.identity, known), make)
+        return self._estimates.one((request, searcher.corpus.identity, known), make)
 
     async def _measure(self, request: GapRequest, run: TaskRun) -> TaskReport[Gap | None]:
         """Rank with the retrievers, ask the verifier, measure."""
