@@ -122,7 +122,7 @@ class GradePool(ModelTask[GradeCounts]):
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.hold("grading", *self.key, what=self.busy.rstrip("."))
+        return self._ledger.locks.hold("grading", *self.request.project.key, what=self.busy.rstrip("."))
 
     def _plan(self, model: str) -> GradingPlan:
         project = self.request.project

@@ -184,7 +184,8 @@ async def _asked(
     """The claims about each document; None where a part of it was not answered."""
     prompts = {d.doc_id: _prompts(d, kinds, tokens) for d in documents}
     asked: list[Prompt[Claims]] = [prompt for some in prompts.values() for prompt in some]
-    answers = iter(await run.ask(asked, len(documents)))
+    replies = await run.ask(asked, len(documents))
+    answers = iter(replies)
     claims: dict[str, list[Claim] | None] = {}
     for doc_id, some in prompts.items():
         parts = [part for _ in some if (part := next(answers)) is not None]

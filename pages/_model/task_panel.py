@@ -57,7 +57,8 @@ class TaskPanel(Generic[Request, R]):
 
     def job(self) -> Job[TaskProgress, TaskReport[R]] | None:
         """The task that runs, or the last one that ran."""
-        return self.tasks.jobs.latest(self.key)
+        job: Job[TaskProgress, TaskReport[R]] | None = self.tasks.jobs.latest(self.key)
+        return job
 
     def estimate(self, request: Request, *basis: object) -> Estimate:
         """What a request takes at most; estimated again where it, the model or ``basis`` has
