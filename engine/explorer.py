@@ -115,8 +115,11 @@ class Explorer(ForPerson):
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(
-            *(self.settings, self._ledger.answers),
-            *(self.library, self.notebook.grades, self.searcher),
+            self.settings,
+            self._ledger.answers,
+            self.library,
+            self.notebook.grades,
+            self.searcher,
         )
         self.maps = Maps(
             *(self.library, self.annotation, self.searcher, self.settings, self._ledger.answers),

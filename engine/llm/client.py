@@ -384,16 +384,16 @@ class Client:
                     raise
                 size = sum(self._can.size(prompt))
                 self._refused = min(size, self._refused or size)
-        value, reply = await self._readable(prompt, first)
+        answer, reply = await self._readable(prompt, first)
         self._counts["shortened"] += prompt is not given
         self._failures_in_a_row = 0
         self._served[reply.model] += 1
-        if value is None:
+        if answer is None:
             self._counts["unread"] += 1
             return None
         self._count("answered", prompt, reply)
         self._keep(prompt, reply)
-        return value
+        return answer
 
     def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
         while (
