@@ -33,8 +33,7 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
-from engine.search.judging_criterion import criterion_for
-from engine.search.searcher import Searcher
+from engine.search.searcher import Searcher, criterion_for
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.documents import Document
 from engine.types.grading import GradeCounts, GradingRequest, ModelCheck
@@ -122,7 +121,9 @@ class GradePool(ModelTask[GradeCounts]):
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.hold("grading", *self.request.project.key, what=self.busy.rstrip("."))
+        return self._ledger.locks.hold(
+            "grading", *self.request.project.key, what=self.busy.rstrip(".")
+        )
 
     def _plan(self, model: str) -> GradingPlan:
         project = self.request.project

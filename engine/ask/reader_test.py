@@ -19,8 +19,7 @@ from engine.llm.budget import Usage
 from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
-from engine.measures.metrics import mean
-from engine.measures.rouge import rouge_1_recall
+from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
 from engine.types.models import Estimate, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest

@@ -30,7 +30,7 @@ def open_explorer(**settings: Any) -> Explorer:
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
     """The filters that ``--filter`` gave."""
-    from engine.search.filters import parse_filter
+    from engine.search.queries import parse_filter
 
     return tuple(map(parse_filter, texts))
 

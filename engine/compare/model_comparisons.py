@@ -32,7 +32,7 @@ from engine.llm.connecting import Estimator, connect, estimator
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import Criterion
 from engine.rerank import Progress, Reranked
-from engine.search.judging_criterion import criterion_for
+from engine.search.searcher import criterion_for
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
     ModelOrders,

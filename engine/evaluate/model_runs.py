@@ -33,8 +33,7 @@ from engine.llm.connecting import Estimator
 from engine.llm.judging_prompts import Criterion
 from engine.llm.tasks import TaskRun
 from engine.rerank import MODES
-from engine.search.judging_criterion import criterion_for
-from engine.search.searcher import Searcher
+from engine.search.searcher import Searcher, criterion_for
 from engine.search.topics import SystemRun, topic_query
 from engine.types.collections import Topic
 from engine.types.evaluations import EvaluationRequest

@@ -16,7 +16,7 @@ from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError
-from engine.measures.rouge import rouge_1_recall
+from engine.measures.metrics import rouge_1_recall
 from engine.types.collections import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers

@@ -27,7 +27,7 @@ from engine.ingest import bibtex, check, examine, open_source, parquet, previews
 from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
-from engine.measures.rouge import tokenize
+from engine.measures.metrics import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest
