@@ -116,7 +116,7 @@ def evaluate(
         explorer.collections.add_run(key, name, content)
     with asking("evaluating") as tell:
         report = explorer.evaluations.run(request, most_calls=budget_calls, tell=tell)
-    evaluation = _result(report)
+    evaluation = _result(report, request)
     _say_what_is_missing(evaluation)
     for system, asked in evaluation.model_reports.items():
         say_what_it_took(system, asked)
@@ -150,8 +150,11 @@ def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
         explorer.verifier.connection()
 
 
-def _result(report: TaskReport[Evaluated]) -> Evaluation:
-    """The evaluation, with what was asked of a model in this run and not in previous ones."""
+def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evaluation:
+    """The evaluation in the order of the request, with what was asked of a model in this run and
+    not in previous ones."""
+    from engine.evaluate.model_runs import run_names
+
     evaluation, stopped = report.result.evaluation, report.stopped
     if evaluation is None:
         click.echo(
@@ -165,7 +168,8 @@ def _result(report: TaskReport[Evaluated]) -> Evaluation:
         name: replace(scores, llm=_from_ledger(scores.llm))
         if scores.llm is not None and name in report.result.known
         else scores
-        for name, scores in evaluation.systems.items()
+        for name in dict.fromkeys((*run_names(request), *evaluation.systems))
+        if (scores := evaluation.systems.get(name)) is not None
     }
     return replace(evaluation, systems=systems)
 

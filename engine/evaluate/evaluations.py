@@ -169,7 +169,7 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         return EvaluationRun(searcher, collection, request, store, uploaded)
 
     def _task(self, request: EvaluationRequest) -> MeasureSystems:
-        return MeasureSystems(self.checked(request), tuple(dict.fromkeys(request.systems)), self)
+        return MeasureSystems(self.checked(request), self)
 
     def _estimate_of(self, request: EvaluationRequest, known: Estimator) -> Estimate:
         """What a model is asked at most for the runs that are to be made."""
@@ -184,14 +184,11 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
 
         return self._estimates.one((*place, names, searcher.corpus.identity, known), make)
 
-    async def _compute(
-        self, request: EvaluationRequest, systems: tuple[str, ...], run: TaskRun
-    ) -> TaskReport[Evaluated]:
+    async def _compute(self, request: EvaluationRequest, run: TaskRun) -> TaskReport[Evaluated]:
         """Rank what was not ranked before with these settings, measure, and keep both."""
         if run.client is not None:
             place = run.usage
             request = replace(request, model=model_name(place.model, place.endpoint))
-        request = replace(request, systems=systems)
         searcher, store = self._open(request)
         report = await self._run(request, searcher, store).compute(run)
         if report.result.evaluation is not None and not report.stopped:
@@ -204,24 +201,21 @@ class MeasureSystems(ModelTask[Evaluated]):
 
     Args:
         request: checked.
-        systems: of the evaluation, in the order in which they are to be.
     """
 
     key: Hashable = "evaluation"
     busy = "Another evaluation is running."
     needs_model = raises = False
 
-    def __init__(
-        self, request: EvaluationRequest, systems: tuple[str, ...], evaluations: Evaluations
-    ) -> None:
+    def __init__(self, request: EvaluationRequest, evaluations: Evaluations) -> None:
         self.request, self.asks = request, needs_model(request)
-        self._systems, self._evaluations = systems, evaluations
+        self._evaluations = evaluations
 
     def estimate(self, known: Estimator) -> Estimate:
         return self._evaluations._estimate_of(self.request, known)
 
     async def run(self, run: TaskRun) -> TaskReport[Evaluated]:
-        return await self._evaluations._compute(self.request, self._systems, run)
+        return await self._evaluations._compute(self.request, run)
 
 
 def model_name(model: str, address: str) -> str:

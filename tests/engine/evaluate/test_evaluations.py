@@ -86,7 +86,7 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
 
     request = EvaluationRequest("lab", ("hybrid", "transport"))
     run = TaskRun(cancelled=after_the_first_system)
-    report = finish(lab.evaluations._compute(request, request.systems, run))
+    report = finish(lab.evaluations._compute(request, run))
     assert (report.result.evaluation, report.stopped) == (None, "cancelled")
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("transport",)

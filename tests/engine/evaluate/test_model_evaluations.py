@@ -195,8 +195,11 @@ def test_an_endpoint_that_is_down_is_told_when_all_systems_need_it(
     assert "127.0.0.1" in job.error
 
 
-def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServer) -> None:
-    server.behaviour.faults = {"500": 0.7}
+def test_questions_that_failed_are_asked_again(
+    lab: Explorer, lab_home: Path, server: ModelServer
+) -> None:
+    lab = make_explorer(lab_home, llm_retries=1)
+    server.behaviour.faults = {"500": 0.5}
     request = EvaluationRequest("lab", ("dense",), sample=1, rerank="pointwise", depth=12)
     first = evaluated(lab, server, request)
     assert first.state == "done", first.error
@@ -220,11 +223,9 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     lab: Explorer, server: ModelServer
 ) -> None:
     plain = lab.evaluations.estimate(RERANKED)
-    assert plain is not None
     assert plain.input_tokens is None, "nothing is known of the model"
     connected = replace(RERANKED, model=lab.evaluations.model(session(server)))
     told = lab.evaluations.estimate(connected, session(server))
-    assert told is not None
     assert (told.calls, told.rounds, told.exact) == (plain.calls, plain.rounds, True)
     assert server.seen.requests == 0
     report = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
@@ -232,7 +233,7 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     assert report.questions == told.calls
     assert report.rounds == told.rounds
     assert 0.4 < report.input_tokens / (told.input_tokens or 0) < 1.5
-    assert lab.evaluations.estimate(connected, session(server)) is None, "nothing is left to ask"
+    assert not lab.evaluations.estimate(connected, session(server)).calls, "nothing is left to ask"
 
 
 def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
