@@ -21,9 +21,8 @@ from pathlib import Path
 from benchmarks.sources import CSFCUBE
 from engine.assist.reranking import Assignment, Finished, Plan, rerank_one
 from engine.config import ROOT
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.run import complete
 from engine.rerank import Progress
 from storage.access import LedgerFile
 from storage.answers import Answers

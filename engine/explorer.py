@@ -110,7 +110,13 @@ class Explorer(ForPerson):
         self.notebook = Notebook(
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
-        self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
+        self.comparing = Comparisons(
+            self.settings,
+            self._ledger.answers,
+            self.library,
+            self.notebook.grades,
+            self.searcher,
+        )
         self.maps = Maps(
             *(self.library, self.annotation, self.searcher, self.settings, self._ledger.answers),
             partial(adding, self.home, self._ledger),
@@ -122,9 +128,8 @@ class Explorer(ForPerson):
             self.home, self._ledger, self.settings, self.library, self.annotation
         )
         self.verifier = Assistant(self.settings, self._ledger, self.searcher)
-        connect = self.verifier.connection
-        self.evaluations = Evaluations(self._ledger, self.collections, self.searcher, connect)
-        self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)
+        shared = (self.settings, self._ledger, self.collections, self.searcher)
+        self.evaluations, self.gaps = Evaluations(*shared), Gaps(*shared)
         self.reader = Reader(self.settings, self._ledger, self.searcher)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}
         self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(

@@ -84,7 +84,7 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("SEEDLENS_HOME", str(tmp_path_factory.mktemp("session-home")))
         patch.setenv("HF_HUB_OFFLINE", "1")
         # Nobody has to wait for the repeats of failed requests to a model.
-        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+        patch.setattr("engine.llm.transport.FIRST_PAUSE", 0.02)
         # Maps too: few tests look at one, and those make it.
         patch.setenv("SEEDLENS_MAPS", "0")
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from engine.types.builds import BuildSpec, BuildStep
+from engine.types.builds import BuildSpec, BuildStep, StepRequest
 from engine.types.models import TaskReport
 from tests.build_answers import builds_collections, small_methods
 from tests.model_server import ModelServer, serving
@@ -28,7 +28,7 @@ def run_step(
     **more: Any,
 ) -> TaskReport[int]:
     """One step of the build, now."""
-    return builds.run(corpus, NAME, step, AUTHOR, endpoint=session(server), **more)
+    return builds.run(StepRequest(corpus, NAME, step, AUTHOR), endpoint=session(server), **more)
 
 
 def run_all(builds: CollectionBuilds, server: ModelServer) -> list[TaskReport[int]]:

@@ -54,7 +54,6 @@ class GradingPlan:
         gone: candidates that the corpus does not hold any more, or whose query it cannot be asked.
     """
 
-    project: Project
     annotator: str
     request: GradingRequest
     queries: Mapping[str, Query]
@@ -64,6 +63,10 @@ class GradingPlan:
     done: int = 0
     judged: int = 0
     gone: int = 0
+
+    @property
+    def project(self) -> Project:
+        return self.request.project
 
     @property
     def asked(self) -> list[str]:
@@ -83,7 +86,6 @@ class GradingPlan:
 
 
 def make_plan(
-    project: Project,
     annotator: str,
     request: GradingRequest,
     pool: Iterable[PoolItem],
@@ -117,9 +119,9 @@ def make_plan(
         else:
             to_grade[item[0]].append(item)
     candidates = [item for items in to_grade.values() for item in items][: request.limit]
-    anchors = known_positives(project, queries, judgments, known, annotator)
+    anchors = known_positives(request.project, queries, judgments, known, annotator)
     return GradingPlan(
-        project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
+        annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
     )
 
 

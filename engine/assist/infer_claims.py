@@ -139,7 +139,6 @@ class Counts:
         unquoted: claims whose quote does not stand in the text.
         unusable: claims whose value is none: an unknown code or unit, no day of the calendar.
         known: claims that say what the rules found, or what another claim says.
-        failed: documents without a usable answer.
     """
 
     documents: int = 0
@@ -147,7 +146,6 @@ class Counts:
     unquoted: int = 0
     unusable: int = 0
     known: int = 0
-    failed: int = 0
 
 
 def facts_in(

@@ -22,7 +22,7 @@ from engine.cli.common import (
 )
 from engine.cli.model import (
     INTERRUPTED,
-    asking,
+    asking_questions,
     at_most,
     check_depth,
     exit_code,
@@ -180,7 +180,7 @@ def _search_with_model(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
-    with asking() as tell:
+    with asking_questions() as tell:
         request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
         reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)

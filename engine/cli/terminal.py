@@ -164,8 +164,8 @@ def advancing(
 
         def tell(progress: Told) -> None:
             bar.total = progress.total or None
-            step = getattr(progress, "step", getattr(progress, "phase", doing))
-            bar.set_description(step, refresh=False)
+            step = getattr(progress, "step", getattr(progress, "phase", ""))
+            bar.set_description(step or doing, refresh=False)
             if counts is not None:
                 bar.set_postfix_str(counts(progress), refresh=False)
             bar.update(progress.done - bar.n)

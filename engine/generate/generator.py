@@ -33,10 +33,9 @@ from engine.generate.tuple_sets import constraints_for, randomness
 from engine.generate.word_lists import BY_CODE
 from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.run import complete
 from engine.llm.texts import fenced
 from engine.types.callbacks import Ask, never, tell_nobody
 from storage.answers import Answers

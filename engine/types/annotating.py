@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from engine.text import counted
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunProgress, ModelRunReport, RunProgress
+from engine.types.models import RunProgress, TaskProgress, TaskReport
 from engine.types.searches import Filter, Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
@@ -283,16 +283,18 @@ class ImportedJudgments:
     warnings: tuple[str, ...] = ()  # what was left out and why, with line numbers
 
 
-MOST_ANCHORS = 10  # Known positives that a model can be shown beside a candidate
+# Known positives that a model is shown beside a candidate, and can be shown
+ANCHORS, MOST_ANCHORS = 3, 10
 
 
 @dataclass(frozen=True, slots=True)
 class GradingRequest:
-    """What a model is asked to grade."""
+    """What a model is asked to grade in a project."""
 
+    project: Project
     query_ids: tuple[str, ...] = ()  # () for all queries of the project
     # documents known to be relevant that it is shown beside each candidate, at most
-    anchors: int = 3
+    anchors: int = ANCHORS
     # also what this model graded before; its grade changes where the guidelines, the scale or the
     # anchors did
     again: bool = False
@@ -302,40 +304,17 @@ class GradingRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class GradingEstimate(Estimate):
-    """What a request takes at most. Nothing is asked for it."""
+class GradeCounts:
+    """What a run graded."""
 
-    request: GradingRequest
-    annotator: str  # the name by which the model grades; "" without an endpoint
-    candidates: int  # to be graded
-    done: int = 0  # of the pool, graded by this model already
-    judged: int = 0  # of the pool, graded by people and left to them
-    # that the candidates are for; `without_anchors` of them have no document that is known to be
-    # relevant
-    queries: int = 0
-    without_anchors: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class GradingProgress(ModelRunProgress):
-    """How far a run is, in candidates; ``annotator`` is the name by which the model grades."""
-
-    annotator: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GradingReport(ModelRunReport):
-    """What a run did."""
-
-    request: GradingRequest
-    annotator: str
-    graded: int = 0  # candidates that have the model's grade now
+    annotator: str  # the name by which the model grades
+    graded: int = 0  # candidates that have its grade now
     changed: int = 0  # of those, the ones that it graded otherwise before
     # grade -> how many of `graded` got it, every grade of the scale
     grades: Mapping[int, int] = field(default_factory=dict)
 
 
-GradingJob = Job[GradingProgress, GradingReport]
+GradingJob = Job[TaskProgress, TaskReport[GradeCounts]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,16 @@ class BuildState:
         return next((s.step for s in self.steps if not s.is_complete), None)
 
 
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """A step of a build to run, and who starts it."""
+
+    corpus: str
+    build: str
+    step: BuildStep
+    author: str = ""
+
+
 StepJob = Job[TaskProgress, TaskReport[int]]
 """A step in the background; its request is the step, its result how much it made."""
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
 from engine.types.jobs import Job
-from engine.types.models import ModelReport, RunProgress
-from engine.types.reranking import CostEstimate
+from engine.types.models import Estimate, ModelReport, RunProgress
 from engine.types.searches import Evidence, Filter, Ranking, TermUse
 
 if TYPE_CHECKING:
@@ -270,7 +269,7 @@ class ModelOrders:
 class VariantsProgress:
     """How far a model is with the rankings of variants."""
 
-    estimate: CostEstimate  # of all its rankings together; rounds are summed over them
+    estimate: Estimate  # of all its rankings together; rounds are summed over them
     # those that are there; once the job has ended, also those begun, as far as they came
     orders: ModelOrders
     whole: tuple[str, ...]  # names of the variants that the model is done with

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.types.models import ModelReport, RunProgress
+from engine.types.jobs import Job
+from engine.types.models import ModelReport, TaskProgress, TaskReport
 from engine.types.searches import Query, Ranking
 
 if TYPE_CHECKING:
@@ -202,37 +203,16 @@ class EvaluationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationProgress(RunProgress):
-    """How far a measurement is."""
-
-    step: str = "Reading the collection"  # what it is at, in words
-    # of `done` and `total`: queries ranked, over all systems that still had to be ranked, or
-    # questions to a language model that are settled, of so many at most. `seconds` are since it
-    # began with what `done` counts.
-    unit: str = "queries"
-    report: ModelReport | None = None  # what the model was asked so far for the ranking at hand
-    # questions of the steps after this one; None where nobody knows how long they take
-    later: int | None = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to the end of the last step, None while nobody knows."""
-        if not self.done or self.later is None:
-            return None
-        return self.seconds * ((self.total + self.later) / self.done - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationReport:
+class Evaluated:
     """What an evaluation came to."""
 
     # where it ended early, of the systems that were done, and of the best order so far of those
     # that a model had begun with; None when there was nothing to measure
     evaluation: Evaluation | None
-    stopped: str = ""  # "cancelled", "budget" or "endpoint": why it ended early; "" when it did not
-    problem: str = ""  # problem, remedy: the words for it
-    remedy: str = ""
     known: tuple[str, ...] = ()  # runs that had been made before and were not made again
+
+
+EvaluationJob = Job[TaskProgress, TaskReport[Evaluated]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,27 @@ TRYING_OUT = 10  # Requests at most that find out what an endpoint can do
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is asked of a model at most; from lengths of texts, not a tokenizer."""
+    """What a task has left to do, and what it asks of a model at most; from lengths of texts, not
+    a tokenizer.
 
-    calls: int = 0  # questions: as many requests where every answer can be read at once
-    input_tokens: int | None = None  # input_tokens, output_tokens: None without an endpoint
+    Attributes:
+        calls: questions: as many requests where every answer can be read at once.
+        input_tokens, output_tokens: None without an endpoint.
+        cost: in the currency of the price that was set; None without one.
+        items: that are left, of what the task goes through.
+        counts: further numbers, by name.
+        rounds: how often one has to wait for the answers before it.
+        exact: the answers do not change these numbers.
+    """
+
+    calls: int = 0
+    input_tokens: int | None = None
     output_tokens: int | None = None
-    cost: float | None = None  # in the currency of the price that was set; None without one
+    cost: float | None = None
+    items: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    rounds: int = 0
+    exact: bool = True
 
     @property
     def most_calls(self) -> int:
@@ -27,16 +42,8 @@ class Estimate:
         return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEstimate(Estimate):
-    """What a task has left to do, and what that takes at most."""
-
-    items: int = 0  # that are left, of what the task goes through
-    counts: Mapping[str, int] = field(default_factory=dict)  # further numbers, by name
-
-
 def summed(estimates: Sequence[Estimate]) -> Estimate:
-    """All of them together; None for what none of them knows."""
+    """All of them together, without items; None for what none of them knows."""
     sent = [e.input_tokens for e in estimates if e.input_tokens is not None]
     answered = [e.output_tokens for e in estimates if e.output_tokens is not None]
     costs = [e.cost for e in estimates if e.cost is not None]
@@ -45,6 +52,8 @@ def summed(estimates: Sequence[Estimate]) -> Estimate:
         input_tokens=sum(sent) if sent else None,
         output_tokens=sum(answered) if answered else None,
         cost=sum(costs) if costs else None,
+        rounds=sum(e.rounds for e in estimates),
+        exact=all(e.exact for e in estimates),
     )
 
 
@@ -74,17 +83,11 @@ class ModelUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRunReport(ModelUsage):
-    """What a run over many items took; ``left`` of them were not reached."""
-
-    left: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskReport(ModelRunReport, Generic[R]):
-    """What a task did, and what came of it."""
+class TaskReport(ModelUsage, Generic[R]):
+    """What a task did, and what came of it; ``left`` items were not reached."""
 
     result: R
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,17 +135,20 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRunProgress(RunProgress):
-    """How far a run with a model is."""
+class TaskProgress(RunProgress):
+    """How far a task is.
 
-    failed: int = 0  # of the items that are done, without a usable answer
-    calls: int = 0  # calls, tokens: of the model so far, read and written; 0 where none is asked
+    Attributes:
+        failed: of the items that are done, without a usable answer.
+        calls, tokens: of the model so far, read and written; 0 where none is asked.
+        made: what came of the items that are done.
+        phase: of the task, where it has several.
+        model: that is asked; "" before it is.
+    """
+
+    failed: int = 0
+    calls: int = 0
     tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TaskProgress(ModelRunProgress):
-    """How far a task is."""
-
-    made: int = 0  # what came of the items that are done
-    phase: str = ""  # of the task, where it has several
+    made: int = 0
+    phase: str = ""
+    model: str = ""

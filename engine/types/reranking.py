@@ -32,16 +32,6 @@ class EndpointInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate(Estimate):
-    """What reranking, or searching with a model, will cost."""
-
-    mode: str  # of reranking, or the name of a system that asks a model
-    depth: int
-    rounds: int  # how often one has to wait for the answers before it
-    exact: bool  # the answers do not change these numbers
-
-
-@dataclass(frozen=True, slots=True)
 class RerankRequest:
     """What a model is asked to rank."""
 
@@ -85,8 +75,7 @@ class Reranking:
 class RankingProgress:
     """How far a model is with one ranking."""
 
-    estimate: CostEstimate
-    # the best ids so far, the whole ranking; the first stage's at the beginning
+    estimate: Estimate
     order: tuple[str, ...]
     report: ModelReport  # the figures so far
     rounds: int = 0  # done so far; `done` of `total` questions of the current one are settled
@@ -252,14 +241,6 @@ class GapRequest:
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")
     sizes: tuple[int, ...] = (20, 50, 100, 200)
     sample: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GapReport:
-    """What measuring a gap came to; ``gap`` is None when nothing was verified."""
-
-    gap: Gap | None
-    stopped: str = ""  # "cancelled", "budget" or "endpoint": why it ended early; "" when it did not
 
 
 @dataclass(frozen=True, slots=True)

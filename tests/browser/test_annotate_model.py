@@ -58,7 +58,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     expect(page.get_by_role("button", name="Fill the pool")).to_be_visible()
     grader.behaviour.latency = 0.0
     page.get_by_role("radio", name="Model").click()
-    expect(page.get_by_text(f"{JUDGE}: done")).to_be_visible()
+    expect(page.get_by_text(f"graded by {JUDGE}")).to_be_visible()
     expect(page.get_by_text(f"{JUDGE} graded 39 items; people graded none")).to_be_visible()
     visit.shoot("annotate-model")
     check_a_sample_of_three(page)

@@ -52,7 +52,7 @@ def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explore
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
-    lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
+    lab.evaluations.run(EvaluationRequest("lab", ("dense",), steer=0.25))
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
     assert page.multiselect(key="evaluate_systems").value == ["dense"]
     assert page.slider(key="evaluate_steer").value == 25
@@ -82,7 +82,7 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(
 
 
 def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
-    lab.evaluations.evaluate(EvaluationRequest("lab", ("aspect",)))
+    lab.evaluations.run(EvaluationRequest("lab", ("aspect",)))
     page = visit(systems="aspect")
     assert page.dataframe
     page.slider(key="evaluate_steer").set_value(75)
@@ -96,7 +96,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
 
 def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("mine.run", text.encode())
@@ -147,7 +147,7 @@ EVIL = "![](http://host/x.png)"
 
 def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     lines = lab.evaluations.run_file(request, "dense").replace(" dense\n", f" {EVIL}\n")
     run_id = lab.collections.add_run("lab", "mine.run", lines.encode()).id
     seed, other = lab.library.open("lab").doc_ids[:2]
@@ -169,7 +169,7 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
 
 
 def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None:
-    found = lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",))).evaluation
+    found = lab.evaluations.run(EvaluationRequest("lab", ("dense",))).result.evaluation
     assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (

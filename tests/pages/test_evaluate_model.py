@@ -58,9 +58,10 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
 
 
 def test_questions_that_failed_are_not_said_to_be_answered(
-    lab: Explorer, server: ModelServer
+    lab: Explorer, lab_home: Path, server: ModelServer, serve: Serve
 ) -> None:
-    server.behaviour.faults = {"500": 0.8}
+    lab = serve(make_explorer(lab_home, llm_retries=1))
+    server.behaviour.faults = {"500": 0.5}
     page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)

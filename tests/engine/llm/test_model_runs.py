@@ -17,12 +17,10 @@ import pytest
 from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.client import Client
-from engine.llm.connecting import try_endpoint
+from engine.llm.client import Client, ask_model, complete, finish
+from engine.llm.connecting import estimator, try_endpoint
 from engine.llm.endpoint_errors import RefusedError
-from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
-from engine.llm.run import ask_model, complete, finish
 from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
 from storage.access import LedgerFile

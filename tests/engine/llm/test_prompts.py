@@ -16,7 +16,6 @@ from engine.llm.messages import (
     Reply,
     answer_key,
     read_choice,
-    read_object,
     read_order,
     read_probability,
 )
@@ -90,12 +89,6 @@ def test_a_probability_is_the_share_among_the_choices_in_all_their_spellings() -
     assert read_probability(Reply("B", (("B", -3.0), ("A", -4.0))), ("A", "B")) == 0.0
     assert read_probability(Reply("B"), ("A", "B")) == 0.0
     assert read_probability(Reply("It depends", options), ("A", "B")) is None
-
-
-@pytest.mark.parametrize("text", ["[1]", "{", "x {} y", "null", "[" * 100_000, '{"a": "\\ud800"}'])
-def test_only_one_json_object_is_an_object(text: str) -> None:
-    assert read_object(text) is None
-    assert read_object('```json\n{"a": 1}\n```') == {"a": 1}
 
 
 # -- documents are data ----------------------------------------------------------------------

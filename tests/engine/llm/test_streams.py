@@ -12,11 +12,10 @@ import pytest
 
 from engine.llm.budget import Budget
 from engine.llm.capabilities import remembered
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
-from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving

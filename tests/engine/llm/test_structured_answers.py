@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, complete
 from engine.llm.messages import QUOTED_RULE, Prompt, json_prompt, sent_schema
-from engine.llm.run import Outcome, complete
 from engine.llm.texts import fenced
 from storage.answers import Answers
 from tests.model_answers import MODEL
