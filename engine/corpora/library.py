@@ -82,7 +82,6 @@ from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
-from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
@@ -90,6 +89,8 @@ from storage.records import CorpusRow
 from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
+
+DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
 
 TITLES = 8
 SAMPLE = 500  # Documents looked at for the shares of roles

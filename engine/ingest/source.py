@@ -43,14 +43,10 @@ from engine.types.corpora import (
 )
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from engine.types.limits import (
-    AUTHORS_CHARS,
-    COLUMNS,
-    DOCUMENT_FIELDS,
-    ID_CHARS,
-    PREVIEW_ROWS,
-    TITLE_CHARS,
-)
+from engine.types.limits import ID_CHARS, TITLE_CHARS
+
+COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
+PREVIEW_ROWS = 5  # shown of a file before it is imported
 
 Refuse = Callable[[FaultKind, BadInputError], object]
 """Called with a row that nothing was chosen for; it raises, or the row is left out."""
@@ -112,7 +108,6 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
     for field, words, most in (
         ("title", document.title, TITLE_CHARS),
         ("id", document.doc_id, ID_CHARS),
-        ("list of authors", "; ".join(document.authors), AUTHORS_CHARS),
     ):
         if len(words) > most:
             raise BadInputError(
@@ -120,12 +115,6 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
                 f" more than the {most:,} allowed.",
                 f"Shorten it, or choose the column that holds the {field}.",
             )
-    if len(document.metadata) > DOCUMENT_FIELDS:
-        raise BadInputError(
-            f"{document.where}: {len(document.metadata):,} fields beside title and text,"
-            f" more than the {DOCUMENT_FIELDS:,} allowed.",
-            "Leave out columns that are not needed.",
-        )
     if max_chars is not None and len(document.text) > max_chars:
         raise BadInputError(
             f"{document.where}: the text has {len(document.text)} characters,"

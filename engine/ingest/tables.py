@@ -18,9 +18,9 @@ from xml.etree.ElementTree import ParseError
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG
 from engine.ingest.json_files import plain_record
-from engine.ingest.rows import SHORTEN, InputFile, Row, listed
+from engine.ingest.rows import SHORTEN, InputFile, Row
 from engine.ingest.values import is_known
-from engine.types.limits import MEGABYTE, ROW_BYTES, UNPACKED_BYTES, UNPACKED_RATIO
+from engine.types.limits import ROW_BYTES
 from storage import parquet_files
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -243,7 +243,6 @@ def parquet_rows(file: InputFile) -> Iterator[Row]:
     """One row per row of the file."""
     number = 0
     try:
-        _check_packing(file)
         for values in parquet_files.rows(file.path):
             number += 1
             yield Row(f"{file.name}, row {number}", plain_record(values))
@@ -252,13 +251,3 @@ def parquet_rows(file: InputFile) -> Iterator[Row]:
             f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
             "Write the file again as Parquet, or export it as CSV or JSON Lines.",
         ) from e
-
-
-def _check_packing(file: InputFile) -> None:
-    for column, packed, unpacked in parquet_files.packed_columns(file.path):
-        if unpacked > max(UNPACKED_BYTES, UNPACKED_RATIO * packed):
-            raise BadInputError(
-                f"{file.name}: the column {listed([column])!r} takes {packed:,} bytes in the file"
-                f" and {unpacked // MEGABYTE:,} MB in memory.",
-                "Leave it out, or write the file in smaller row groups.",
-            )

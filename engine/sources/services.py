@@ -35,9 +35,11 @@ from engine.sources.zotero import Zotero
 from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
-from engine.types.limits import PASTED_CHARS, RETRIEVED_BYTES, SERVICE_DOCUMENTS
+from engine.types.limits import MEGABYTE, PASTED_CHARS, SERVICE_DOCUMENTS
 from storage.files import write_whole
 from storage.home import Home
+
+RETRIEVED_BYTES = 4 * 1024 * MEGABYTE  # all documents of one query, on the disk: 40 kB each
 
 _ALL: tuple[Service, ...] = (OpenAlex(), ArXiv(), SemanticScholar(), AclAnthology(), Zotero())
 _BY_KEY: dict[str, Service] = {service.info.key: service for service in (*_ALL, Crossref())}

@@ -13,8 +13,10 @@ from typing import Any, Literal, get_args
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
-from engine.types.limits import QUERY_BYTES, SERVICE_DOCUMENTS
+from engine.types.limits import SERVICE_DOCUMENTS
 from storage.records import FRAGMENT_ROWS
+
+QUERY_BYTES = 200  # of a query where it is named; a whole one may be 50,000 ids
 
 DEFAULT_DOCUMENTS = 1_000  # Documents that a search brings unless another number is asked for
 DATASET_PREFIX = "ir:"  # What a source that names a data set begins with

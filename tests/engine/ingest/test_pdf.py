@@ -14,13 +14,14 @@ from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, isolated, open_source, pdf
-from engine.ingest.pdf.pages import read_pages
+from engine.ingest.pdf import PDF_MEMORY
+from engine.ingest.pdf.pages import PDF_CHARS, read_pages
 from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument
-from engine.types.limits import MEGABYTE, PDF_CHARS, PDF_MEMORY
+from engine.types.limits import MEGABYTE
 from tests.pdfs import Column, Made, Paper, Style, thirty
 
 LEAST_RIGHT = 27

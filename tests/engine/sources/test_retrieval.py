@@ -69,7 +69,6 @@ def test_what_passes_is_waited_out(
         ("odd", "in a form that SeedLens does not know"),
         ("hang up", "OpenAlex cannot be reached, or broke off its answer"),
         ("huge", "OpenAlex sent more than 32 MB for one page"),
-        ("many", "OpenAlex sent more than 1,500,000 values for one page"),
         ("400", "OpenAlex does not accept the request (status 400): fault 400"),
         ("302", "OpenAlex does not accept the request (status 302)"),
         ("429 retry=86400", "OpenAlex wants no more requests for 24.0 hours"),
