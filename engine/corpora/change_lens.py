@@ -58,10 +58,8 @@ class LensChange:
     encoder: Callable[[str, EncoderSpec], Encoder]  # loads the model that a corpus was indexed with
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
-        """Write the corpus to another folder, then update its row in one transaction.
-
-        The caller holds the corpus's lock.
-        """
+        """Write the corpus to another folder, then update its row in one transaction. The caller
+        holds the corpus's lock."""
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
@@ -107,10 +105,8 @@ class ChangedLens:
     shard: int  # documents per commit
 
     def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
-        """Write all documents of ``source`` to a new table under ``folder``.
-
-        A few dozen documents are in memory at a time.
-        """
+        """Write all documents of ``source`` to a new table under ``folder``. A few dozen documents
+        are in memory at a time."""
         started = time.perf_counter()
         schema = table_schema(self.spec, self.new, source.schema)
         target = DocumentTable.open_or_create(folder, schema)
@@ -162,10 +158,8 @@ class ChangedLens:
 
     def _labels(self, stored: Sequence[float]) -> tuple[str | None, ...] | None:
         """Labels that the source gave under the old lens, as far as the new lens has them.
-
-        Estimates never give a probability of exactly 0 or 1 to all sentences of a document
-        (but a lens of one aspect cannot do otherwise); labels always do.
-        """
+        Estimates never give a probability of exactly 0 or 1 to all sentences of a document (but a
+        lens of one aspect cannot do otherwise); labels always do."""
         count = len(self.old.aspects)
         rows = np.array(stored, dtype=np.float32).reshape(-1, count)
         if count == 1 or not np.isin(rows, (0.0, 1.0)).all():

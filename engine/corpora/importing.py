@@ -216,10 +216,8 @@ class Importer:
         on_progress: Tell = tell_nobody,
         cancelled: Ask = never,
     ) -> ImportReport:
-        """Import, or go on with an import that was stopped; running it twice changes nothing.
-
-        The whole source is read and checked before the first document is written.
-        """
+        """Import, or go on with an import that was stopped; running it twice changes nothing. The
+        whole source is read and checked before the first document is written."""
         started = time.perf_counter()
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))

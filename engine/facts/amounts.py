@@ -417,11 +417,9 @@ class _Reading:
     def _derive(
         self, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
     ) -> Fact | None:
-        """The amount that follows from ``base``, which is that of ``name``.
-
-        `back`: `base` is the subject's amount, and that of the object follows. Returns None when
-        currencies differ, nothing would be left, or the relation cannot be turned.
-        """
+        """The amount that follows from ``base``, which is that of ``name``. `back`: `base` is the
+        subject's amount, and that of the object follows. Returns None when currencies differ,
+        nothing would be left, or the relation cannot be turned."""
         if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
             return None
 

@@ -276,10 +276,8 @@ DISTANT = 0.75
 
 
 def tense_at(lowered: str, span: Span) -> int:
-    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells.
-
-    Of the words that tell in its clause the nearest decides, those before it first.
-    """
+    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells. Of the words
+    that tell in its clause the nearest decides, those before it first."""
     reach = lowered[max(0, span[0] - 160) : span[0]]
     before = reach[max((m.end() for m in CLAUSE_START.finditer(reach)), default=0) :]
     stop = CLAUSE_END.search(lowered, span[1], min(len(lowered), span[1] + 160))

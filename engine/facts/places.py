@@ -328,11 +328,9 @@ class _Reading:
         return BARE if people >= WELL_KNOWN else 0.0
 
     def _modifies(self, mention: _Mention, people: int) -> bool:
-        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons".
-
-        Cities of half a million and more are believed there ("my Cairo workshop"), those behind
-        an article from a million on.
-        """
+        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons". Cities of
+        half a million and more are believed there ("my Cairo workshop"), those behind an article
+        from a million on."""
         after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
         if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
             return people < MODIFYING * 2 and after.lower() not in LISTS["sites"]

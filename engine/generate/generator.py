@@ -179,10 +179,8 @@ class Verification:
 async def rewrite(
     client: Client, examples: Sequence[Example], seed: int, tries: int, model: str
 ) -> tuple[list[Example], Verification]:
-    """The examples with documents by the model where it wrote a verified one.
-
-    Every attempt is two rounds: all documents that are still missing, then their verification.
-    """
+    """The examples with documents by the model where it wrote a verified one. Every attempt is two
+    rounds: all documents that are still missing, then their verification."""
     done: dict[str, Example] = {}
     counts = Verification()
     for attempt in range(tries):

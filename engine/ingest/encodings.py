@@ -111,11 +111,9 @@ def zip_names(path: Path) -> list[str]:
 
 
 def encoding_of(path: Path, chosen: str = "") -> Encoding:
-    """The encoding of a file: the one chosen, else the one that its bytes tell.
-
-    A byte order mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at
-    most a few damaged characters; what is left is charset-normalizer's estimate.
-    """
+    """The encoding of a file: the one chosen, else the one that its bytes tell. A byte order mark
+    decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at most a few damaged
+    characters; what is left is charset-normalizer's estimate."""
     if chosen:
         return Encoding(_known(chosen))
     try:
@@ -238,10 +236,8 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
 
 
 def text_pieces(path: Path, encoding: Encoding = UTF8) -> Iterator[str]:
-    """A text file piece by piece, without regard to lines; a byte order mark is dropped.
-
-    Raises BadInputError as :func:`short_lines` does.
-    """
+    """A text file piece by piece, without regard to lines; a byte order mark is dropped. Raises
+    BadInputError as :func:`short_lines` does."""
     line = 1
     try:
         with opened(path, encoding) as file:

@@ -132,10 +132,9 @@ def each_once(
     read: ReadDocuments, repairs: Repairs, notes: Notes, refuse: Refuse
 ) -> Iterator[SourceDocument]:
     """Documents, each once: repeats are left out, merged or renamed, and counted in ``notes``.
-
     Keeps two 16-byte digests per document; where documents are merged, also those that wait for
-    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged.
-    """
+    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are
+    merged."""
     by_doi = repairs.ids_from_doi and not repairs.duplicates
     if repairs.duplicates == "merge":
         yield from _merged(read, notes, refuse)
@@ -234,10 +233,8 @@ def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
 
 
 def content_hash(document: SourceDocument) -> str:
-    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed.
-
-    Equal for equal documents wherever they stand: ``where`` is not part of it.
-    """
+    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
+    wherever they stand: ``where`` is not part of it."""
     content = {
         "doc_id": document.doc_id,
         "title": document.title,
@@ -374,9 +371,7 @@ class Source:
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
-
-        Of the sections of a paper, this is so of the first alone.
-        """
+        Of the sections of a paper, this is so of the first alone."""
         if self._builder.source_format.files:
             _, mark, section = doc_id.rpartition("#")
             return not mark or section == "0"

@@ -83,11 +83,9 @@ def header(file: InputFile) -> tuple[str, ...]:
 
 
 class _Records:
-    """A strict CSV reader that knows the line on which the record it returned began.
-
-    Of a record that is broken only the first line is lost: a quote that is never closed does not
-    swallow the rows behind it.
-    """
+    """A strict CSV reader that knows the line on which the record it returned began. Of a record
+    that is broken only the first line is lost: a quote that is never closed does not swallow the
+    rows behind it."""
 
     def __init__(self, file: InputFile) -> None:
         # Process-wide in the csv module; its default refuses fields above 128 kB.

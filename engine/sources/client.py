@@ -99,11 +99,8 @@ class RefusedError(ServiceError):
 
 
 class Pace:
-    """When the next request is due, for all processes that share a file.
-
-    `file`: whose time of change is when the next request is due. `seconds`: between two requests; 0
-    for no pace.
-    """
+    """When the next request is due, for all processes that share a file. `file`: whose time of
+    change is when the next request is due. `seconds`: between two requests; 0 for no pace."""
 
     def __init__(self, file: Path, seconds: float) -> None:
         self._file, self._seconds = file, seconds
@@ -131,12 +128,9 @@ class Pace:
 
 
 class Client:
-    """Asks one service. To be closed; not for several threads at once.
-
-    `pace`: a file that all processes which ask this service share. `stopped`: asked while it waits;
-    True ends the wait with a StoppedError. `patient`: False where a person waits: one more attempt,
-    and short waits.
-    """
+    """Asks one service. To be closed; not for several threads at once. `pace`: a file that all
+    processes which ask this service share. `stopped`: asked while it waits; True ends the wait with
+    a StoppedError. `patient`: False where a person waits: one more attempt, and short waits."""
 
     def __init__(
         self,
@@ -179,12 +173,10 @@ class Client:
         *,
         body: Any = None,
     ) -> tuple[Any, Mapping[str, str]]:
-        """The value that a JSON answer holds, and its headers under names in small letters.
-
-        `fits`: whether a value has the form of an answer. Services say in others that they ran out
-        of time, with status 200. `body`: sent as JSON by POST; None for a GET. Raises ServiceError:
-        no such answer came, however often it was asked for; StoppedError: the wait was stopped.
-        """
+        """The value that a JSON answer holds, and its headers under names in small letters. `fits`:
+        whether a value has the form of an answer. Services say in others that they ran out of time,
+        with status 200. `body`: sent as JSON by POST; None for a GET. Raises ServiceError: no such
+        answer came, however often it was asked for; StoppedError: the wait was stopped."""
         name = self.address.name
 
         def read(text: str) -> Any:
@@ -202,10 +194,8 @@ class Client:
         return self._repeated(path, params, body, read)
 
     def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
-        """What ``read`` makes of the text of an answer; raises as ``json``.
-
-        `read`: raises TransientError where the answer should be asked for again.
-        """
+        """What ``read`` makes of the text of an answer; raises as ``json``. `read`: raises
+        TransientError where the answer should be asked for again."""
         return self._repeated(path, params, None, read)[0]
 
     def _repeated(

@@ -125,10 +125,8 @@ class _Counter:
 
 
 def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
-    """Do something in a thread; False as soon as it is stopped.
-
-    A download cannot be interrupted: its thread is left behind then, and ends with the process.
-    """
+    """Do something in a thread; False as soon as it is stopped. A download cannot be interrupted:
+    its thread is left behind then, and ends with the process."""
     if stopped():
         return False
     failed: list[Exception] = []

@@ -353,10 +353,8 @@ class GradingDifference:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """People against the model, on the items that both graded.
-
-    The grade of people is the adjudicated one, else the one that all who graded it gave.
-    """
+    """People against the model, on the items that both graded. The grade of people is the
+    adjudicated one, else the one that all who graded it gave."""
 
     annotator: str  # the model; "" when none has graded anything
     graded: int = 0  # items with its grade

@@ -61,9 +61,8 @@ BEGINNING = "Beginning (no abstract was found)"
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """A row a paper, or a row a section where the file is read so; a file without readable text
-    is a row with a problem.
-    """
+    """A row a paper, or a row a section where the file is read so; a file without readable text is
+    a row with a problem."""
     for name in _names(file.path):
         where = f"{file.name}, {name}" if name != file.name else name
         found, problem = read_paper(file.path, name)
@@ -154,10 +153,8 @@ def _in_zip(path: Path) -> Iterator[str]:
 
 
 def read_paper(path: Path, name: str) -> Read:
-    """The paper in a file, kept for as long as the file does not change. Thread-safe.
-
-    `path`: the folder, the zip or the file itself. `name`: the file's name in the folder or zip.
-    """
+    """The paper in a file, kept for as long as the file does not change. Thread-safe. `path`: the
+    folder, the zip or the file itself. `name`: the file's name in the folder or zip."""
     try:
         there = (path / name if path.is_dir() else path).stat()
     except OSError as error:

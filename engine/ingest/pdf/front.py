@@ -139,10 +139,8 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 
 
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
-    """The title, and the lines of page 1 that hold it.
-
-    Returns ("", lines) where the lines are to be joined; (title, []) where only the file tells it.
-    """
+    """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
+    be joined; (title, []) where only the file tells it."""
     if not head:
         return (described if _trusted(described) else ""), []
     groups = _groups(head)
@@ -318,12 +316,9 @@ class Outside:
 
 
 def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
-    """The year in which a paper came out.
-
-    What page 1 says counts first: marks of a publication, then arXiv's stamp (the id's year, as
-    papers are cited by it), then any year above the abstract. Then the date of publication in the
-    XMP, then when the file was made.
-    """
+    """The year in which a paper came out. What page 1 says counts first: marks of a publication,
+    then arXiv's stamp (the id's year, as papers are cited by it), then any year above the abstract.
+    Then the date of publication in the XMP, then when the file was made."""
     lines = (*outside.head, *outside.foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))
     for cue in _CUES[:-2]:

@@ -227,10 +227,8 @@ def body_size(pages: Iterable[Page]) -> float:
 
 
 def margins(pdf: PdfText) -> frozenset[Line]:
-    """Running heads, page numbers and the like: what stands at the edge of pages.
-
-    Words there belong to it when they are on several pages (numbers aside), or are only a number.
-    """
+    """Running heads, page numbers and the like: what stands at the edge of pages. Words there
+    belong to it when they are on several pages (numbers aside), or are only a number."""
     outer = {line: _key(line) for page in pdf.pages for line in _edge(page)}
     seen = Counter(outer.values())
     return frozenset(
@@ -290,10 +288,8 @@ def _gutters(lines: Sequence[Line], width: float) -> list[float]:
 
 
 def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
-    """The most lines that follow each other and leave the gutter left of ``x`` free.
-
-    Returns how many they are and the index of the first; None where there is no text on both sides.
-    """
+    """The most lines that follow each other and leave the gutter left of ``x`` free. Returns how
+    many they are and the index of the first; None where there is no text on both sides."""
     best: tuple[int, int] | None = None
     first = 0
     sides: tuple[set[float], set[float]] = (set(), set())
@@ -355,11 +351,8 @@ class Vocabulary:
             self._words.update(words[:-1] if line.text.endswith("-") else words)
 
     def joined(self, lines: Sequence[str]) -> str:
-        """Lines as one text.
-
-        A hyphen at a line's end goes, unless the paper has the word with it elsewhere, or the
-        second half begins with a capital letter or a digit.
-        """
+        """Lines as one text. A hyphen at a line's end goes, unless the paper has the word with it
+        elsewhere, or the second half begins with a capital letter or a digit."""
         parts: list[str] = []
         for line in map(str.strip, lines):
             before = parts[-1] if parts else ""
@@ -392,12 +385,9 @@ _NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
 
 
 class Reading:
-    """The lines of a PDF as people read them.
-
-    `pdf`: all that the file holds. `body`: size of the text, in points. `head`: the lines of page
-    1. `lines`: of all pages, without running heads and footnotes. `vocabulary`: joins lines to
-    text.
-    """
+    """The lines of a PDF as people read them. `pdf`: all that the file holds. `body`: size of the
+    text, in points. `head`: the lines of page 1. `lines`: of all pages, without running heads and
+    footnotes. `vocabulary`: joins lines to text."""
 
     def __init__(self, pdf: PdfText) -> None:
         self.pdf = pdf
