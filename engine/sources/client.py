@@ -402,10 +402,12 @@ def listed(value: Any) -> list[Mapping[str, Any]]:
 
 
 def words(value: Any) -> str:
-    """A text on one line, without HTML; "" for what is no text.
+    """A text on one line, without HTML or JATS; "" for what is no text.
 
     >>> words(" Deep  <i>learning</i> "), words(None)
     ('Deep learning', '')
+    >>> words("<jats:sec><jats:title>Aims</jats:title><jats:p>To see.</jats:p></jats:sec>")
+    'Aims: To see.'
     """
     if not isinstance(value, str):
         return ""
