@@ -88,18 +88,8 @@ def _fact(
     derivation: str = "",
     anchor: Span | None = None,
 ) -> Fact:
-    return Fact(
-        "amount",
-        low,
-        high,
-        unit,
-        format_amount(low, high, unit),
-        span,
-        derivation,
-        anchor,
-        implied=bool(derivation),
-        confidence=confidence,
-    )
+    text, implied = format_amount(low, high, unit), bool(derivation)
+    return Fact("amount", low, high, unit, text, span, derivation, anchor, (), implied, confidence)
 
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:

@@ -59,24 +59,12 @@ _TYPE_WORDS = {
     for word in words.split()
 }
 """Letters of what other programs call a type -> type of CSL."""
-_CONTAINERS = (
-    "journal",
-    "journaltitle",
-    "booktitle",
-    "venue",
-    "container-title",
-    "journal_name",
-    "secondary_title",
-    "publication_title",
-    "source_title",
-    "journal/book",
-    "journal_title",
-    "journal_/_book",
-    "so",
-    "conference",
-    "publication",
-    "howpublished",
+_CONTAINER_NAMES = (
+    "journal journaltitle booktitle venue container-title journal_name secondary_title "
+    "publication_title source_title journal/book journal_title journal_/_book so conference "
+    "publication howpublished"
 )
+_CONTAINERS = tuple(_CONTAINER_NAMES.split())
 _FIELDS = (
     ("volume", "volume", "volume", ("vl",)),
     ("issue", "number", "number", ("is",)),
@@ -270,16 +258,9 @@ def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
 
 def _own_key(document: Document) -> str:
     """The citation key of a document that came from BibTeX: texts cite it already."""
-    from_bibtex = str(document.metadata.get("type", "")) in {
-        *(bibtex for bibtex, _ in _TYPES.values()),
-        "mastersthesis",
-        "inbook",
-        "proceedings",
-        "unpublished",
-        "manual",
-        "booklet",
-        "online",
-    }
+    others = "mastersthesis inbook proceedings unpublished manual booklet online"
+    known = {*(bibtex for bibtex, _ in _TYPES.values()), *others.split()}
+    from_bibtex = str(document.metadata.get("type", "")) in known
     plain_key = re.fullmatch(r"[A-Za-z][A-Za-z0-9:_./+-]*", document.doc_id)
     return document.doc_id if from_bibtex and plain_key else ""
 

@@ -100,15 +100,10 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
         *((s["name"], s["text"]) for s in paper["sections"]),
     ]
     for number, (heading, text) in enumerate(parts):
-        own = (
-            given
-            if heading == ABSTRACT and not number
-            else {
-                **given,
-                "key": f"{key}#{number}",
-                "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
-            }
-        )
+        own = given
+        if heading != ABSTRACT or number:
+            title = f"{paper['title']}: {heading}" if paper["title"] else heading
+            own = {**given, "key": f"{key}#{number}", "title": title}
         yield Row(f"{where} ({heading[:60]})", {**own, "text": text, "section": heading})
 
 

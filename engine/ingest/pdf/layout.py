@@ -9,21 +9,11 @@ from dataclasses import dataclass
 
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
-_ABSTRACT_WORDS = (
-    "abstract",
-    "summary",
-    "zusammenfassung",
-    "kurzfassung",
-    "kurzzusammenfassung",
-    "résumé",
-    "resume",
-    "resumen",
-    "riassunto",
-    "sommario",
-    "resumo",
-    "samenvatting",
-    "sammanfattning",
+_ABSTRACTS = (
+    "abstract summary zusammenfassung kurzfassung kurzzusammenfassung résumé resume resumen "
+    "riassunto sommario resumo samenvatting sammanfattning"
 )
+_ABSTRACT_WORDS = tuple(_ABSTRACTS.split())
 _ABSTRACT = re.compile(
     rf"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|{'|'.join(_ABSTRACT_WORDS)})"
     r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",
