@@ -13,7 +13,8 @@ import pytest
 
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError
-from engine.sources import client, scholarly, services
+from engine.sources import client, scholarly
+from engine.sources import services as retrieving
 from engine.sources.client import ATTEMPTS, FIELDS, Client, Page
 from engine.sources.services import Retrieval, client_of, nothing_found, warnings_of
 from storage.home import Home
@@ -154,7 +155,7 @@ def test_an_answer_without_end_is_given_up_and_can_be_stopped(
 def test_a_service_does_not_fill_the_disk(
     retrieve: Retrieve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "RETRIEVED_BYTES", 2**16)
+    monkeypatch.setattr(retrieving, "RETRIEVED_BYTES", 2**16)
     with pytest.raises(ServiceError, match="sent more than 0 MB, in 100 documents"):
         retrieve(ALL)
     assert ids(home) == WORKS[:100], "what came before"
@@ -251,7 +252,7 @@ def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
     retrieve: Retrieve, services: ServiceServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kill between the two: what stands behind the committed length does not count."""
-    real, writes = services.write_whole, []
+    real, writes = retrieving.write_whole, []
 
     def fails(*args: object, **options: object) -> None:
         writes.append(1)
@@ -259,7 +260,7 @@ def test_a_page_that_was_written_and_not_committed_is_asked_for_again(
             raise OSError(28, "No space left on device")
         real(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(services, "write_whole", fails)
+    monkeypatch.setattr(retrieving, "write_whole", fails)
     with pytest.raises(Exception, match="cannot be stored: No space left"):
         retrieve(ALL)
     assert len((home / "retrieved/documents.jsonl").read_text().splitlines()) == 200
