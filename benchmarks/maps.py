@@ -23,7 +23,7 @@ from engine.corpora.map_making import MapMaker
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, matrix, vector_columns
 from engine.explorer import Explorer
-from engine.layout.neighbours import nearest
+from engine.layout.positions import nearest
 from engine.numeric import FloatArray, unit
 from engine.types.callbacks import never, tell_nobody
 from engine.types.corpora import ImportRequest

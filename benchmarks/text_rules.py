@@ -21,7 +21,7 @@ from engine.facts.places import find_places
 from engine.ingest.values import authors
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
-from engine.measures.rouge import tokenize
+from engine.measures.metrics import tokenize
 from engine.search.evidence import _WORD, root
 from engine.sentences import split_sentences
 from storage.home import suggest_corpus_name

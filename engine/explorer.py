@@ -36,10 +36,9 @@ from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
 from engine.scenarios.facade import Scenarios
-from engine.search.filters import check_held, parse_filters
 from engine.search.finding import find_documents
-from engine.search.queries import parse_reading
-from engine.search.reading import lens_words, load_network
+from engine.search.interpretation import lens_words, load_network
+from engine.search.queries import check_held, parse_filters, parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system, reads_wording
 from engine.tuning.pair_grading import PairGrading

@@ -53,14 +53,15 @@ CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-ope
 
 
 class FileScheduling(LoadFileScheduling):
-    """A file's tests stay in one process, and so do all tests of the browser.
+    """A file's tests stay in one process; those of the browser are two groups.
 
-    Those share one server and one Chromium.
+    Each group has a server and a Chromium.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
-        return BROWSER if path.startswith(BROWSER) else path
+        group = "explore to workspace" if path >= f"{BROWSER}test_explore" else "the others"
+        return BROWSER + group if path.startswith(BROWSER) else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

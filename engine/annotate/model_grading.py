@@ -39,8 +39,7 @@ from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
 from engine.permissions import all_for_leads
-from engine.search.judging_criterion import criterion_for
-from engine.search.searcher import Searcher
+from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
 from engine.types.annotating import (
     GradingEstimate,

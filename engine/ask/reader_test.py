@@ -20,8 +20,7 @@ from engine.llm.client import Client
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import Outcome, complete
-from engine.measures.metrics import mean
-from engine.measures.rouge import rouge_1_recall
+from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
 from engine.types.models import summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest

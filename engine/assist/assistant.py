@@ -24,10 +24,9 @@ from engine.llm.judges import document_text
 from engine.llm.run import complete
 from engine.llm.texts import Quoted
 from engine.rerank import MODES
-from engine.search.judging_criterion import criterion_for
 from engine.search.queries import check_query
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import FirstStage, Searcher
+from engine.search.searcher import FirstStage, Searcher, criterion_for
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport

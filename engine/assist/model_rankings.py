@@ -26,9 +26,8 @@ from engine.llm.judging_prompts import Criterion
 from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
-from engine.search.judging_criterion import criterion_for
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import FirstStage, Searcher
+from engine.search.searcher import FirstStage, Searcher, criterion_for
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest

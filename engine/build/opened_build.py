@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from engine.annotate.annotation import Annotation
@@ -20,26 +23,20 @@ from engine.build.build_records import (
     clustering_basis,
     digest,
     expanding_basis,
+    fits,
     label_recipe,
     queries_from_json,
     query_basis,
     shown,
     to_json,
 )
-from engine.build.cluster_edits import (
-    dropped,
-    edited,
-    find_cluster,
-    merged,
-    moved,
-    renamed,
-    split,
-)
-from engine.build.vocabulary import Vocabulary
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
+from engine.corpora.term_index import stem
 from engine.errors import BadInputError, UnknownNameError
+from engine.measures.metrics import tokenize
+from engine.sentences import stop_words
 from engine.types.annotating import Project
 from engine.types.builds import (
     BUILD_STEPS,
@@ -53,8 +50,260 @@ from engine.types.builds import (
     Overlap,
     StepState,
 )
+from engine.types.documents import Document
 from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
+
+COMMON = 0.2
+"""A word in more than this share of the corpus's documents tells none of them: to search for it
+leaves a fifth of the corpus. A word in less of a query's own documents is there by chance, ..."""
+RARE = 0.005
+"""... unless hardly any other document has it: then it is a detail that tells a single one."""
+SAMPLE = 2000
+"""Documents, evenly spread over the corpus, in which words are counted."""
+
+
+class Vocabulary:
+    """The words of one version of a corpus, read on first use. Safe to share between threads."""
+
+    def __init__(self, corpus: OpenCorpus) -> None:
+        self._corpus = corpus
+        self._counted: Mapping[str, float] | None = None
+        self._lock = Lock()
+
+    @property
+    def _shares(self) -> Mapping[str, float]:
+        """Stem -> share of the corpus's documents that have it."""
+        with self._lock:
+            if self._counted is None:
+                doc_ids = self._corpus.doc_ids
+                sampled = doc_ids[:: max(1, -(-len(doc_ids) // SAMPLE))]
+                counts = self._count(sampled)
+                self._counted = {stem: count / len(sampled) for stem, count in counts.items()}
+            return self._counted
+
+    def _count(self, doc_ids: Sequence[str]) -> Counter[str]:
+        """Stem -> how many of these documents have it."""
+        counts: Counter[str] = Counter()
+        known = [doc_id for doc_id in doc_ids if doc_id in self._corpus.row_of]
+        for document in self._corpus.documents(known):
+            counts.update(set(stems(_text(document)).values()))
+        return counts
+
+    def _tells(self, stem: str, count: int, documents: int) -> bool:
+        """Whether a word that ``count`` of a query's documents have gives them away."""
+        share = self._shares.get(stem, 0.0)
+        return share <= COMMON and (count >= COMMON * documents or (count > 0 and share <= RARE))
+
+    def overlap(self, query: str, doc_ids: Sequence[str]) -> Overlap:
+        """How far a query gives these documents away; 0 for one without content words."""
+        words, counts = stems(query), self._count(doc_ids)
+        shared = {
+            word: stem
+            for word, stem in words.items()
+            if counts[stem] and self._tells(stem, counts[stem], len(doc_ids))
+        }
+        different = set(words.values())
+        share = len(set(shared.values())) / len(different) if different else 0.0
+        return Overlap(share, tuple(shared))
+
+    def telling(self, doc_ids: Sequence[str], most: int) -> list[str]:
+        """Words that give these documents away, each as the shortest of its forms: first those
+        that many of them have and few others."""
+        counts: Counter[str] = Counter()
+        shown: dict[str, str] = {}
+        for document in self._corpus.documents([i for i in doc_ids if i in self._corpus.row_of]):
+            stemmed = stems(_text(document))
+            counts.update(set(stemmed.values()))
+            for word, own in stemmed.items():
+                shown[own] = min(shown.get(own, word), word, key=len)
+        telling = [s for s, c in counts.items() if self._tells(s, c, len(doc_ids))]
+        weights = {s: counts[s] * -math.log(self._shares.get(s, 0.0) + RARE) for s in telling}
+        best = sorted(telling, key=lambda stem: -weights[stem])
+        return [shown[stem] for stem in best[:most]]
+
+
+def _text(document: Document) -> str:
+    return f"{document.title}\n{document.text}"
+
+
+def stems(text: str) -> Mapping[str, str]:
+    """Content words of a text -> their stems, in the order in which they come up.
+
+    >>> stems("The questionnaires were mailed to households, by mail.")
+    {'questionnaires': 'questionnair', 'mailed': 'mail', 'households': 'household', 'mail': 'mail'}
+    """
+    words = dict.fromkeys(tokenize(text))
+    return {w: stem(w) for w in words if w not in stop_words() and not (len(w) < 2 and w.isascii())}
+
+
+def different(words: Iterable[str]) -> list[str]:
+    """Words of different stems, the first of each.
+
+    >>> different(["mailed", "mails", "survey"])
+    ['mailed', 'survey']
+    """
+    first: dict[str, str] = {}
+    for word in words:
+        first.setdefault(stem(word), word)
+    return list(first.values())
+
+
+def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
+    """The clusters with their names cleaned up; those without documents are left out."""
+    home: dict[str, str] = {}
+    keys: set[str] = set()
+    kept = []
+    known = {doc_id for cluster in before.clusters for doc_id in cluster.doc_ids}
+    for cluster in clusters:
+        name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
+        if not cluster.doc_ids:
+            continue
+        if not name:
+            raise BadInputError(f"The cluster of '{cluster.doc_ids[0]}' has no name.", "Name it.")
+        if cluster.key and cluster.key in keys:
+            raise BadInputError(f"The cluster '{cluster.key}' comes twice.", "Join the two.")
+        keys.add(cluster.key)
+        for doc_id in cluster.doc_ids:
+            if doc_id not in known:
+                raise UnknownNameError(
+                    f"Document '{doc_id}' is in none of the clusters there are.",
+                    "Label it, and run the step again.",
+                )
+            if doc_id in home:
+                raise BadInputError(
+                    f"Document '{doc_id}' is in '{home[doc_id]}' and in '{name}'.",
+                    "Leave it in one cluster.",
+                )
+            home[doc_id] = name
+        kept.append(replace(cluster, name=name))
+    lost = known - home.keys()
+    if lost:
+        raise BadInputError(
+            f"Document '{min(lost)}' is in no cluster any more.",
+            "Leave it in one, and drop a cluster that should become no query.",
+        )
+    return kept
+
+
+def edited(
+    before: Clustering,
+    clusters: Sequence[Cluster],
+    author: str,
+    spec: BuildSpec,
+    order: Mapping[str, int],
+) -> tuple[Clustering, int]:
+    """What there is when a person leaves the clusters like this, and how many changed.
+
+    Clusters with a key that there is are that cluster changed; others are new.
+
+    Args:
+        order: doc_id -> its place in the corpus.
+    """
+    old = {cluster.key: cluster for cluster in before.clusters}
+    kept = []
+    for cluster in checked_clusters(before, clusters):
+        doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
+        kept.append(_changed(old.get(cluster.key), replace(cluster, doc_ids=doc_ids), author, spec))
+    stay = {cluster.key for cluster in kept}
+    changes = sum(old.get(c.key) != c for c in kept) + sum(key not in stay for key in old)
+    return before.with_keys(kept), changes
+
+
+def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec) -> Cluster:
+    dropped = cluster.dropped
+    if not fits(cluster.doc_ids, spec):  # its size takes it out, which is no person's doing
+        dropped = old is not None and old.dropped
+    elif old is not None and not old.dropped and not fits(old.doc_ids, spec):
+        dropped = False  # its size took it out, and does no more
+    put = {} if old is None else {i: who for i, who in old.put.items() if i in cluster.doc_ids}
+    there = () if old is None else old.doc_ids
+    put |= {doc_id: author for doc_id in cluster.doc_ids if doc_id not in there}
+    key = "" if old is None else old.key
+    made = Cluster(key, cluster.name, cluster.doc_ids, dropped, "person", put)
+    if old is not None and made == replace(old, maker="person"):
+        return old
+    return made
+
+
+def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
+    """The clusters with some put together under the key of the one that is called so already,
+    else of the largest.
+    """
+    wanted = list(dict.fromkeys(keys))
+    for key in wanted:
+        find_cluster(clusters, key)
+    if len(wanted) < 2:
+        raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
+    parts = [cluster for cluster in clusters if cluster.key in wanted]
+    parts.sort(key=lambda part: part.name != name)
+    doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
+    dropped = all(part.dropped for part in parts)
+    whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
+    return [whole, *(cluster for cluster in clusters if cluster.key not in wanted)]
+
+
+def split(
+    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], name: str
+) -> list[Cluster]:
+    """The clusters with some documents of one in a new one."""
+    whole, out = find_cluster(clusters, key), set(doc_ids)
+    _check_in(whole, out)
+    if not out or len(out) == len(whole.doc_ids):
+        raise BadInputError(
+            f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
+            "Choose some of them, but not all.",
+        )
+    stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
+    new = Cluster("", name, tuple(d for d in whole.doc_ids if d in out), maker="person")
+    others = [cluster for cluster in clusters if cluster.key != key]
+    return [replace(whole, doc_ids=stay), new, *others]
+
+
+def moved(
+    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], target: str
+) -> list[Cluster]:
+    """The clusters with some documents of one in another one, or all of them."""
+    whole, there, out = find_cluster(clusters, key), find_cluster(clusters, target), set(doc_ids)
+    _check_in(whole, out)
+    stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
+    taken = (*there.doc_ids, *(doc_id for doc_id in whole.doc_ids if doc_id in out))
+    others = [cluster for cluster in clusters if cluster.key not in (key, target)]
+    left = [replace(whole, doc_ids=stay)] if stay else []
+    return [*left, replace(there, doc_ids=taken), *others]
+
+
+def renamed(clusters: Sequence[Cluster], key: str, name: str) -> list[Cluster]:
+    """The clusters with one called otherwise; UnknownNameError."""
+    find_cluster(clusters, key)
+    return [replace(c, name=name) if c.key == key else c for c in clusters]
+
+
+def _check_in(cluster: Cluster, doc_ids: set[str]) -> None:
+    if strange := doc_ids.difference(cluster.doc_ids):
+        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{cluster.name}'.")
+
+
+def dropped(
+    clusters: Sequence[Cluster], key: str, is_dropped: bool, spec: BuildSpec
+) -> list[Cluster]:
+    """The clusters with one taken out, or back in."""
+    cluster = find_cluster(clusters, key)
+    if not is_dropped and not fits(cluster.doc_ids, spec):
+        raise BadInputError(
+            f"The cluster '{cluster.name}' has {len(cluster.doc_ids)} documents; those of "
+            f"{spec.smallest} to {spec.largest} become queries.",
+            "Change these numbers, or merge or split the cluster.",
+        )
+    return [replace(c, dropped=is_dropped) if c.key == key else c for c in clusters]
+
+
+def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
+    """The cluster of this key; UnknownNameError."""
+    for cluster in clusters:
+        if cluster.key == key:
+            return cluster
+    raise UnknownNameError(f"There is no cluster '{key}'.", "Look at the clusters again.")
 
 
 class OpenBuild:
@@ -205,7 +454,7 @@ class OpenBuild:
         return changes
 
     def merge(self, keys: Sequence[str], name: str, author: str) -> None:
-        """Put clusters together; see :func:`engine.build.cluster_edits.merged`."""
+        """Put clusters together; see :func:`engine.build.opened_build.merged`."""
         self.change_clusters(partial(merged, keys=keys, name=name), author)
 
     def split(self, key: str, doc_ids: Sequence[str], name: str, author: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from engine.build.build_prompts import Verbalised, verbalising
 from engine.build.build_records import QUERIES, queries_from_json, query_basis, to_json
 from engine.build.labelling import Work, label_counts, unusable
-from engine.build.vocabulary import Vocabulary, different
+from engine.build.opened_build import Vocabulary, different
 from engine.llm.messages import Prompt
 from engine.text import counted
 from engine.types.builds import BuildQuery, Cluster, Overlap

@@ -1,42 +1,50 @@
-"""``seedlens judge`` and ``seedlens pool``: annotation without the app, or beside it."""
+"""Commands of annotation: ``judge``, ``pool``, ``project``, ``qrels`` and ``agreement``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from engine.cli.common import (
     author_or_own,
-    filter_option,
-    json_option,
     open_explorer,
     parsed_filters,
     selection_of,
     system_names,
-    within_option,
 )
-from engine.cli.terminal import bar_of, print_json
+from engine.cli.options import from_signature
+from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.text import counted
-from engine.types.annotating import Judgment, PoolRequest, Unjudged, are_passed_over
+from engine.types.annotating import (
+    SCALES,
+    Agreement,
+    AgreementMeasure,
+    Disagreement,
+    GradeMeaning,
+    JudgingOrder,
+    Judgment,
+    JudgmentFormat,
+    PoolRequest,
+    Project,
+    Scale,
+    Unjudged,
+    are_passed_over,
+)
+from engine.types.evaluations import NDCG, SystemScores
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
     from engine.annotate.annotation import Annotation
+    from engine.annotate.judgment_io import Exported
     from engine.explorer import Explorer
-    from engine.types.annotating import Project
     from engine.types.searches import Ranking
 
-project_option = click.option(
-    "--project", default="", metavar="P", help="Default: the corpus's own, judged while exploring."
-)
-include_audit_option = click.option(
-    "--include-audit", is_flag=True, help="Count grades that people gave to check a model, too."
-)
 DEFAULTS = PoolRequest()
 REPORTED = (
     *("corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time"),
@@ -49,45 +57,37 @@ REPORTED = (
 
 
 @click.command()
-@click.argument("name")
-@click.option("--query", "query_id", metavar="QID", help="Names seed and aspect: <seed>_<aspect>.")
-@click.option("--doc", "doc_id", metavar="DOC_ID", help="The document that is judged.")
-@click.option("--grade", type=int, help="A grade of the project's scale; 0 to 3 by default.")
-@click.option("--skip", is_flag=True, help="Pass it over.")
-@click.option("--unsure", is_flag=True, help="Leave it to others.")
-@click.option(
-    "--undo",
-    is_flag=True,
-    help="Take back the annotator's last judgment; with --query and --doc, their last of it.",
-)
-@click.option("--annotator", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'.")
-@click.option("--note", default="", metavar="TEXT", help="Why.")
-@click.option(
-    "--adjudicate",
-    is_flag=True,
-    help="Decide between annotators, whose own grades stay; --note is the reason. With --undo, "
-    "take the decision back.",
-)
-@project_option
-@json_option
+@from_signature
 def judge(
     name: str,
-    query_id: str | None,
-    doc_id: str | None,
-    grade: int | None,
-    skip: bool,
-    unsure: bool,
-    undo: bool,
-    annotator: str | None,
-    note: str,
-    adjudicate: bool,
-    project: str,
-    as_json: bool,
+    *,
+    query_id: str | None = None,
+    doc_id: str | None = None,
+    grade: int | None = None,
+    skip: bool = False,
+    unsure: bool = False,
+    undo: bool = False,
+    annotator: str | None = None,
+    note: str = "",
+    adjudicate: bool = False,
+    project: str = "",
+    as_json: bool = False,
 ) -> None:
     """Say how relevant a document of corpus NAME is to a query.
 
     Nothing is overwritten: the last judgment of each annotator counts, and an undo brings back
     the one before.
+
+    Options:
+        query_id --query QID: Names seed and aspect: <seed>_<aspect>.
+        doc_id --doc DOC_ID: The document that is judged.
+        grade: A grade of the project's scale; 0 to 3 by default.
+        skip: Pass it over.
+        unsure: Leave it to others.
+        undo: Take back the annotator's last judgment; with --query and --doc, their last of it.
+        note TEXT: Why.
+        adjudicate: Decide between annotators, whose own grades stay; --note is the reason. With
+            --undo, take the decision back.
     """
     if sum([grade is not None, skip, unsure, undo]) != 1:
         raise BadInputError(
@@ -156,67 +156,35 @@ def _line(judgment: Judgment) -> str:
 
 
 @click.command()
-@click.argument("name")
-@project_option
-@click.option(
-    "--queries",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Queries to add first: one id <seed>_<aspect> a line.",
-)
-@click.option(
-    "--collection",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Add the queries of this test collection first.",
-)
-@click.option(
-    "--systems",
-    default=",".join(DEFAULTS.systems),
-    show_default=True,
-    help='Systems to pool, separated by commas; "" for none, where there are runs.',
-)
-@click.option("--depth", type=int, default=DEFAULTS.depth, show_default=True, metavar="K")
-@click.option(
-    "--variants",
-    default="",
-    help="Also these wordings, separated by commas: generic,definition,paraphrases.",
-)
-@click.option(
-    "--run",
-    "runs",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="Also a TREC run. Repeatable.",
-)
-@click.option(
-    "--unjudged",
-    "--holes",
-    "unjudged",
-    is_flag=True,
-    help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
-)
-@filter_option
-@within_option
-@json_option
+@from_signature
 def pool(
     name: str,
-    project: str,
-    queries: Path | None,
-    collection: Path | None,
-    systems: str,
-    depth: int,
-    variants: str,
-    runs: Sequence[Path],
-    unjudged: bool,
-    filters: Sequence[str],
-    within: Path | None,
-    as_json: bool,
+    *,
+    project: str = "",
+    queries: Path | None = None,
+    collection: Path | None = None,
+    systems: str = ",".join(DEFAULTS.systems),
+    depth: int = DEFAULTS.depth,
+    variants: str = "",
+    runs: Sequence[Path] = (),
+    unjudged: bool = False,
+    filters: Sequence[str] = (),
+    within: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Pool what several systems rank best for the queries of a project on corpus NAME.
 
     The union of their top K is what is to be judged. Pooling again only adds.
+
+    Options:
+        queries FILE: Queries to add first: one id <seed>_<aspect> a line.
+        collection PATH: Add the queries of this test collection first.
+        systems S1,S2: Systems to pool; "" for none, where there are runs.
+        depth K: How far down each ranking.
+        variants V1,V2: Also these wordings: generic,definition,paraphrases.
+        runs --run FILE: Also a TREC run. Repeatable.
+        unjudged --unjudged --holes: Pool nothing; say what is unjudged in each top K, of systems
+            and runs.
     """
     names = () if runs and not systems.strip() else tuple(system_names(systems))
     request = PoolRequest(names, depth, _sets(variants), _runs(runs), parsed_filters(filters))
@@ -337,3 +305,477 @@ def _show_unjudged(systems: Sequence[Unjudged], as_json: bool) -> None:
         return
     for one, count in zip(systems, counts, strict=True):
         click.echo(f"{one.system:20} Judged@{one.k} {one.judged:.3f}   {count:,} unjudged")
+
+
+# -- projects -------------------------------------------------------------------------------------
+
+
+@click.group()
+def project() -> None:
+    """Annotation projects: guidelines, scale, people, order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectOptions:
+    """Settings of a project.
+
+    Options:
+        guidelines [ASPECT=]FILE: Markdown that annotators see, for all aspects or for one.
+            Repeatable.
+        scale SCALE: graded, binary, or a JSON file: [[0, NAME, MEANING], [1, ...]]. The lowest
+            grade is 'not relevant'.
+        annotators --annotator WHO: Who may judge; without any, everybody. Repeatable; "" clears
+            the list.
+        leads --lead WHO: Who adjudicates and may change the project. Repeatable; "" clears the
+            list.
+        per_item N: Annotators that each item needs.
+        order: In which order items come.
+        blind --blind/--not-blind: Whether ranks and systems are hidden.
+        model_grades --model-grades/--no-model-grades: Whether a grade by a language model counts
+            where no person graded.
+    """
+
+    guidelines: tuple[str, ...] = ()
+    scale: str | None = None
+    annotators: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+    per_item: int | None = None
+    order: JudgingOrder | None = None
+    blind: bool | None = None
+    model_grades: bool | None = None
+
+
+Changes = Annotated[dict[str, Any], ProjectOptions]
+
+
+@project.command()
+@from_signature
+def create(
+    name: str,
+    project: str,
+    *,
+    settings: Changes,
+    author: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Create PROJECT on corpus NAME."""
+    annotation = open_explorer().annotation
+    if any(other.name == project for other in annotation.projects(name)):
+        raise BadInputError(
+            f"Corpus '{name}' has a project '{project}'.",
+            "Change it with: seedlens project change.",
+        )
+    if not project:
+        raise BadInputError("The project has no name.", "Use letters, digits, - and _.")
+    annotation.project(name)
+    _save_project(Project(name, project), settings, author, None, as_json)
+
+
+@project.command()
+@from_signature
+def change(
+    name: str,
+    project: str,
+    *,
+    settings: Changes,
+    author: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Change settings of PROJECT on corpus NAME; what is not named stays, and so do judgments."""
+    before = open_explorer().annotation.project(name, project)
+    _save_project(before, settings, author, before, as_json)
+
+
+def _save_project(
+    project: Project,
+    settings: dict[str, Any],
+    author: str | None,
+    before: Project | None,
+    as_json: bool,
+) -> None:
+    changes = dict(settings)
+    changes |= {key: () for key in ("annotators", "leads") if changes.get(key) == ("",)}
+    if "guidelines" in changes:
+        read = dict(map(_guidelines, changes["guidelines"]))
+        changes["guidelines"] = {**project.guidelines, **read}
+    if "scale" in changes:
+        changes["scale"] = _scale(changes["scale"])
+    saved = open_explorer().annotation.save(
+        replace(project, **changes), author_or_own(author), before
+    )
+    if as_json:
+        print_json(asdict(saved))
+    else:
+        click.echo(_project_line(saved))
+
+
+@project.command()
+@from_signature
+def show(name: str, project: str = "", *, as_json: bool = False) -> None:
+    """Show PROJECT on corpus NAME (or the corpus's own): settings, and how far it is."""
+    annotation = open_explorer().annotation
+    shown = annotation.project(name, project)
+    judgments = annotation.judgments(shown)
+    models = annotation.grading.models(shown)
+    people = sorted({*shown.annotators, *(j.annotator for j in judgments)} - {*models})
+    state: dict[str, Any] = {
+        "queries": len(annotation.queries(shown)),
+        "items": len(annotation.pool(shown)),
+        "judgments": len(judgments),
+        "by_models": {who: sum(j.annotator == who for j in judgments) for who in models},
+        "progress": {who: asdict(annotation.queue(shown, who).progress()) for who in people},
+    }
+    if as_json:
+        print_json({**asdict(shown), **state})
+        return
+    click.echo(_project_line(shown))
+    queries = counted(state["queries"], "query", "queries")
+    items = counted(state["items"], "item")
+    click.echo(f"{queries}, {items}, {counted(state['judgments'], 'judgment')}")
+    for who in people:
+        progress = annotation.queue(shown, who).progress()
+        click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
+    for who, number in state["by_models"].items():
+        click.echo(f"  {who:24} {number:,} items (a language model)")
+
+
+@project.command("list")
+@from_signature
+def list_(name: str | None = None, *, as_json: bool = False) -> None:
+    """List the projects, of corpus NAME or of all."""
+    explorer = open_explorer()
+    projects = explorer.annotation.projects(name)
+    if name is not None and not projects:
+        explorer.library.corpus(name)  # says that there is none
+    if as_json:
+        print_json([asdict(one) for one in projects])
+        return
+    for one in projects:
+        click.echo(_project_line(one))
+    if not projects:
+        click.echo("No project yet. Try: seedlens project create NAME PROJECT", err=True)
+
+
+def _project_line(project: Project) -> str:
+    who = ", ".join(project.annotators) or "everybody"
+    grades = ", ".join(f"{g.value} {g.name}" for g in project.scale.grades)
+    return (
+        f"{project.corpus}/{project.name or '(own)'}: {grades}; judged by {who}, "
+        f"{project.per_item} per item, {project.order}{', blind' if project.blind else ''}"
+        f"{', grades by models count where no person graded' if project.model_grades else ''}"
+    )
+
+
+def _guidelines(text: str) -> tuple[str, str]:
+    """``ASPECT=FILE`` or ``FILE`` as aspect and Markdown."""
+    aspect, sign, file = text.partition("=")
+    if not sign or Path(text).is_file():
+        aspect, file = "", text
+    return aspect, _read(Path(file))
+
+
+def _scale(text: str) -> Scale:
+    if text in SCALES:
+        return SCALES[text]
+    path = Path(text)
+    try:
+        grades = [_grade(*row) for row in json.loads(_read(path))]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadInputError(
+            f"{path} cannot be read as a scale: {error}.",
+            f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
+        ) from error
+    return Scale(path.stem, tuple(grades))
+
+
+def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
+    """TypeError or ValueError for what is none: 0.9 or "01" must not become another grade."""
+    if type(value) is not int:
+        raise ValueError(f"the grade {json.dumps(value)} is no whole number")
+    if not isinstance(name, str) or not isinstance(meaning, str):
+        raise TypeError(f"name and meaning of grade {value} are no texts")
+    return GradeMeaning(value, name, meaning)
+
+
+def _read(path: Path) -> str:
+    from engine.collections.judgment_formats import text_of
+
+    return text_of(path)
+
+
+# -- judgments in files ---------------------------------------------------------------------------
+
+
+@click.group()
+def qrels() -> None:
+    """Export and import judgments."""
+
+
+@qrels.command("export")
+@from_signature
+def export(
+    name: str,
+    *,
+    project: str = "",
+    kind: JudgmentFormat = "trec",
+    per_annotator: bool = False,
+    annotator: str = "",
+    median: bool = False,
+    include_audit: bool = False,
+    spreadsheet: bool = False,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Write the judgments of a project on corpus NAME.
+
+    Query ids name seed and aspect. CSV and JSONL with --per-annotator have every field and can
+    be imported elsewhere as they are. Grades that people gave to check a model are left out.
+
+    Options:
+        kind --format: hand-over: all that one annotator did, with undos, queries and settings.
+        per_annotator: Each one's own grades; the adjudicated ones otherwise.
+        annotator WHO: Only this one's own.
+        median: Where grades differ and nobody decided: their median, the lower of two. Otherwise
+            such items are left out.
+        spreadsheet: With csv: no text is a formula to a spreadsheet program. To read, not to
+            import again.
+        out PATH: A file or folder. Default: stdout, for a single file.
+        as_json --json: Print what was written as JSON; needs --out.
+    """
+    if as_json and out is None:
+        raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
+    if spreadsheet and kind != "csv":
+        raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
+    annotation = open_explorer().annotation
+    asked = annotation.project(name, project)
+    exported = annotation.exchange.export(
+        asked,
+        kind,
+        per_annotator=per_annotator,
+        annotator=annotator,
+        median=median,
+        spreadsheet=spreadsheet,
+        audit=include_audit,
+    )
+    if out is None:
+        _print_export(exported)
+        written: tuple[Path, ...] = ()
+    else:
+        written = exported.write(out)
+    if as_json:
+        print_json(
+            {
+                "files": [str(path) for path in written],
+                "judgments": exported.judgments,
+                "notes": list(exported.notes),
+            }
+        )
+    elif written:
+        click.echo(f"{exported.judgments:,} judgments written: {', '.join(map(str, written))}")
+    say_notes(exported.notes)
+
+
+def _print_export(exported: Exported) -> None:
+    if len(exported.files) != 1:
+        raise BadInputError(
+            f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
+        )
+    # Whole before it is printed: half an export on stdout would look like all of it.
+    click.echo("".join(next(iter(exported.files.values()))), nl=False)
+
+
+@qrels.command("import")
+@from_signature
+def import_(
+    name: str,
+    path: Path | None = None,
+    *,
+    project: str | None = None,
+    kind: Literal["auto", JudgmentFormat, "csfcube"] = "auto",
+    annotator: str = "",
+    adjudicated: bool = False,
+    by_model: bool = False,
+    overwrite: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Take judgments from PATH into a project on corpus NAME.
+
+    A corpus that came from CSFCube needs no PATH: every annotator's own grades come in, and
+    the adjudicated ones as decisions. The last judgment of an annotator and item counts.
+    Importing twice changes nothing; when any line is broken, nothing is imported.
+
+    Options:
+        project P: Default: the corpus's own, or the one that a hand-over is from.
+        kind --format: How the file is written.
+        annotator WHO: Whose judgments they are where the file does not say (needed for TREC and
+            BEIR); for CSFCube, who adjudicated.
+        adjudicated: They are decisions between annotators.
+        by_model: All of them are a language model's, which WHO names: no examples for models that
+            grade.
+        overwrite: Where an annotator said something else here, the file's counts from now on.
+    """
+    imported = open_explorer().annotation.exchange.import_(
+        name,
+        path,
+        project,
+        kind=kind,
+        annotator=annotator,
+        adjudicated=adjudicated,
+        by_model=by_model,
+        overwrite=overwrite,
+    )
+    if as_json:
+        print_json(asdict(imported))
+    else:
+        click.echo(f"{imported.added:,} judgments added; {imported.known:,} were there already.")
+    say_notes((*imported.conflicts, *imported.warnings), "Warning")
+
+
+# -- agreement ------------------------------------------------------------------------------------
+
+
+HUMAN_MEASURES = (NDCG, "p-MRR")
+
+
+@click.command()
+@from_signature
+def agreement(
+    name: str,
+    *,
+    project: str = "",
+    disagreements: bool = False,
+    include_audit: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Say how far the annotators of a project on corpus NAME agree.
+
+    Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
+    Cohen's kappas, with a confusion matrix, of every pair. Language models stand apart: they
+    are compared with people in pairs only. Intervals are bootstraps of 95 % over items. What
+    each annotator's own grades reach as a ranking, held against what was decided without them,
+    is what a system can be asked for at most.
+
+    Options:
+        disagreements: List what is to be adjudicated, widest spread first.
+    """
+    explorer = open_explorer()
+    annotation = explorer.annotation
+    asked = annotation.project(name, project)
+    if disagreements:
+        _show_disagreements(annotation.disagreements(asked), as_json)
+        return
+    result = annotation.agreement(asked, audit=include_audit)
+    rows = explorer.human_rows(asked)
+    if as_json:
+        human = {who: dict(scores.metrics) for who, scores in rows.items()}
+        print_json({**_agreement_report(result), "human": human})
+    else:
+        _print_agreement(result)
+        _print_human(rows)
+    say_notes(result.notes)
+
+
+def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
+    """Measures as JSON has them."""
+    return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
+
+
+def _agreement_report(result: Agreement) -> dict[str, Any]:
+    return {
+        "annotators": list(result.annotators),
+        "grades": list(result.grades),
+        "models": list(result.models),
+        "measures": measures_report(result.measures),
+        "by_aspect": {a or "any": measures_report(m) for a, m in result.by_aspect.items()},
+        "pairs": [
+            {
+                "annotators": list(pair),
+                "with_model": result.with_model(pair),
+                "measures": measures_report(measures),
+                "confusion": [list(row) for row in result.confusion[pair]],
+            }
+            for pair, measures in result.pairs.items()
+        ],
+        "notes": list(result.notes),
+    }
+
+
+def _print_agreement(result: Agreement) -> None:
+    people = {
+        "all": result.measures,
+        **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
+        **{" and ".join(p): m for p, m in result.pairs.items() if not result.with_model(p)},
+    }
+    models = {" and ".join(p): m for p, m in result.pairs.items() if result.with_model(p)}
+    for title, groups in (("", people), ("Against language models", models)):
+        if title and groups:
+            click.echo(f"\n{title}")
+        for group, measures in groups.items():
+            click.echo(f"{group} ({measures[0].items:,} items)")
+            for line in measure_lines(measures):
+                click.echo(line)
+    for (one, other), counts in result.confusion.items():
+        click.echo(f"\nrows: {one}, columns: {other}")
+        for line in confusion_lines(result.grades, counts):
+            click.echo(line)
+
+
+def _print_human(rows: Mapping[str, SystemScores]) -> None:
+    if not rows:
+        return
+    click.echo(
+        "\nLeave-one-out: an annotator's grades as a ranking, against what was decided without them"
+    )
+    click.echo(f"  {'':32}" + "".join(f"{measure:>9}" for measure in HUMAN_MEASURES) + "  queries")
+    for who, scores in rows.items():
+        values = (scores.metrics[measure] for measure in HUMAN_MEASURES)
+        shown = "".join(f"{'–' if v is None else f'{v:.3f}':>9}" for v in values)
+        click.echo(f"  {who:32}{shown}{len(scores.per_query):>9,}")
+
+
+def measure_lines(measures: Sequence[AgreementMeasure]) -> Iterator[str]:
+    """A line per measure, with its interval."""
+    for measure in measures:
+        yield f"  {measure.title:32}{_shown(measure)}"
+
+
+def confusion_lines(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> Iterator[str]:
+    """A matrix of counts, grades at its head and side."""
+    yield "     " + "".join(f"{grade:>7}" for grade in grades)
+    for grade, row in zip(grades, counts, strict=True):
+        yield f"  {grade:>3}" + "".join(f"{number:>7,}" for number in row)
+
+
+def _shown(measure: AgreementMeasure) -> str:
+    value = "undefined" if measure.value is None else f"{measure.value:.3f}"
+    if measure.interval is None:
+        return value
+    low, high = measure.interval
+    return f"{value}   {low:.3f} to {high:.3f}"
+
+
+def _show_disagreements(items: Sequence[Disagreement], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "query_id": d.query_id,
+                    "doc_id": d.doc_id,
+                    "spread": d.spread,
+                    "said": {j.annotator: _said(j) for j in d.said},
+                    "decided": None if d.decided is None else d.decided.relevance,
+                }
+                for d in items
+            ]
+        )
+        return
+    for d in items:
+        said = ", ".join(f"{j.annotator} {_said(j)}" for j in d.said)
+        decided = "" if d.decided is None else f"  -> {d.decided.relevance}"
+        click.echo(f"{d.query_id}  {d.doc_id}  {said}{decided}")
+    if not items:
+        click.echo("Nothing to adjudicate.", err=True)
+
+
+def _said(judgment: Judgment) -> int | str:
+    return judgment.verdict if judgment.relevance is None else judgment.relevance

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
+from pydantic import NonNegativeInt, PositiveInt
 
-from engine.cli.annotate import project_option
-from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
-from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, calls_so_far, confirm, end_run, taken
+from engine.cli.annotate import confusion_lines, measure_lines, measures_report
+from engine.cli.common import open_explorer
+from engine.cli.model import at_most, calls_so_far, confirm, end_run, taken
+from engine.cli.options import from_signature
 from engine.cli.terminal import advancing, print_json, say_notes, what_else
 from engine.errors import BadInputError
 from engine.text import counted
@@ -27,45 +28,21 @@ LISTED = 20
 
 
 @click.command()
-@click.argument("name")
-@project_option
-@click.option(
-    "--query", "query_ids", multiple=True, metavar="QID", help="Only this query. Repeatable."
-)
-@click.option(
-    "--anchors",
-    type=int,
-    default=DEFAULTS.anchors,
-    show_default=True,
-    metavar="N",
-    help="Documents known to be relevant that are shown beside each candidate, at most.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Grade N candidates at most, and go on from there the next time.",
-)
-@click.option("--judged", is_flag=True, help="Also what people graded, to compare the model.")
-@click.option("--again", is_flag=True, help="Also what this model graded before.")
-@click.option("--estimate", "only_estimate", is_flag=True, help="Only say what it would take.")
-@click.option("--check", is_flag=True, help="Only say how far people agree with the model.")
-@click.option("--yes", is_flag=True, help="Do not ask before the model is asked.")
-@budget_option
-@json_option
+@from_signature
 def grade(
     name: str,
-    project: str,
-    query_ids: Sequence[str],
-    anchors: int,
-    limit: int | None,
-    judged: bool,
-    again: bool,
-    only_estimate: bool,
-    check: bool,
-    yes: bool,
-    budget_calls: int | None,
-    as_json: bool,
+    *,
+    project: str = "",
+    query_ids: Sequence[str] = (),
+    anchors: int = DEFAULTS.anchors,
+    limit: PositiveInt | None = None,
+    judged: bool = False,
+    again: bool = False,
+    only_estimate: bool = False,
+    check: bool = False,
+    yes: bool = False,
+    budget_calls: NonNegativeInt | None = None,
+    as_json: bool = False,
 ) -> None:
     """Let the language model grade the pool of a project on corpus NAME.
 
@@ -74,6 +51,14 @@ def grade(
     they are, and its own count only where the project says so (seedlens project change
     --model-grades). What it will take is said before anything is asked. A run that was stopped
     goes on when the same command is run again.
+
+    Options:
+        query_ids --query QID: Only this query. Repeatable.
+        anchors N: Documents known to be relevant that are shown beside each candidate, at most.
+        limit N: Grade N candidates at most, and go on from there the next time.
+        judged: Also what people graded, to compare the model.
+        again: Also what this model graded before.
+        check: Only say how far people agree with the model.
     """
     if not project:
         raise BadInputError(

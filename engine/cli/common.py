@@ -1,14 +1,12 @@
-"""What the commands share: options, the engine opened late, names that are checked early."""
+"""What the commands share: the engine opened late, names that are checked early."""
 
 from __future__ import annotations
 
-import functools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.options import Command, option
 from engine.cli.terminal import progress
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
@@ -17,18 +15,6 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
     from engine.types.evaluations import Collection
     from engine.types.searches import Filter
-
-json_option = option("as_json", bool, default=False)
-filter_option, within_option = option("filters", tuple[str, ...]), option("within", Path)
-
-
-def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Several options that commands share, as one decorator."""
-
-    def add(command: Command) -> Command:
-        return functools.reduce(lambda so_far, option: option(so_far), reversed(options), command)
-
-    return add
 
 
 def open_explorer(**settings: Any) -> Explorer:
@@ -44,7 +30,7 @@ def open_explorer(**settings: Any) -> Explorer:
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
     """The filters that ``--filter`` gave."""
-    from engine.search.filters import parse_filter
+    from engine.search.queries import parse_filter
 
     return tuple(map(parse_filter, texts))
 

@@ -10,16 +10,12 @@ import click
 from pydantic import ValidationError
 
 from engine.cli import explore, library
-from engine.cli.annotate import judge, pool
-from engine.cli.annotate_agreement import agreement
+from engine.cli.annotate import agreement, judge, pool, project, qrels
 from engine.cli.annotate_model import grade
-from engine.cli.annotate_project import project
-from engine.cli.annotate_qrels import qrels
-from engine.cli.backup import backup, restore, verify
 from engine.cli.build import build, generate
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
-from engine.cli.ledger import ledger
+from engine.cli.home import backup, ledger, restore, verify
 from engine.cli.options import from_signature
 from engine.cli.scenarios import facts, scenarios
 from engine.cli.terminal import print_json, print_table, write_text_alone

@@ -1,4 +1,4 @@
-"""What commands share that ask a language model: options, progress, and what it cost."""
+"""What commands share that ask a language model: progress, and what it cost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import asdict
 from typing import Any, NoReturn
 
 import click
-from pydantic import NonNegativeInt
 
-from engine.cli.options import option
 from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
@@ -25,8 +23,6 @@ from engine.types.models import (
 )
 
 INTERRUPTED, FAILED = 130, 1
-
-budget_option = option("budget_calls", NonNegativeInt)
 
 
 def check_depth(rerank: str | None, depth: int | None) -> None:

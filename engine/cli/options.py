@@ -42,6 +42,9 @@ Options:
         has.amount.USD>=100. Repeatable: all must hold.
     within FILE: Only among the documents that FILE names, an id on each line. The filter that this
         makes, in.selection=KEY, can be given to --filter and stands in links, too.
+    project P: Default: the corpus's own, judged while exploring.
+    include_audit: Count grades that people gave to check a model, too.
+    annotator WHO: Default: SEEDLENS_ANNOTATOR, or 'me'.
     author WHO: Default: SEEDLENS_ANNOTATOR, or 'me'.
     out FILE: Default: stdout.
     only_estimate --estimate: Only say what it would take.
@@ -90,23 +93,8 @@ def from_signature(function: Command) -> Command:
             values[name] = make(**{k: v for k, v in given.items() if v not in (None, ())})
         return function(**values)
 
-    for parameter in reversed(parameters):
-        _add(run, parameter)
+    vars(run)["__click_params__"] = parameters[::-1]
     return run  # type: ignore[return-value]  # click calls it with the same names
-
-
-def option(name: str, hint: Any, default: Any = None) -> Callable[[Command], Command]:
-    """A shared option as a decorator of click."""
-
-    def add(function: Command) -> Command:
-        _add(function, _option(name, hint, default))
-        return function
-
-    return add
-
-
-def _add(function: Callable[..., Any], parameter: click.Parameter) -> None:
-    vars(function).setdefault("__click_params__", []).append(parameter)
 
 
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:

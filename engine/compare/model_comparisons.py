@@ -30,7 +30,7 @@ from engine.llm.client import Client
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import Progress, Reranked
-from engine.search.judging_criterion import criterion_for
+from engine.search.searcher import criterion_for
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
     ModelOrders,

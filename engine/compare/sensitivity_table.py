@@ -11,9 +11,8 @@ from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.lenses.variants import REVERSE, SETS, built_in_variants, check_sets
 from engine.measures.metrics import csfcube_ndcg, mean, measure_runs, robustness
-from engine.measures.p_mrr import P_MRR, instruction_following
+from engine.measures.p_mrr import P_MRR, SICR, WISE, instruction_following, sicr, wise
 from engine.measures.ranking_change import compare_rankings
-from engine.measures.reversal import SICR, WISE, sicr, wise
 from engine.measures.significance import confidence_interval
 from engine.search.interpretation import find_wish
 from engine.search.searcher import Searcher

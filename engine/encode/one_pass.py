@@ -21,7 +21,7 @@ from engine.numeric import FloatArray, unit
 from engine.types.encoders import EncoderSpec, Encoding, Passage
 
 if TYPE_CHECKING:
-    from engine.encode.backends import Backend
+    from engine.encode.loaders import Backend
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ from engine.llm.endpoints import Connection
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import MODES
-from engine.search.judging_criterion import criterion_for
-from engine.search.searcher import Searcher
+from engine.search.searcher import Searcher, criterion_for
 from engine.search.topics import SystemRun, topic_query
 from engine.text import counted
 from engine.types.evaluations import EvaluationRequest, Topic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -18,7 +19,7 @@ from engine.corpora.indexing import aspect_vectors
 from engine.corpora.library import Library
 from engine.corpora.map_making import MapMaker, cluster_centres
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.schema import aspect_column
+from engine.corpora.schema import FACET_MARK, aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
 from engine.llm.client import Client
@@ -29,7 +30,6 @@ from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import complete
 from engine.maps.naming_prompts import ClusterNames, central_rows, clusters_of, naming, worded
-from engine.maps.values import values_of
 from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only
 from engine.search.searcher import Searcher
@@ -48,9 +48,35 @@ from engine.types.maps import (
 )
 from engine.types.models import Estimate, ModelUsage
 from engine.types.people import ForPerson
-from engine.types.searches import PAGE_SIZE, Query
+from engine.types.searches import PAGE_SIZE, YEAR, Query
 from storage.answers import Answers
 from storage.maps import Names, StoredLayout, StoredMap, map_stamp, read_map, write_map
+
+
+def values_of(opened: OpenCorpus, field: str) -> MapValues:
+    """Years as numbers, any other field as categories, most frequent first; of several values of a
+    document, its first counts.
+    """
+    if field == YEAR:
+        years = opened.years.astype(np.float32)
+        return MapValues(field, numbers=np.where(years < 0, np.float32(np.nan), years))
+    if field not in opened.fields:
+        raise UnknownNameError(
+            f"There is no field '{field}' in corpus '{opened.name}'.",
+            f"Its fields are: {', '.join(opened.fields)}.",
+        )
+    begin = f"{FACET_MARK}{field}="
+    firsts: list[str | None] = []
+    for batch in opened.table.columns(["facets"]):
+        for text in batch["facets"].to_pylist():
+            _, found, rest = (text or "").partition(begin)
+            firsts.append(rest.partition(FACET_MARK)[0] if found else None)
+    counts = Counter(value for value in firsts if value is not None)
+    names = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = [-1 if value is None else code_of[value] for value in firsts]
+    return MapValues(field, codes=np.array(codes, dtype=np.int32), names=names)
+
 
 Laid = TypeVar("Laid")
 MOST_TEXTS = 8

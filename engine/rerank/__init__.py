@@ -1,7 +1,6 @@
 """Reranking: pure algorithms that take a judge."""
 
-from engine.rerank.call_counts import estimate
-from engine.rerank.modes import DEFAULT_MODE, MODES, Mode, find_mode, rerank
+from engine.rerank.modes import DEFAULT_MODE, MODES, Mode, estimate, find_mode, rerank
 from engine.rerank.protocols import (
     Estimate,
     Judge,

@@ -1,4 +1,5 @@
-"""Pairwise ranking prompting as it was proposed: all pairs, heapsort, and a sliding window.
+"""Pairwise ranking prompting as it was proposed (all pairs, heapsort, a sliding window), and
+documents by the grade that each gets by itself.
 
 Every pair is asked in both orders; where these contradict each other it is a tie, and the first
 stage decides (Qin et al. 2024). Probabilities are averaged over both orders instead.
@@ -76,3 +77,15 @@ async def sliding(asking: Asking) -> None:
             if await asking.better(below, above):
                 order[place - 1], order[place] = below, above
             asking.tell(order)
+
+
+async def pointwise(asking: Asking) -> None:
+    """One question per document, all at once; equals in the order of the first stage.
+
+    A document without an answer keeps its first-stage rank: a failed request says nothing
+    against it.
+    """
+    grades = await asking.grade_each()
+    graded = [(-grade, i) for i, grade in enumerate(grades) if grade is not None]
+    best_first = iter(sorted(graded))
+    asking.tell([i if grade is None else next(best_first)[1] for i, grade in enumerate(grades)])

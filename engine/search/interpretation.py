@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.corpora.contracts import Focus, Seed
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.lenses.instructions import LensWords, Reading
+from engine.lenses.embedded_texts import EmbeddedTexts
+from engine.lenses.glossary import gloss
+from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, Reading, description
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import WHOLE, Query, Term
+
+if TYPE_CHECKING:
+    import torch
+
+    from engine.encode.wording_network import WordingNetwork
 
 SHARPNESS = 12.0
 """How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.
@@ -381,3 +392,36 @@ def avoided(focus: Focus | None, lens: Lens) -> tuple[str, ...]:
         return ()
     pairs = zip(lens.aspects, focus.avoided, strict=True)
     return tuple(aspect.name for aspect, weight in pairs if weight > 0)
+
+
+def load_network() -> WordingNetwork:
+    """The networks that read wordings, loaded once per process; torch is imported with them."""
+    from engine.encode.wording_network import wording_network
+
+    return wording_network(WEIGHTS, TAGGER)
+
+
+def lens_words(lens: Lens, folder: Path) -> LensWords:
+    """Reads wordings for a lens.
+
+    Args:
+        folder: of the home, for what was read before, see :class:`EmbeddedTexts`.
+    """
+    texts = [gloss(description(aspect)) for aspect in lens.aspects]
+
+    @cache
+    def aspects() -> torch.Tensor:
+        return load_network().aspects(texts)
+
+    def score(parts: Sequence[str]) -> FloatArray:
+        return load_network().scores(parts, aspects())
+
+    def tag(words: Sequence[str]) -> FloatArray:
+        return load_network().tags(words)
+
+    reader, tagger = (hashlib.sha256(f.read_bytes()).hexdigest() for f in (WEIGHTS, TAGGER))
+    return LensWords(
+        lens,
+        EmbeddedTexts(folder, f"{reader} {texts}", score),
+        EmbeddedTexts(folder, f"{reader} {tagger}", tag),
+    )

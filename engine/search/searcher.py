@@ -23,6 +23,7 @@ from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
+from engine.llm.judging_prompts import Criterion, make_criterion
 from engine.numeric import FloatArray
 from engine.search.evidence import WORDS, EvidenceFinder, closeness, explain
 from engine.search.interpretation import (
@@ -36,14 +37,14 @@ from engine.search.interpretation import (
 from engine.search.queries import check_query, check_text
 from engine.search.scenario_index import scenario_index
 from engine.search.systems import GO_BY_FACTS, READ_TERMS, find_system, reads_wording
+from engine.search.systems.baselines import InstructedSystem
 from engine.search.systems.facts_system import in_focus
-from engine.search.systems.instructed import InstructedSystem
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.search.terms import Terms
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Fact, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
-from engine.types.lenses import Lens
+from engine.types.lenses import Aspect, Lens
 from engine.types.limits import PASTED_CHARS
 from engine.types.searches import (
     PAGE_SIZE,
@@ -367,3 +368,37 @@ def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> floa
     if not len(before) or not top:
         return 0.0
     return len(top - set(before[:PAGE_SIZE].doc_ids)) / len(top)
+
+
+PICKED = Aspect(
+    "picked",
+    "Picked sentences",
+    "P",
+    "the sentences of the starting document that the person picked",
+    "documents that say something close to the picked sentences",
+)
+"""Stands for the aspect where a person picked sentences instead."""
+
+
+def criterion_for(searcher: Searcher, query: Query, seed: Seed) -> Criterion:
+    """What documents are judged by: the seed, its sentences in focus first, and the wish."""
+    wish = find_wish(query, searcher.corpus.lens)
+    focus = searcher.interpret(query, seed).focus
+    weights = None if focus is None else focus.sentence_weights.tolist()
+    aspect = PICKED if query.focus else _joined(wish.wanted)
+    by_sentences = query.focus and not (wish.words or query.reading)
+    words = "" if by_sentences else in_words(wish, query, searcher.corpus.lens)
+    return make_criterion(seed.document, aspect, words, weights)
+
+
+def _joined(aspects: tuple[Aspect, ...]) -> Aspect | None:
+    """Several aspects as one that a model can be told."""
+    if len(aspects) < 2:
+        return aspects[0] if aspects else None
+    return Aspect(
+        "+".join(a.key for a in aspects),
+        " and ".join(a.name for a in aspects),
+        aspects[0].letter,
+        " ".join(f"{a.name}: {a.definition}" for a in aspects),
+        " ".join(a.instruction for a in aspects),
+    )

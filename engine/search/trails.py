@@ -3,23 +3,429 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import rispy
+from bibtexparser import Library, write_string
+from bibtexparser.exceptions import ParsingException
+from bibtexparser.middlewares import default_unparse_stack
+from bibtexparser.middlewares.names import InvalidNameError, parse_single_name_into_parts
+from bibtexparser.model import Entry, Field
+
+from engine.bibliographic import DOIS, SUFFIXES, doi_in, doi_of
 from engine.collections.judgment_formats import csv_lines, json_lines
-from engine.errors import UnknownNameError
+from engine.config import ASSETS
+from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.search.queries import query_to_dict
-from engine.search.reference_export import (
-    csl_item,
-    to_bibtex,
-    to_citations,
-    to_csl_json,
-    to_ris,
-)
-from engine.text import plain
+from engine.text import escaped_address, plain, web_address
 from engine.types.documents import Document, reference
+from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
+
+CslItem = dict[str, Any]
+
+_TYPES = {
+    "article-journal": ("article", "JOUR"),
+    "paper-conference": ("inproceedings", "CONF"),
+    "chapter": ("incollection", "CHAP"),
+    "book": ("book", "BOOK"),
+    "thesis": ("phdthesis", "THES"),
+    "report": ("techreport", "RPRT"),
+    "article": ("misc", "UNPB"),
+    "dataset": ("misc", "DATA"),
+    "webpage": ("misc", "ELEC"),
+    "document": ("misc", "GEN"),
+}
+"""Type of CSL -> entry type of BibTeX, type of RIS. ``article`` is a preprint in CSL."""
+_TYPE_WORDS = {
+    word: kind
+    for kind, words in {
+        "article-journal": "article jour journal journalarticle articlejournal magazinearticle "
+        "mgzn ejour review",
+        "paper-conference": "inproceedings conference conf cpaper paperconference conferencepaper "
+        "proceedingsarticle",
+        "chapter": "incollection inbook chap chapter bookchapter booksection echap",
+        "book": "book booklet proceedings collection monograph ebook edbook",
+        "thesis": "phdthesis mastersthesis thesis thes dissertation bachelorthesis",
+        "report": "techreport report rprt technicalreport manual standard",
+        "article": "preprint unpublished unpb postedcontent workingpaper",
+        "dataset": "dataset data",
+        "webpage": "webpage online elec web www electronic blog",
+    }.items()
+    for word in words.split()
+}
+"""Letters of what other programs call a type -> type of CSL."""
+_CONTAINER_NAMES = (
+    "journal journaltitle booktitle venue container-title journal_name secondary_title "
+    "publication_title source_title journal/book journal_title journal_/_book so conference "
+    "publication howpublished"
+)
+_CONTAINERS = tuple(_CONTAINER_NAMES.split())
+_FIELDS = (
+    ("volume", "volume", "volume", ("vl",)),
+    ("issue", "number", "number", ("is",)),
+    ("page", "pages", "", ("art._no.", "article_number")),
+    ("publisher", "publisher", "publisher", ("school", "institution", "university", "pu")),
+    ("publisher-place", "address", "place_published", ("location", "place_published", "place")),
+    ("edition", "edition", "edition", ()),
+    ("collection-title", "series", "tertiary_title", ("tertiary_title",)),
+    ("ISSN", "issn", "issn", ("sn",)),
+    ("ISBN", "isbn", "issn", ()),
+    ("language", "language", "language", ("language_of_original_document", "la")),
+    ("keyword", "keywords", "keywords", ("author_keywords", "index_keywords", "de", "tags")),
+)
+"""Variable of CSL, field of BibTeX, name in rispy, other names under which documents have it."""
+_JOURNALS = re.compile(
+    r"proceedings of the (national academy|royal|ieee$|vldb endowment|acm on|aaas|combustion)",
+    re.IGNORECASE,
+)
+_CONFERENCES = re.compile(
+    r"\b(proceedings|proc\.|conference|workshop|symposium|congress|meeting|neural information "
+    r"processing systems)\b|^(\w*ACL|EMNLP|COLING|CoNLL|LREC|SIGIR|CIKM|WSDM|WWW|KDD|NeurIPS|NIPS|"
+    r"ICML|ICLR|AAAI|IJCAI|CVPR|ICCV|ECCV|CHI|ECIR|CHIIR|ICTIR|RecSys|TREC|SemEval|JCDL|TPDL|"
+    r"AISTATS|UAI|ICASSP|Interspeech|SIGMOD|ICDM|ISWC|ESWC)\b(?!.*\bjournal\b)",
+    re.IGNORECASE,
+)
+_PREPRINTS = re.compile(r"\b(arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|osf)\b", re.IGNORECASE)
+_ORGANISATION = re.compile(
+    r"\b(organi[sz]ation|university|universit\w+|institut\w*|consortium|groups?|team|committee|"
+    r"collaboration|department|ministry|association|society|agency|council|foundation|network|"
+    r"project|initiative|cent(?:er|re)s?|bureau|laborator(?:y|ies)|company|corporation|commission|"
+    r"bank|inc|ltd|gmbh|office|federation|union|academy|authority|survey|library|museum|press)\b|"
+    r"[&/@]|\d",
+    re.IGNORECASE,
+)
+_SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        **{c: f"\\{c}" for c in "$&%#_"},
+    }
+)
+
+
+class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
+    def set_header(self, count: int) -> str:  # noqa: ARG002 - theirs
+        """Records are not numbered."""
+        return ""
+
+
+# -- one document ------------------------------------------------------------------------
+
+
+def csl_items(kept: Sequence[KeptDocument]) -> list[CslItem]:
+    """The documents as CSL-JSON data; ids are citation keys, each once, such as
+    ``lovelace1843notes``."""
+    items, used = [], set[str]()
+    for one in kept:
+        item = csl_item(one.document)
+        key = base = _own_key(one.document) or _key(item)
+        number = 1
+        while key.lower() in used:
+            number += 1
+            key = f"{base}-{number}"
+        used.add(key.lower())
+        items.append({"id": key, **item} | ({"note": one.note} if one.note else {}))
+    return items
+
+
+def csl_item(document: Document) -> CslItem:
+    """A document as CSL-JSON data without an id; what is not known of it is left out."""
+    known = {
+        name.strip().lower().replace(" ", "_"): _line(value)
+        for name, value in document.metadata.items()
+    }
+    container = _first(known, _CONTAINERS)
+    undivided = [
+        name
+        for kind in ("family_names", "organisations")
+        for name in known.get(kind, "").split("; ")
+        if name
+    ]
+    dois = (doi_in(known.get(name)) for name in DOIS)
+    item: CslItem = {
+        "type": _type(known, container),
+        "title": _title(document),
+        "author": [_person(_line(name), undivided) for name in document.authors],
+        "issued": {"date-parts": [[document.year]]} if document.year else None,
+        "container-title": container,
+        **{
+            csl: _first(known, (csl.lower(), bibtex, *others)) for csl, bibtex, _, others in _FIELDS
+        },
+        "genre": _genre(known),
+        "DOI": next(filter(None, dois), None) or doi_in(document.url) or "",
+        "URL": web_address(document.url or "") or "",
+        "abstract": _line(document.text) if document.text != document.title else "",
+    }
+    if first := _first(known, ("start_page", "page_start", "bp")):
+        last = _first(known, ("end_page", "page_end", "ep"))
+        item["page"] = "-".join(filter(None, (first, last)))
+    item["page"] = re.sub(r"\s*[-\N{EN DASH}\N{EM DASH}]+\s*", "-", item["page"])
+    return {name: value for name, value in item.items() if value}
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value).split())
+
+
+def _title(document: Document) -> str:
+    return _line(document.title) or _line(document.text)[:80]
+
+
+def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((known[name] for name in names if known.get(name)), "")
+
+
+def _type(known: Mapping[str, str], container: str) -> str:
+    for name in (
+        "type",
+        "type_of_reference",
+        "document_type",
+        "item_type",
+        "genre",
+        "publication_type",
+        "dt",
+    ):
+        word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
+        if word in _TYPE_WORDS:
+            return _TYPE_WORDS[word]
+    if known.get("school"):
+        return "thesis"
+    if _PREPRINTS.search(container):
+        return "article"
+    if known.get("booktitle") or known.get("conference"):
+        return "paper-conference"
+    if _CONFERENCES.search(container) and not _JOURNALS.search(container):
+        return "paper-conference"
+    if container and not known.get("howpublished"):
+        return "article-journal"
+    return "report" if known.get("institution") else "document"
+
+
+def _genre(known: Mapping[str, str]) -> str:
+    kind = known.get("type", "").lower()
+    return {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}.get(kind, "")
+
+
+def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
+    """A name as CSL has it: in parts for a person, whole for an organisation.
+
+    Args:
+        undivided: organisations, and family names of several words.
+    """
+    words = name.split()
+    suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
+    if (
+        "," in name or _ORGANISATION.search(name) or (len(words) == 1 and name.isupper())
+    ) or name in undivided:
+        return {"literal": name}
+    before = " ".join(words)
+    if family := next((one for one in undivided if before.endswith(f" {one}")), ""):
+        given = before.removesuffix(family).split()
+        first = next((n for n, word in enumerate(given) if n and word[0].islower()), len(given))
+        person = {
+            "family": family,
+            "given": " ".join(given[:first]),
+            "non-dropping-particle": " ".join(given[first:]),
+            "suffix": suffix,
+        }
+        return {part: text for part, text in person.items() if text}
+    try:
+        parts = parse_single_name_into_parts(" ".join(words))
+    except (InvalidNameError, ParsingException):
+        return {"literal": name}
+    person = {
+        "family": " ".join(parts.last),
+        "given": " ".join(parts.first),
+        "non-dropping-particle": " ".join(parts.von),
+        "suffix": suffix,
+    }
+    if " ".join([*parts.first, *parts.von, *parts.last]) != " ".join(words) or not parts.first:
+        return {"literal": name} if len(words) > 1 else {"family": name}
+    return {part: text for part, text in person.items() if text}
+
+
+def _own_key(document: Document) -> str:
+    """The citation key of a document that came from BibTeX: texts cite it already."""
+    others = "mastersthesis inbook proceedings unpublished manual booklet online"
+    known = {*(bibtex for bibtex, _ in _TYPES.values()), *others.split()}
+    from_bibtex = str(document.metadata.get("type", "")) in known
+    plain_key = re.fullmatch(r"[A-Za-z][A-Za-z0-9:_./+-]*", document.doc_id)
+    return document.doc_id if from_bibtex and plain_key else ""
+
+
+def _key(item: CslItem) -> str:
+    author: dict[str, str] = next(iter(item.get("author", ())), {})
+    name = author.get("family") or author.get("literal", "").split(" ")[0]
+    words = (_ascii(word) for word in re.split(r"[^\w']+", item.get("title", "")))
+    word = next((word for word in words if word and word not in _SMALL_WORDS), "")
+    year = item["issued"]["date-parts"][0][0] if "issued" in item else ""
+    return f"{_ascii(name) or 'anon'}{year}{word[:20]}"
+
+
+def _ascii(text: str) -> str:
+    # One by one: to sort the marks of a whole text takes the square of their number.
+    parts = "".join(unicodedata.normalize("NFKD", character) for character in text)
+    plain = parts.encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]", "", plain.lower())
+
+
+# -- the forms ---------------------------------------------------------------------------
+
+
+def to_csl_json(kept: Sequence[KeptDocument]) -> str:
+    """An array of items, as Zotero and pandoc read it."""
+    return json.dumps(csl_items(kept), ensure_ascii=False, indent=1) + "\n"
+
+
+def to_bibtex(kept: Sequence[KeptDocument]) -> str:
+    """One entry per document, in UTF-8; notes of the reader are in ``annote``, which styles do
+    not print."""
+    entries = []
+    for item in csl_items(kept):
+        entry_type = _TYPES[item["type"]][0]
+        if entry_type == "phdthesis" and item.get("genre", "").startswith("Master"):
+            entry_type = "mastersthesis"
+        fields = [Field(name, value) for name, value in _bibtex_fields(item, entry_type)]
+        entries.append(Entry(entry_type, item["id"], fields))
+    in_place = default_unparse_stack(allow_inplace_modification=True)
+    return str(write_string(Library(entries), in_place))
+
+
+def _bibtex_fields(item: CslItem, entry_type: str) -> Iterator[tuple[str, str]]:
+    yield "title", _protected(item.get("title", ""))
+    if "author" in item:
+        yield "author", " and ".join(_bibtex_name(person) for person in item["author"])
+    if "issued" in item:
+        yield "year", str(item["issued"]["date-parts"][0][0])
+    if "container-title" in item:
+        container = {"article": "journal", "misc": "howpublished"}.get(entry_type, "booktitle")
+        yield container, _protected(item["container-title"])
+    publisher = {"phdthesis": "school", "mastersthesis": "school", "techreport": "institution"}
+    for csl, name, _, _ in _FIELDS:
+        if csl in item:
+            text = item[csl].replace("-", "--") if csl == "page" else item[csl]
+            yield publisher.get(entry_type, name) if csl == "publisher" else name, _latex(text)
+    if "DOI" in item:
+        yield "doi", escaped_address(item["DOI"])
+    if "URL" in item and not _is_doi_link(item):
+        yield "url", escaped_address(item["URL"])
+    if "abstract" in item:
+        yield "abstract", _latex(item["abstract"])
+    if "note" in item:
+        yield "annote", _latex(item["note"])
+
+
+def to_ris(kept: Sequence[KeptDocument]) -> str:
+    """One record per document; notes of the reader are in ``N1``."""
+    records = []
+    for item in csl_items(kept):
+        kind = _TYPES[item["type"]][1]
+        record: dict[str, Any] = {"type_of_reference": kind, "id": item["id"]}
+        record["title"] = item.get("title")
+        record["authors"] = [_ris_name(person) for person in item.get("author", ())]
+        record["year"] = item["issued"]["date-parts"][0][0] if "issued" in item else None
+        container = "journal_name" if kind == "JOUR" else "secondary_title"
+        record[container] = item.get("container-title")
+        for csl, _, name, _ in _FIELDS:
+            if name and csl in item:
+                record.setdefault(name, item[csl])
+        if "keywords" in record:
+            record["keywords"] = re.split(r"\s*[;,]\s*", record["keywords"])
+        first, _, last = item.get("page", "").partition("-")
+        record |= {"start_page": first, "end_page": last, "doi": item.get("DOI")}
+        record["urls"] = [item["URL"]] if "URL" in item and not _is_doi_link(item) else []
+        record["abstract"] = item.get("abstract")
+        record["notes"] = [_line(item["note"])] if "note" in item else []
+        records.append({name: value for name, value in record.items() if value})
+    return str(rispy.dumps(records, implementation=_RisWriter))
+
+
+def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False) -> str:
+    """A bibliography in a style of ``assets/citations``, as plain text, which has no italics.
+
+    Args:
+        page: as an HTML page instead, with its italics.
+    """
+    import pypandoc
+
+    if len(kept) > MOST_CITED:
+        raise BadInputError(
+            f"{len(kept):,} documents are too many to be formatted as citations.",
+            f"Take at most {MOST_CITED:,}, or export BibTeX, RIS or CSL-JSON.",
+        )
+
+    items = [
+        {name: value for name, value in item.items() if name not in ("abstract", "note")}
+        for item in csl_items(kept)
+    ]
+    sheet = ASSETS / "citations" / f"{style}.csl"
+    as_page = ["--standalone", "--metadata=pagetitle:References"] if page else []
+    try:
+        text = pypandoc.convert_text(
+            json.dumps(items),
+            "html" if page else "plain",
+            format="csljson",
+            verify_format=False,
+            sandbox=True,
+            extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
+        )
+    except (OSError, RuntimeError) as error:
+        raise SeedLensError(
+            f"The citations could not be formatted: {_line(error)[:200]}",
+            "Install pypandoc_binary, or export BibTeX, RIS or CSL-JSON.",
+        ) from error
+    return str(text)
+
+
+def _is_doi_link(item: CslItem) -> bool:
+    return "DOI" in item and doi_of(item["URL"]) is not None
+
+
+def _latex(text: str) -> str:
+    return _line(text).translate(_LATEX)
+
+
+def _protected(text: str) -> str:
+    """LaTeX in which words such as BERT keep their capitals in every style."""
+    pieces = re.split(r"([^\W_]+)", _line(text))
+    return "".join(
+        f"{{{piece}}}" if piece[1:] != piece[1:].lower() else piece.translate(_LATEX)
+        for piece in pieces
+    )
+
+
+def _bibtex_name(person: Mapping[str, str]) -> str:
+    if "given" not in person:
+        return f"{{{_latex(person.get('literal') or person['family'])}}}"
+    family = _latex(person["family"])
+    if "suffix" in person:
+        family = f"{{{family} {person['suffix']}}}"
+    return f"{_particle(person).translate(_LATEX)}{family}, {_latex(person['given'])}"
+
+
+def _ris_name(person: Mapping[str, str]) -> str:
+    if "given" not in person:
+        return person.get("literal") or person["family"]
+    family = " ".join(filter(None, (person["family"], person.get("suffix"))))
+    return f"{_particle(person)}{family}, {person['given']}"
+
+
+def _particle(person: Mapping[str, str]) -> str:
+    particle = person.get("non-dropping-particle", "")
+    return f"{particle} " if particle else ""
+
 
 Kept = Sequence[KeptDocument]
 """In the order of the reading list."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from engine.text import counted
 from engine.types.evaluations import Interval
@@ -22,7 +22,8 @@ Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
 DEEPEST_POOL = 1000  # Documents that a pool can take from the top of a ranking
-JUDGMENT_FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
+JudgmentFormat = Literal["trec", "beir", "csv", "jsonl", "hand-over"]
+JUDGMENT_FORMATS: tuple[str, ...] = get_args(JudgmentFormat)
 """In which judgments are exported; all of them can be imported."""
 MODEL_PREFIX = "model:"
 """Begins the names by which language models grade; nobody else can judge by such a name."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from engine.corpora.contracts import System
 from engine.errors import UnknownNameError
 from engine.search.systems.aspect_system import AspectSystem
-from engine.search.systems.bm25 import Bm25AspectSystem, Bm25System
-from engine.search.systems.dense import DenseSystem
+from engine.search.systems.baselines import (
+    Bm25AspectSystem,
+    Bm25System,
+    DenseSystem,
+    HybridSystem,
+    InstructedSystem,
+)
 from engine.search.systems.facts_system import FactsSystem, WithFacts
-from engine.search.systems.hybrid import HybridSystem
-from engine.search.systems.instructed import InstructedSystem
 from engine.search.systems.late_interaction import LateInteractionSystem
 from engine.search.systems.optimal_transport import TransportSystem
 from engine.search.systems.scenario_system import ScenarioSystem

@@ -25,7 +25,7 @@ from engine.corpora.contracts import (
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, distinct, standardised, unit
-from engine.search.systems.bm25 import query_words, words_in_focus
+from engine.search.systems.baselines import query_words, words_in_focus
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
     aspect_similarity,

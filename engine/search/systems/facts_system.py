@@ -18,7 +18,7 @@ from engine.corpora.contracts import (
     VectorPart,
 )
 from engine.numeric import distinct, standardised
-from engine.search.systems.bm25 import query_words
+from engine.search.systems.baselines import query_words
 from engine.types.documents import Fact
 
 NARROWS = 8.0

@@ -19,7 +19,7 @@ from engine.corpora.contracts import (
 )
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
-from engine.search.systems.dense import DenseSystem
+from engine.search.systems.baselines import DenseSystem
 
 CANDIDATES = 1000
 """Documents that each side retrieves, at least, where the corpus is not ranked whole."""

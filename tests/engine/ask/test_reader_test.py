@@ -19,7 +19,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
-from engine.measures.rouge import rouge_1_recall
+from engine.measures.metrics import rouge_1_recall
 from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers

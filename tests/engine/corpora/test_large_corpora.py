@@ -27,7 +27,7 @@ from engine.corpora.term_index import RAREST
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, narrowed, unit
-from engine.search.filters import parse_filter
+from engine.search.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.systems.aspect_system import (
@@ -37,7 +37,7 @@ from engine.search.systems.aspect_system import (
     find_candidates,
     focus_vector,
 )
-from engine.search.systems.bm25 import words_in_focus
+from engine.search.systems.baselines import words_in_focus
 from engine.types.encoders import EncoderSpec
 from engine.types.searches import Query
 from storage.vectors import DocumentTable

@@ -11,7 +11,7 @@ import engine.encode.wording_network
 from engine.encode.wording_network import WordingNetwork, wording_network
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import WEIGHTS, chances, description, split
-from engine.search.reading import lens_words
+from engine.search.interpretation import lens_words
 
 WORDS = "the same technique, but not the same topic; anything about bees"
 

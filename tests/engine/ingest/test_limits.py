@@ -26,7 +26,7 @@ from engine.ingest import check, examine, open_source, previews
 from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
-from engine.measures.rouge import tokenize
+from engine.measures.metrics import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs

@@ -18,7 +18,7 @@ from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_fields
 from engine.lenses.glossary import gloss
 from engine.lenses.instructions import LensWords, Reading
 from engine.lenses.variants import built_in_variants
-from engine.search.reading import lens_words
+from engine.search.interpretation import lens_words
 from engine.types.lenses import Lens
 from engine.types.searches import Query
 

@@ -11,7 +11,7 @@ import pytest
 from engine.config import ASSETS
 from engine.lenses.definitions import SHIPPED
 from engine.lenses.instructions import LensWords
-from engine.search.reading import lens_words
+from engine.search.interpretation import lens_words
 
 FOUND = 0.85
 """Share of terms to be found; what was measured, less what other numeric libraries may cost."""

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from engine.measures.reversal import sicr, wise
+from engine.measures.p_mrr import sicr, wise
 
 PLAIN = ["x", "a", "b", "c", "d", "y"]
 

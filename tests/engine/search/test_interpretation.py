@@ -16,9 +16,14 @@ from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import Reading
 from engine.measures.p_mrr import p_mrr
 from engine.numeric import FloatArray
-from engine.search.interpretation import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
-from engine.search.judging_criterion import criterion_for
+from engine.search.interpretation import (
+    avoid,
+    focus_on_aspect,
+    focus_on_reading,
+    reweigh_by_words,
+)
 from engine.search.queries import parse_reading
+from engine.search.searcher import criterion_for
 from engine.types.documents import Document, Sentence
 from engine.types.lenses import Aspect
 from engine.types.searches import WHOLE, Query

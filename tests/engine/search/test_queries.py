@@ -11,8 +11,13 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
-from engine.search.filters import parse_filter, parse_filters
-from engine.search.queries import query_from_json, query_id, query_to_json
+from engine.search.queries import (
+    parse_filter,
+    parse_filters,
+    query_from_json,
+    query_id,
+    query_to_json,
+)
 from engine.search.reports import search_report
 from engine.types.limits import MOST_FILTERS
 from engine.types.searches import Filter, Query

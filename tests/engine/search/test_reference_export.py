@@ -15,8 +15,14 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import open_source
 from engine.lenses.definitions import RESEARCH
-from engine.search.reference_export import csl_items, to_bibtex, to_citations, to_csl_json, to_ris
-from engine.search.trails import export_trail
+from engine.search.trails import (
+    csl_items,
+    export_trail,
+    to_bibtex,
+    to_citations,
+    to_csl_json,
+    to_ris,
+)
 from engine.types.documents import Document, SourceDocument
 from engine.types.limits import MOST_CITED
 from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query

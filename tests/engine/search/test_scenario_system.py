@@ -16,7 +16,7 @@ from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.search.scenario_index import scenario_index
-from engine.search.systems.dense import DenseSystem
+from engine.search.systems.baselines import DenseSystem
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest

@@ -22,7 +22,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, standardised, unit
-from engine.search.filters import parse_filter
+from engine.search.queries import parse_filter
 from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import (
     convex,
@@ -31,8 +31,7 @@ from engine.search.systems.aspect_system import (
     joined,
     told_by,
 )
-from engine.search.systems.bm25 import MOST_WORDS, query_words
-from engine.search.systems.hybrid import HybridSystem
+from engine.search.systems.baselines import MOST_WORDS, HybridSystem, query_words
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
     TokenCosines,

@@ -1,9 +1,9 @@
-"""``seedlens backup``, ``restore`` and ``verify``."""
+"""``seedlens backup``, ``restore``, ``verify`` and ``ledger``: the files of a home."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
@@ -11,6 +11,7 @@ from engine.cli.common import import_command, open_explorer
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json
 from engine.config import Settings
+from engine.errors import BadInputError
 from engine.text import size
 from storage.home import Home
 
@@ -79,3 +80,41 @@ def _say(report: BackupReport, done: str, as_json: bool) -> None:
     for name, source in report.without:
         command = import_command(home.located(source), name)
         click.echo(f"Without documents: {name}. Import it again: {command}", err=True)
+
+
+@click.group()
+def ledger() -> None:
+    """Judgments, trails and the list of corpora: a file of the home, or a PostgreSQL database."""
+
+
+@ledger.command()
+@from_signature
+def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = False) -> None:
+    """Copy the ledger TO the server of SEEDLENS_LEDGER_URL, or to the file of the home.
+
+    What it is copied to has to be empty, and what it is copied from stays. Nobody can write to
+    either meanwhile: end the apps, copy, and start them with or without SEEDLENS_LEDGER_URL.
+    """
+    from storage.ledger import Ledger
+
+    settings = Settings()
+    url = settings.ledger_url.get_secret_value()
+    if not url:
+        raise BadInputError(
+            "SEEDLENS_LEDGER_URL is not set, so there is no server to copy to or from.",
+            "Set it to postgresql://USER:PASSWORD@HOST:PORT/DATABASE.",
+        )
+    home = Home(settings.home)
+    if to == "server" and not home.ledger.exists():
+        raise BadInputError(
+            f"There is no ledger {home.ledger}.", "Set SEEDLENS_HOME to the home that has it."
+        )
+    home.create()
+    file = Ledger(home.ledger, settings.ledger_wait_seconds)
+    server = Ledger(home.ledger, settings.ledger_wait_seconds, url)
+    source, target = (file, server) if to == "server" else (server, file)
+    rows = source.copy_to(target)
+    if as_json:
+        print_json({"from": source.name, "to": target.name, "rows": rows})
+        return
+    click.echo(f"Copied {sum(rows.values()):,} rows from {source.name} to {target.name}.")
