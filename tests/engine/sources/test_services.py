@@ -90,7 +90,7 @@ def test_all_pages_of_a_query_become_documents(
     ("asked", "ids", "missing"),
     [
         (
-            f"openalex:W2, https://org/w3 {LINK},W9999, doi:10.5555/PAPER.4, 10.5555/no",
+            f"openalex:W2, https://openalex.org/w3 {LINK},W9999, doi:10.5555/PAPER.4, 10.5555/no",
             {"W1", "W2", "W3", "W4"},
             ("W9999", "10.5555/no"),
         ),
@@ -279,7 +279,7 @@ def test_odd_values_of_a_paper_cost_no_other(
 
     odd: list[Any] = [None, 7, "x", [], {}, ["a"], {"name": None}, float("inf"), True, "\ud800"]
     for read, id_ in (
-        (_work_row, {"id": "https://org/W1"}),
+        (_work_row, {"id": "https://openalex.org/W1"}),
         (_paper_row, {"paperId": "1"}),
         (lambda p: zotero._row({"key": "K", "data": p}), {"itemType": "book"}),
     ):
