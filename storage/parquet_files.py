@@ -7,9 +7,9 @@ the rows behind a quote that is never closed without an error (60,000 of 60,100 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +56,8 @@ def _opened(path: Path) -> Iterator[ParquetFile]:
 
 
 def _apart(names: list[str]) -> list[str]:
-    used: set[str] = set()
-    numbers: Counter[str] = Counter()  # each goes on where it was, or equal names take squares
-    for at, name in enumerate(names):
-        while names[at] in used:
-            numbers[name] += 1
-            names[at] = f"{name}_{numbers[name]}"
-        used.add(names[at])
-    return names
+    used: dict[str, None] = {}
+    for name in names:
+        others = (f"{name}_{number}" for number in count(1))
+        used[next(one for one in chain([name], others) if one not in used)] = None
+    return list(used)

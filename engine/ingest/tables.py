@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -166,19 +166,12 @@ def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
 def column_names(cells: Sequence[Any]) -> tuple[str, ...]:
     """The names in a header, each once; a blank one is ``column N``."""
     names: dict[str, None] = {}
-    free: dict[str, Iterator[str]] = {}  # each goes on where it was, or equal names take squares
     for n, cell in enumerate(cells, start=1):
-        name = "" if cell is None else " ".join(str(cell).split())
-        name = name or f"column {n}"
+        name = " ".join(("" if cell is None else str(cell)).split()) or f"column {n}"
         # Of two columns with one name the first keeps it.
-        numbered = free.setdefault(name, _numbered(name))
-        names[next(one for one in numbered if one not in names)] = None
+        others = (f"{name} ({number})" for number in count(2))
+        names[next(one for one in chain([name], others) if one not in names)] = None
     return tuple(names)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name} ({n})" for n in count(2))
 
 
 def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:

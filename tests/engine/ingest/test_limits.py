@@ -31,7 +31,6 @@ from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from storage import parquet_files
 from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
@@ -114,26 +113,6 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     documents = list(open_source(path, lens=RESEARCH, repairs=SKIP))
     assert {"1", "3"} <= {document.doc_id for document in documents}
     assert "2" not in {document.doc_id for document in documents}
-
-
-def test_columns_of_one_name_take_time_that_grows_with_their_number(write: Write) -> None:
-    begun = time.monotonic()
-    source = open_source(
-        write("a.csv", "c," * 30_000 + "id,text\n" + "," * 30_000 + "a,b\n"), lens=RESEARCH
-    )
-    assert source.columns[:3] == ("c", "c (2)", "c (3)")
-    assert time.monotonic() - begun < 10, "with the square of it, minutes"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
-def test_parquet_columns_of_one_name_take_time_that_grows_with_their_number(tmp_path: Path) -> None:
-    path, many = tmp_path / "equal.parquet", 12_000
-    pq.write_table(pa.table([pa.array(["a"])] * many, names=["c"] * many), path)
-    started = time.process_time()
-    [values] = parquet_files.rows(path)
-    assert time.process_time() - started < 4
-    assert list(values)[:3] == ["c", "c_1", "c_2"]
-    assert len(values) == many
 
 
 def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
