@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -44,17 +43,7 @@ the rest of a sentence."""
 _XMP_DATE = re.compile(
     rb"<(?:prism:(?:publicationDate|coverDate)|dc:date)>[^0-9]{0,80}?((?:19|20)\d\d)"
 )
-KEPT_CHARS = 24_000_000
-"""Characters of papers that are kept: an import reads its source two or three times."""
-
-
-def _chars(read: Read) -> int:
-    """The characters of a paper's sections, which are nearly all that it has."""
-    return 1_000 + sum(len(section["text"]) for section in (read[0] or {}).get("sections", ()))
-
-
-_lock = threading.Lock()
-_kept: dict[tuple[object, ...], Read] = {}
+MOST_KEPT = 400  # Papers that are kept: an import reads its source two or three times
 REMEDY = "Leave it out, or give a PDF that has its text in it."
 ABSTRACT = "Abstract"
 BEGINNING = "Beginning (no abstract was found)"
@@ -148,24 +137,19 @@ def _in_zip(path: Path) -> Iterator[str]:
 
 
 def read_paper(path: Path, name: str) -> Read:
-    """The paper in a file, kept for as long as the file does not change. Thread-safe. `path`: the
-    folder, the zip or the file itself. `name`: the file's name in the folder or zip."""
+    """The paper in a file (in the folder or zip ``path``, or that file itself), kept for as long as
+    the file does not change."""
     try:
         there = (path / name if path.is_dir() else path).stat()
     except OSError as error:
         return None, f"cannot be opened ({error.strerror})"
-    if not stat.S_ISREG(there.st_mode):
-        return None, "is no file, but a pipe, a device or the like"
-    key = (str(path), name, there.st_mtime_ns, there.st_size)
-    with _lock:
-        if found := _kept.get(key):
-            return found
-    found = _isolated(path, name)
-    with _lock:
-        _kept[key] = found
-        while sum(map(_chars, _kept.values())) > KEPT_CHARS:
-            del _kept[next(iter(_kept))]
-    return found
+    return _read_once(path, name, (there.st_mtime_ns, there.st_size))
+
+
+@lru_cache(MOST_KEPT)
+def _read_once(path: Path, name: str, _: tuple[int, int]) -> Read:
+    """The paper in a file in one state."""
+    return _isolated(path, name)
 
 
 def _isolated(path: Path, name: str) -> Read:
