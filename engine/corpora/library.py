@@ -415,10 +415,7 @@ class Library(ForPerson):
 
     @operator_only
     def import_documents(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
+        self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
         """Import, or go on with an import that was stopped, then make the corpus's map. See
         :meth:`engine.corpora.importing.Importer.run`,
@@ -488,11 +485,7 @@ class Library(ForPerson):
         return self.import_here(request, on_progress)
 
     @operator_only
-    def import_collection(
-        self,
-        collection: Collection,
-        on_progress: Tell = tell_nobody,
-    ) -> str:
+    def import_collection(self, collection: Collection, on_progress: Tell = tell_nobody) -> str:
         """Index a test collection's own documents once, under its name; returns that name. A corpus
         of that name that is there already is taken as it is, never added to."""
         if collection.documents is None:

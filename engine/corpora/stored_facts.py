@@ -39,10 +39,7 @@ FACT_TYPE = pa.struct(
     ]
 )
 _FACTS = pa.list_(FACT_TYPE)
-FACT_FIELDS = (
-    pa.field("facts", _FACTS),
-    pa.field("facts_version", pa.int32()),
-)
+FACT_FIELDS = (pa.field("facts", _FACTS), pa.field("facts_version", pa.int32()))
 """The last columns of the table; in corpora from before there were facts they are null."""
 FACT_COLUMNS = [field.name for field in FACT_FIELDS]
 SOURCE_COLUMNS = ["text", "metadata"]  # What facts are resolved from

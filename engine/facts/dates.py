@@ -166,10 +166,7 @@ class Recurring:
 
 
 def find_recurring(
-    lowered: str,
-    body: Span,
-    candidates: Candidates,
-    resolve: Callable[[Candidate], Period | None],
+    lowered: str, body: Span, candidates: Candidates, resolve: Callable[[Candidate], Period | None]
 ) -> Iterator[Recurring]:
     """Yield what recurs by the words of a part of a text."""
     taken = 0

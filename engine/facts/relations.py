@@ -68,7 +68,7 @@ _NOUN = re.compile(
 _DIRECT = re.compile(
     r"\s+(?:of\s+)?(?P<what>what\s+)?"
     r"(?=(?:the|that|this|it|mine|my|his|her|hers|its|our|ours|your|yours|their|theirs)\b|[A-Z]"
-    r"|\w+['’]s\b)",
+    r"|\w+['’]s\b)"
 )
 _OF = re.compile(r"\s+of\s+(?:the\s+(?:price|cost)\s+of\s+)?(?=\w)", re.IGNORECASE)
 _COMPARED = re.compile(

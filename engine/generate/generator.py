@@ -317,10 +317,7 @@ def _about(
         "queries": len(examples),
         "seed": request.seed,
         "written_by": {w: sum(e.realised_by == w for e in examples) for w in writers},
-        "verification": {
-            "verified_by_second_pass": counts.by_model,
-            "rejected": counts.rejected,
-        },
+        "verification": {"verified_by_second_pass": counts.by_model, "rejected": counts.rejected},
         "constraints": {
             name: {"source": source, "sets": request.sets}
             for name, source in constraints_for(request.category, request.style).items()

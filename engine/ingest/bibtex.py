@@ -19,13 +19,7 @@ from bibtexparser.middlewares.names import (
     parse_single_name_into_parts,
     split_multiple_persons_names,
 )
-from bibtexparser.model import (
-    Block,
-    DuplicateFieldKeyBlock,
-    Entry,
-    ParsingFailedBlock,
-    String,
-)
+from bibtexparser.model import Block, DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
 from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
 from engine.bibliographic import composed, doi_in, first_last, verbatim

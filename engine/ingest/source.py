@@ -17,14 +17,7 @@ from engine.bibliographic import doi_of
 from engine.errors import BadInputError
 from engine.ingest.builder import Builder, is_doi, kind
 from engine.ingest.encodings import Encoding, encoding_of
-from engine.ingest.formats import (
-    detect_format,
-    existing,
-    files_in,
-    fitting,
-    named,
-    unpacked_name,
-)
+from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
 from engine.ingest.json_files import plain_record
 from engine.ingest.rows import Format, InputFile, Row, RowError, listed, repeated, short
 from engine.ingest.tables import find_delimiter, is_blank

@@ -166,12 +166,7 @@ class Client:
         self._http.close()
 
     def json(
-        self,
-        path: str,
-        params: Mapping[str, Any],
-        fits: Callable[[Any], bool],
-        *,
-        body: Any = None,
+        self, path: str, params: Mapping[str, Any], fits: Callable[[Any], bool], *, body: Any = None
     ) -> tuple[Any, Mapping[str, str]]:
         """The value that a JSON answer holds, and its headers under names in small letters. `fits`:
         whether a value has the form of an answer. Services say in others that they ran out of time,
