@@ -226,7 +226,7 @@ class Client:
             return self._send(path, params, body)
         except httpx2.TimeoutException:
             failed = "did not answer in time."
-        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):  # half a letter in a cursor
+        except (httpx2.HTTPError, httpx2.InvalidURL):
             failed = "cannot be reached, or broke off its answer."
         # Raised out here: the library's errors hold the request with its keys.
         raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")

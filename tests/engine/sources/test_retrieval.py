@@ -13,7 +13,7 @@ import pytest
 
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError
-from engine.sources import client, scholarly
+from engine.sources import client
 from engine.sources import services as retrieving
 from engine.sources.client import ATTEMPTS, FIELDS, Client, Page
 from engine.sources.services import Retrieval, client_of, nothing_found, warnings_of
@@ -344,13 +344,3 @@ def test_requests_are_as_far_apart_as_the_service_asks(
     services.behaviour.backoff = 30
     retrieve("zotero:users/7", name="c", service_pace=1.0)
     assert max(slept) == pytest.approx(30, abs=2)
-
-
-def test_half_a_letter_in_a_cursor_is_an_answer_that_cannot_be_used(
-    retrieve: Retrieve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
-    monkeypatch.setattr(scholarly, "_next", lambda *_: "\ud800")
-    monkeypatch.setattr(client, "ATTEMPTS", 1)
-    with pytest.raises(ServiceError, match="cannot be reached"):
-        retrieve(ALL)
