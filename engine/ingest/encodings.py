@@ -117,12 +117,12 @@ def encoding_of(path: Path, chosen: str = "") -> Encoding:
     if chosen:
         return Encoding(_known(chosen))
     try:
-        return _told(path)
+        return _detected(path)
     except UNREADABLE as e:
         raise unreadable(path, e) from e
 
 
-def _told(path: Path) -> Encoding:
+def _detected(path: Path) -> Encoding:
     with opened(path) as file:
         head = file.read(4096)
     name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)

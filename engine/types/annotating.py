@@ -178,7 +178,7 @@ class PersonProgress:
 class ProjectProgress:
     """How far a project is. An annotation is a grade or an "unsure" by a person."""
 
-    # of the project's list, and whoever judged in it beside, by name
+    # of the project's list, and others who judged in it, by name
     people: tuple[PersonProgress, ...]
     items: int  # of the pool; `complete` of them have as many annotations as the project asks for
     complete: int

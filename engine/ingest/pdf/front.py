@@ -157,7 +157,7 @@ def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, 
             if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
                 return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
-    if _trusted(described) and _score(best, head, body) < 1.05 and _is_said(described, head):
+    if _trusted(described) and _score(best, head, body) < 1.05 and _is_on_page(described, head):
         return " ".join(described.split()), []
     return "", best
 
@@ -196,7 +196,7 @@ def _alike(have: str, wanted: str) -> bool:
     return longer.startswith(shorter) and len(longer) - len(shorter) <= 3
 
 
-def _is_said(described: str, head: Sequence[Line]) -> bool:
+def _is_on_page(described: str, head: Sequence[Line]) -> bool:
     return _letters(described) in _letters_of(head)
 
 

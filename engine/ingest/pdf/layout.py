@@ -111,7 +111,7 @@ def is_appendix(line: Line) -> bool:
     return _APPENDIX.match(line.text) is not None
 
 
-def is_untold(name: str) -> bool:
+def is_back_matter(name: str) -> bool:
     """Whether a section says nothing of the paper's subject: thanks, funding and the like."""
     return _UNTOLD.match(name) is not None
 
