@@ -111,7 +111,7 @@ class Behaviour:
     Attributes:
         faults: what the next requests meet, one each: a status (``429``, ``429 retry=3``, ``500``),
             ``html``, ``broken`` (half of a JSON value), ``silent`` (no answer), ``hang up``,
-            ``odd`` (JSON of another form), ``huge``, ``many`` (objects without end in few bytes),
+            ``odd`` (JSON of another form), ``huge``,
             ``endless`` (blanks without end); ``ok`` is none.
         paging: "" as documented; "same" sends the first page for every cursor; "endless" never
             says that it was the last; "overlap" begins each page with the last of the one before;
@@ -263,8 +263,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(200, {"message": "Internal error"})
         elif fault == "huge":
             self.raw(200, b" " * (65 * 2**20), "application/json")
-        elif fault == "many":
-            self.raw(200, b'{"results": [' + b'{"":{}},' * 1_600_000 + b"0]}", "application/json")
         elif fault == "endless":
             self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
             while not self.services.gone.wait(0.01):

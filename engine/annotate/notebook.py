@@ -174,7 +174,7 @@ class Notebook(ForPerson):
         return [_seed_title(query, opened.get(query.corpus)) for query in queries]
 
     def export_trail(self, trail_id: str, kind: str) -> str:
-        """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/trails.py``)."""
+        """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
         from engine.search.trails import export_trail
 
         steps = self.trail(trail_id)

@@ -172,10 +172,8 @@ def _members(
     rows: Sequence[CorpusRow],
     only: Only | None,
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it.
-
-    `whole`: corpora that are backed up with their documents.
-    """
+    """(path in the backup, file) of all that belongs into it. `whole`: corpora that are backed up
+    with their documents."""
     yield _LEDGER, ledger
     if only == "ledger":
         return
@@ -198,11 +196,9 @@ def _members(
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, manifests of tables last.
-
-    A table's files never change, and its manifests are written after the files that they name and
-    deleted with them: with manifests listed first and copied last, all files of one are there.
-    """
+    """All files below a folder, manifests of tables last. A table's files never change, and its
+    manifests are written after the files that they name and deleted with them: with manifests
+    listed first and copied last, all files of one are there."""
     try:
         manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
         others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
@@ -279,9 +275,8 @@ def _complete(staged: Home, report: BackupReport) -> None:
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step; the ledger comes last, and with it all is there.
-
-    Nobody else can begin a ledger, or restore another one, meanwhile."""
+    """Each folder of a corpus in one step; the ledger comes last, and with it all is there. Nobody
+    else can begin a ledger, or restore another one, meanwhile."""
     busy = f"The home {home.root} is in use."
     with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
         _check_empty(home)

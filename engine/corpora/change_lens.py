@@ -20,6 +20,7 @@ from engine.corpora.indexing import (
     aspect_vectors,
     fixed_vectors,
     has_classifier,
+    labels_of,
     role_probabilities,
     table_schema,
 )
@@ -58,10 +59,8 @@ class LensChange:
     encoder: Callable[[str, EncoderSpec], Encoder]  # loads the model that a corpus was indexed with
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
-        """Write the corpus to another folder, then update its row in one transaction.
-
-        The caller holds the corpus's lock.
-        """
+        """Write the corpus to another folder, then update its row in one transaction. The caller
+        holds the corpus's lock."""
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
@@ -107,10 +106,8 @@ class ChangedLens:
     shard: int  # documents per commit
 
     def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
-        """Write all documents of ``source`` to a new table under ``folder``.
-
-        A few dozen documents are in memory at a time.
-        """
+        """Write all documents of ``source`` to a new table under ``folder``. A few dozen documents
+        are in memory at a time."""
         started = time.perf_counter()
         schema = table_schema(self.spec, self.new, source.schema)
         target = DocumentTable.open_or_create(folder, schema)
@@ -148,33 +145,14 @@ class ChangedLens:
         return np.asarray(values, dtype=np.float32).reshape(-1, self.spec.dimension)
 
     def _roles(self, batch: pa.RecordBatch, row: int, vectors: FloatArray) -> FloatArray:
-        starts, ends = (batch[name][row].as_py() for name in ("sentence_starts", "sentence_ends"))
-        spans = tuple(zip(starts, ends, strict=True))
-        document = SourceDocument(
-            doc_id=batch["doc_id"][row].as_py(),
-            title=batch["title"][row].as_py(),
-            text=batch["text"][row].as_py(),
-            where="",
-            sentences=spans,
-            roles=self._labels(batch["roles"][row].as_py()),
-        )
+        """Of labels that the source gave under the old lens, those that the new lens has stay."""
+        stored = to_document(batch.slice(row, 1).select(TEXT_COLUMNS).to_pylist()[0], self.old)
+        new = {aspect.key for aspect in self.new.aspects}
+        labels = [key if key in new else None for key in labels_of(stored, self.old) or ()]
+        spans = tuple(sentence.span for sentence in stored.sentences)
+        roles = tuple(labels) if any(labels) else None
+        document = SourceDocument(stored.doc_id, stored.title, stored.text, "", spans, roles)
         return role_probabilities(document, spans, self.new, vectors, self.encoder)
-
-    def _labels(self, stored: Sequence[float]) -> tuple[str | None, ...] | None:
-        """Labels that the source gave under the old lens, as far as the new lens has them.
-
-        Estimates never give a probability of exactly 0 or 1 to all sentences of a document
-        (but a lens of one aspect cannot do otherwise); labels always do.
-        """
-        count = len(self.old.aspects)
-        rows = np.array(stored, dtype=np.float32).reshape(-1, count)
-        if count == 1 or not np.isin(rows, (0.0, 1.0)).all():
-            return None
-        kept = {aspect.key for aspect in self.new.aspects}
-        keys = [aspect.key for aspect in self.old.aspects]
-        named = [keys[int(row.argmax())] if row.any() else None for row in rows]
-        labels = tuple(key if key in kept else None for key in named)
-        return labels if any(labels) else None
 
 
 def preview(

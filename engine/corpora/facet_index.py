@@ -46,10 +46,8 @@ MOST_REMEMBERED = 16  # Sets of filters whose counts are kept, and selections wh
 
 
 class FacetIndex:
-    """Which documents of one version of a corpus meet filters, and how many have what.
-
-    Each part is read on first use. Safe to share between threads.
-    """
+    """Which documents of one version of a corpus meet filters, and how many have what. Each part is
+    read on first use. Safe to share between threads."""
 
     def __init__(
         self,

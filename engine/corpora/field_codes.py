@@ -28,10 +28,7 @@ class FieldCodes:
 
     @classmethod
     def of(
-        cls,
-        rows: NDArray[np.integer],
-        codes: NDArray[np.integer],
-        values: Iterable[str] | pa.Array,
+        cls, rows: NDArray[np.integer], codes: NDArray[np.integer], values: Iterable[str] | pa.Array
     ) -> FieldCodes:
         """From pairs in any order, which may repeat."""
         texts = StoredTexts(values)

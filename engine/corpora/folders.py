@@ -56,11 +56,9 @@ def folders_of(home: Home, name: str) -> list[Path]:
 
 
 def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
-    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock.
-
-    Those numbered higher than the corpus were never finished; lower ones were superseded. Where
-    the corpus itself is not there, the ledger may be older than they are, and they stay.
-    """
+    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
+    numbered higher than the corpus were never finished; lower ones were superseded. Where the
+    corpus itself is not there, the ledger may be older than they are, and they stay."""
     current = store_of(home, row)
     for folder in folders_of(home, row.name):
         if _number(folder) > _number(current):

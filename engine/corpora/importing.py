@@ -211,15 +211,10 @@ class Importer:
     load_encoder: LoadEncoder
 
     def run(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
+        self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
-        """Import, or go on with an import that was stopped; running it twice changes nothing.
-
-        The whole source is read and checked before the first document is written.
-        """
+        """Import, or go on with an import that was stopped; running it twice changes nothing. The
+        whole source is read and checked before the first document is written."""
         started = time.perf_counter()
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
@@ -331,8 +326,7 @@ class Importer:
             other = store_of(self.home, row)
             if row.name != name and store.exists() and other.exists() and store.samefile(other):
                 raise BadInputError(
-                    f"'{name}' and '{row.name}' are the same name to this disk.",
-                    "Use another one.",
+                    f"'{name}' and '{row.name}' are the same name to this disk.", "Use another one."
                 )
         if self.ledger.corpus(name) is None and has_manifest(self.home, name):
             raise BadInputError(
@@ -415,12 +409,7 @@ class Importer:
         return needed
 
     def _finish(
-        self,
-        table: DocumentTable,
-        row: CorpusRow,
-        done: ImportReport,
-        lens: Lens,
-        grace: timedelta,
+        self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens, grace: timedelta
     ) -> None:
         """Build the indexes if anything is new, and note the outcome."""
         if not done.cancelled and (

@@ -38,10 +38,8 @@ SHARD_CHARACTERS = 1_000_000
 
 
 def table_schema(spec: EncoderSpec, lens: Lens, like: pa.Schema | None = None) -> pa.Schema:
-    """Columns of the documents table for one model and one lens.
-
-    `like`: of a table whose tokens keep their type: earlier versions stored half precision.
-    """
+    """Columns of the documents table for one model and one lens. `like`: of a table whose tokens
+    keep their type: earlier versions stored half precision."""
     vector = pa.list_(pa.float16(), spec.dimension)
     tokens = pa.list_(pa.list_(pa.int8(), spec.token_dimension))
     offsets = pa.list_(pa.int32())
@@ -111,12 +109,10 @@ def role_probabilities(
 
 
 def without_doubtful(roles: FloatArray) -> FloatArray:
-    """Role probabilities (sentences, aspects) with zeros where none stands out.
-
-    With "none" there are as many choices as aspects and one more; an aspect stands out when it is
-    at least twice as likely as each of them would be by chance. A lens of one aspect has no other
-    to compare it with: there every sentence keeps it.
-    """
+    """Role probabilities (sentences, aspects) with zeros where none stands out. With "none" there
+    are as many choices as aspects and one more; an aspect stands out when it is at least twice as
+    likely as each of them would be by chance. A lens of one aspect has no other to compare it with:
+    there every sentence keeps it."""
     doubtful = roles.max(axis=1, initial=0.0) < 2 / (roles.shape[1] + 1)
     return np.where(doubtful[:, None], np.float32(0.0), roles)
 
@@ -129,10 +125,8 @@ def has_classifier(lens: Lens) -> bool:
 
 def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
     """One unit vector per aspect: the mean of the sentence vectors, weighed by role probability.
-
-    `sentences`: (s, d) unit rows.  roles: (s, a). Returns (a, d); zeros for an aspect that no
-    sentence serves.
-    """
+    `sentences`: (s, d) unit rows. roles: (s, a). Returns (a, d); zeros for an aspect that no
+    sentence serves."""
     sums = roles.T @ sentences
     # Opposite sentences could cancel out: no direction is better than a random one.
     sums[np.linalg.norm(sums, axis=1) < 1e-6] = 0.0
@@ -198,12 +192,9 @@ def encode_batch(
     like: pa.Schema | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> pa.RecordBatch:
-    """Index a batch of documents: pure, so that any runner may map it over batches.
-
-    `like`: of the table that it is for, see `table_schema`. `hashes`: by id, of documents as a
-    source has them, by which the next import knows them. Returns one row per document, columns as
-    in `table_schema`.
-    """
+    """Index a batch of documents: pure, so that any runner may map it over batches. `like`: of the
+    table that it is for, see `table_schema`. `hashes`: by id, of documents as a source has them, by
+    which the next import knows them. Returns one row per document, columns as in `table_schema`."""
     spans = [d.sentences if d.sentences is not None else split_sentences(d.text) for d in documents]
     encodings = encoder.encode(
         [Passage(d.title, d.text, s) for d, s in zip(documents, spans, strict=True)]

@@ -82,7 +82,6 @@ from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
-from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
@@ -90,6 +89,8 @@ from storage.records import CorpusRow
 from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
+
+DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
 
 TITLES = 8
 SAMPLE = 500  # Documents looked at for the shares of roles
@@ -133,16 +134,8 @@ MOST_OPEN = 4  # Corpora kept open at once; the one used longest ago gives way
 class Library(ForPerson):
     """All corpora of one home. Safe to share between threads.
 
-    Attributes:
-        lenses: what comes with SeedLens.
-        jobs: imports that run in processes of their own.
-        formats, fields: what can be read, and what columns can be mapped to.
-        services: that documents can be retrieved from.
-        encodings, delimiters: what people choose from, with their labels.
-
-    Args:
-        systems: names of the systems that every corpus can be searched with.
-        prepared: of those that need scenarios.
+    `systems`: names of those that every corpus can be searched with; `prepared`: of those that need
+    scenarios. `jobs`: imports that run in processes of their own.
     """
 
     lenses = SHIPPED
@@ -287,12 +280,8 @@ class Library(ForPerson):
 
     @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
-        """The lens to import ``name`` with.
-
-        Args:
-            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
-                the one for research abstracts when there is no such corpus yet.
-        """
+        """The lens to import ``name`` with: of a shipped lens's key or the path of a lens file;
+        None for the corpus's own, or for the one for research abstracts."""
         return self._own_lens_of(name) if choice is None else choose_lens(choice)
 
     def _own_lens_of(self, name: str) -> Lens:
@@ -349,13 +338,7 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
-
-        Args:
-            lens: None for the corpus's own; see :meth:`lens_for`.
-            owner: who asks for it.
-            repairs: what to do about rows that cannot be used as they are.
-        """
+        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`."""
         path = self.importable(path)
         chosen = lens or self._own_lens_of(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
@@ -432,17 +415,12 @@ class Library(ForPerson):
 
     @operator_only
     def import_documents(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
+        self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
-        """Import, or go on with an import that was stopped, then make the corpus's map.
-
-        See :meth:`engine.corpora.importing.Importer.run`,
+        """Import, or go on with an import that was stopped, then make the corpus's map. See
+        :meth:`engine.corpora.importing.Importer.run`,
         :class:`engine.corpora.service_imports.ServiceImport` and
-        :class:`engine.corpora.map_making.MapMaker`.
-        """
+        :class:`engine.corpora.map_making.MapMaker`."""
         report = self._imported(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
         if report.cancelled or row is None or not self._settings.maps:
@@ -469,11 +447,7 @@ class Library(ForPerson):
         cancelled: Ask = never,
         owner: str = "a program",
     ) -> ImportReport:
-        """:meth:`import_documents`, which the Library page lists and can cancel while it runs.
-
-        Args:
-            owner: the name that the page shows.
-        """
+        """:meth:`import_documents`, which the Library page lists and can cancel while it runs."""
         with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
             return self.import_documents(request, tell, ask)
 
@@ -511,15 +485,9 @@ class Library(ForPerson):
         return self.import_here(request, on_progress)
 
     @operator_only
-    def import_collection(
-        self,
-        collection: Collection,
-        on_progress: Tell = tell_nobody,
-    ) -> str:
-        """Index a test collection's own documents once, under its name; returns that name.
-
-        A corpus of that name that is there already is taken as it is, never added to.
-        """
+    def import_collection(self, collection: Collection, on_progress: Tell = tell_nobody) -> str:
+        """Index a test collection's own documents once, under its name; returns that name. A corpus
+        of that name that is there already is taken as it is, never added to."""
         if collection.documents is None:
             raise BadInputError(
                 f"The collection '{collection.name}' has no documents of its own.",
@@ -571,11 +539,9 @@ class Library(ForPerson):
 
     @leads_only
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
-        """Sort a corpus's sentences by another lens; nothing is encoded again.
-
-        Whatever goes wrong leaves the corpus as it was; searches under way go on. False when it
-        has that lens already. See :class:`engine.corpora.change_lens.LensChange`.
-        """
+        """Sort a corpus's sentences by another lens; nothing is encoded again. Whatever goes wrong
+        leaves the corpus as it was; searches under way go on. False when it has that lens already.
+        See :class:`engine.corpora.change_lens.LensChange`."""
         self._row(name)
         busy, remedy = _busy(name)
         with writing(self._home, self._ledger, name, busy, remedy):
@@ -621,10 +587,8 @@ class Library(ForPerson):
 
     @leads_only
     def delete(self, name: str) -> None:
-        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
-
-        Judgments stay in the ledger.
-        """
+        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`. Judgments
+        stay in the ledger."""
         self._row(name)
         self.jobs.check_idle(name)
         with self._alone(name):

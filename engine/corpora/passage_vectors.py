@@ -36,11 +36,8 @@ def size_of(tokens: TokenRows) -> int:
 
 
 class Passages:
-    """The passages of one version of a corpus. Safe to share between threads.
-
-    `aspects`: how many aspects the lens has. `idf`: weights of the tokens of a text, see
-    `CorpusWords.idf`.
-    """
+    """The passages of one version of a corpus. Safe to share between threads. `aspects`: how many
+    aspects the lens has. `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
 
     _tokens: Recent[tuple[int, int], TokenRows] = Recent(None, size_of, KEPT_BYTES)
     """Of all corpora, by the number of the object and the row."""
@@ -65,10 +62,8 @@ class Passages:
         return all(map(self._has, rows.tolist()))
 
     def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
-        """Token vectors of each document, in the order asked for.
-
-        `stored`: the rows of these documents, `TOKEN_COLUMNS` at least; None to read them.
-        """
+        """Token vectors of each document, in the order asked for. `stored`: the rows of these
+        documents, `TOKEN_COLUMNS` at least; None to read them."""
         asked: list[int] = rows.tolist()
 
         def read(missing: Sequence[tuple[int, int]]) -> dict[tuple[int, int], TokenRows]:

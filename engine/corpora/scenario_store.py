@@ -169,11 +169,9 @@ class ScenarioStore:
         return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
 
     def pending(self, recipe: Recipe) -> list[str]:
-        """Documents that have no scenarios by this recipe, in the order of the corpus.
-
-        What a better author wrote stays: a model's own words are not replaced by those of a
-        small model that learned from them, nor either by extracts.
-        """
+        """Documents that have no scenarios by this recipe, in the order of the corpus. What a
+        better author wrote stays: a model's own words are not replaced by those of a small model
+        that learned from them, nor either by extracts."""
         fresh = self.fresh()
 
         def done(doc_id: str) -> bool:

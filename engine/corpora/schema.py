@@ -166,9 +166,7 @@ def matrix(column: Any, width: int) -> FloatArray:
 
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
     """The values (n,) of each row of a list column; views of one array, as they are stored.
-
-    `width`: of a column of lists of vectors: each row is (n, width) then.
-    """
+    `width`: of a column of lists of vectors: each row is (n, width) then."""
     if not len(column):
         return []
     lists = column.combine_chunks()

@@ -82,8 +82,7 @@ class ServiceImport:
         self, request: ImportRequest, on_progress: Tell, cancelled: Ask
     ) -> ImportReport:
         """Import a file; abstracts that its documents lack are looked up by their DOIs first, at
-        OpenAlex and Crossref. Stopped and run again, it goes on where it was.
-        """
+        OpenAlex and Crossref. Stopped and run again, it goes on where it was."""
         check_corpus_name(request.name)
         source = open_source(
             *(request.source, request.source_format, request.mapping),
@@ -116,8 +115,7 @@ class ServiceImport:
     ) -> ImportReport:
         """Import the documents of a data set of ``ir_datasets``. Those without text stand by their
         title, unless the request says otherwise; the rest of them, and what is too long, is left
-        out and counted.
-        """
+        out and counted."""
         check_corpus_name(request.name)
         on_progress(Progress("retrieving", 0, 0, 0.0))
         folder = fetch_dataset(self.home, name, on_progress, cancelled)

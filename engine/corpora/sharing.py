@@ -61,10 +61,8 @@ def home_of(settings: Settings) -> Home:
 
 
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """Copy a corpus into the home as it is now.
-
-    Returns its row, which may be a newer one; and where its documents are, None when they are here.
-    """
+    """Copy a corpus into the home as it is now. Returns its row, which may be a newer one; and
+    where its documents are, None when they are here."""
     found = _copied(home, ledger, row, documents=True)
     if found is None or home.mirror is None:
         return row, None
@@ -140,11 +138,8 @@ def writing(
     wait: float = 0.0,
     documents: bool = True,
 ) -> Iterator[None]:
-    """Write a corpus, alone on all servers that share it, which then have what was written.
-
-    `busy`, `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is
-    written.
-    """
+    """Write a corpus, alone on all servers that share it, which then have what was written. `busy`,
+    `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is written."""
     with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
         _begin(home, ledger, name, documents)
         try:
@@ -178,10 +173,8 @@ def _end(home: Home, ledger: Ledger, name: str) -> None:
 
 
 def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry as it is in its folder now, in one step for all servers.
-
-    The caller is :func:`writing` it.
-    """
+    """Put a corpus into the registry as it is in its folder now, in one step for all servers. The
+    caller is :func:`writing` it."""
     mirror = home.mirror
     if mirror is None:
         ledger.put_corpus(row)
@@ -254,10 +247,8 @@ _ROW = TypeAdapter(CorpusRow)
 
 
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry and its manifest beside its documents, for all servers.
-
-    The caller is :func:`engine.corpora.sharing.writing` it.
-    """
+    """Put a corpus into the registry and its manifest beside its documents, for all servers. The
+    caller is :func:`engine.corpora.sharing.writing` it."""
     _write_manifest(home, row)
     publish(home, ledger, row)
 
@@ -283,10 +274,8 @@ def manifest_sources(home: Home) -> set[str]:
 
 def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     """Register corpora again that a lost or older ledger does not know, or not as they are now.
-
     Returns names of those that are registered now, and of those without a manifest (imported again
-    under their name, they are whole).
-    """
+    under their name, they are whole)."""
     found, unknown = [], []
     names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
     names |= {*home.mirror.names()} if home.mirror is not None else set()

@@ -55,10 +55,8 @@ class CorpusWords:
         self._idf: dict[str, float] | None = None
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first.
-
-        A full doc_id finds its document too.
-        """
+        """Ids of documents whose title has all ``words`` (any case), shortest titles first. A full
+        doc_id finds its document too."""
         titles = self._titles()
         if self._folded is None:
             self._folded = pa.array((title.casefold() for title in titles), pa.string())
@@ -75,11 +73,9 @@ class CorpusWords:
         return list(dict.fromkeys([*exact, *found]))[:limit]
 
     def rarity(self, word: str) -> float:
-        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
-
-        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
-        divided by its maximum.
-        """
+        """How rare a word is: 0 when every document has it, 1 when (almost) none has. The inverse
+        document frequency over the first :data:`RARITY_SAMPLE` documents, divided by its
+        maximum."""
         known = self._rarity.get(word)
         if known is None:
             if self._counts is None:
@@ -90,12 +86,10 @@ class CorpusWords:
         return known
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0.
-
-        Counted by its lower-cased text in :data:`RARITY_SAMPLE` documents from all over the
-        corpus. Tokens of the title weigh as much as the mean of the others, the model's own
-        marks (the first and the last, where they are not of the text) nothing.
-        """
+        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0. Counted
+        by its lower-cased text in :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens
+        of the title weigh as much as the mean of the others, the model's own marks (the first and
+        the last, where they are not of the text) nothing."""
         if self._idf is None:
             self._idf = self._read_idf()
         inside = spans[:, 0] >= 0
@@ -319,11 +313,8 @@ def _narrowest(found: Sequence[tuple[Span, str, float]], kinds: int) -> tuple[Sp
 
 
 class Meaning:
-    """Similarity to texts, in standard deviations over a sample of a corpus's sentences.
-
-    `vectors`: (n, d) of the texts; the most similar one counts. `sample`: (s, d) vectors of
-    sentences.
-    """
+    """Similarity to texts, in standard deviations over a sample of a corpus's sentences. `vectors`:
+    (n, d) of the texts; the most similar one counts. `sample`: (s, d) vectors of sentences."""
 
     def __init__(self, vectors: FloatArray, sample: FloatArray) -> None:
         self._centre = sample.mean(axis=0) if len(sample) else np.zeros(1, np.float32)
@@ -409,10 +400,8 @@ class TermScores:
 
 
 def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScores:
-    """Find the documents of a corpus with a term, and its short and long forms.
-
-    `vectors`: (n, d) of its alternatives.
-    """
+    """Find the documents of a corpus with a term, and its short and long forms. `vectors`: (n, d)
+    of its alternatives."""
     names: list[Name] = []
     none = np.zeros(0, np.intp)
     naming, near = [none], [none]

@@ -88,18 +88,8 @@ def _fact(
     derivation: str = "",
     anchor: Span | None = None,
 ) -> Fact:
-    return Fact(
-        "amount",
-        low,
-        high,
-        unit,
-        format_amount(low, high, unit),
-        span,
-        derivation,
-        anchor,
-        implied=bool(derivation),
-        confidence=confidence,
-    )
+    text, implied = format_amount(low, high, unit), bool(derivation)
+    return Fact("amount", low, high, unit, text, span, derivation, anchor, (), implied, confidence)
 
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
@@ -417,11 +407,9 @@ class _Reading:
     def _derive(
         self, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
     ) -> Fact | None:
-        """The amount that follows from ``base``, which is that of ``name``.
-
-        `back`: `base` is the subject's amount, and that of the object follows. Returns None when
-        currencies differ, nothing would be left, or the relation cannot be turned.
-        """
+        """The amount that follows from ``base``, which is that of ``name``. `back`: `base` is the
+        subject's amount, and that of the object follows. Returns None when currencies differ,
+        nothing would be left, or the relation cannot be turned."""
         if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
             return None
 

@@ -166,10 +166,7 @@ class Recurring:
 
 
 def find_recurring(
-    lowered: str,
-    body: Span,
-    candidates: Candidates,
-    resolve: Callable[[Candidate], Period | None],
+    lowered: str, body: Span, candidates: Candidates, resolve: Callable[[Candidate], Period | None]
 ) -> Iterator[Recurring]:
     """Yield what recurs by the words of a part of a text."""
     taken = 0
@@ -276,10 +273,8 @@ DISTANT = 0.75
 
 
 def tense_at(lowered: str, span: Span) -> int:
-    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells.
-
-    Of the words that tell in its clause the nearest decides, those before it first.
-    """
+    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells. Of the words
+    that tell in its clause the nearest decides, those before it first."""
     reach = lowered[max(0, span[0] - 160) : span[0]]
     before = reach[max((m.end() for m in CLAUSE_START.finditer(reach)), default=0) :]
     stop = CLAUSE_END.search(lowered, span[1], min(len(lowered), span[1] + 160))
@@ -388,7 +383,7 @@ class Resolver:
                 continue
             yield resolved
             if not SAID.search(self.lowered, max(0, candidate.span[0] - 30), candidate.span[0]):
-                last = _told(resolved.span, resolved.period)
+                last = _anchor_at(resolved.span, resolved.period)
 
     def _one(
         self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
@@ -436,7 +431,7 @@ class Resolver:
         """The text's only stated day, or the first of several in one year."""
         if len({period.low.year for _, period in self.days}) != 1:
             return None
-        return _told(*self.days[0])
+        return _anchor_at(*self.days[0])
 
     def _linked(self, first: Candidate, second: Candidate) -> bool:
         """Return whether two expressions are the ends of one stretch."""
@@ -461,11 +456,11 @@ class Resolver:
     ) -> Resolved | None:
         end = self._one(second, None, None) if second.kind == "stated" else None
         if first.kind == "partial" and end is not None:
-            start = self._one(first, _told(end.span, end.period), None)
+            start = self._one(first, _anchor_at(end.span, end.period), None)
         else:
             start = self._one(first, anchor, last)
         if start is not None and end is None:
-            period = second.resolve(replace(_told(start.span, start.period), tense=1))
+            period = second.resolve(replace(_anchor_at(start.span, start.period), tense=1))
             end = replace(start, period=period) if period else None
         if start is None or end is None or start.period.low > end.period.high:
             return None
@@ -488,14 +483,14 @@ class Resolver:
             target = self._one(behind, anchor, last)
             if target is None:
                 return None
-            against = _told(target.span, target.period)
+            against = _anchor_at(target.span, target.period)
             end, event = behind.span[1], ""
         else:
             named = event_at(self.text, tail)
             dated = named and self.calendar.date_of(named)
             if not named or not dated:
                 return None
-            against = _told(*dated)
+            against = _anchor_at(*dated)
             end, event = named[1], self.text[slice(*named)]
         days = self._against(candidate, against)
         if days is None:
@@ -535,7 +530,7 @@ def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> 
     return Resolved(entry.span, Period(low, entry.high, "range"), against, confidence, entry.rule)
 
 
-def _told(span: Span, period: Period) -> Anchor:
+def _anchor_at(span: Span, period: Period) -> Anchor:
     """Return days that the text names as an anchor of what follows."""
     return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
 

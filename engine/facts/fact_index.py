@@ -47,11 +47,9 @@ class FactColumn:
         )
 
     def answers(self, asked: Fact) -> Doubles:
-        """How probably each fact (f,), of the kind of ``asked``, is what is meant: 0 to 1.
-
-        The confidence in both, times the share of the fact's values that are asked for: a day
-        is surely in a month that is asked for, a month is hardly the day that is.
-        """
+        """How probably each fact (f,), of the kind of ``asked``, is what is meant: 0 to 1. The
+        confidence in both, times the share of the fact's values that are asked for: a day is surely
+        in a month that is asked for, a month is hardly the day that is."""
         if not len(self.unit):
             return np.zeros(0)
         shares = self._places(asked.unit) if asked.kind == "place" else self._ranges(asked)
@@ -87,10 +85,8 @@ def _recurs(fact: Fact, asked: Fact) -> float:
 
 
 def _near(fact: Fact, day: int) -> int:
-    """A day, at most one period before ``day``, from which the rule runs as from its first.
-
-    A rule is walked through from its start: for years, were it not begun near by.
-    """
+    """A day, at most one period before ``day``, from which the rule runs as from its first. A rule
+    is walked through from its start: for years, were it not begun near by."""
     first = int(fact.low)
     rule = dict(part.split("=", 1) for part in fact.recurrence.split(";"))
     length = {"DAILY": 1, "WEEKLY": 7}.get(rule["FREQ"])
@@ -118,10 +114,8 @@ def matches(asked: Iterable[Fact], facts: Sequence[Fact]) -> tuple[FactMatch, ..
 
 
 class FactIndex:
-    """The facts of n documents, as arrays. Made once per opened corpus.
-
-    `facts`: of every document, in the order of its rows.
-    """
+    """The facts of n documents, as arrays. Made once per opened corpus. `facts`: of every document,
+    in the order of its rows."""
 
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
         values: defaultdict[str, list[Value]] = defaultdict(list)

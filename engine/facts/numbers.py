@@ -390,12 +390,9 @@ def _points(text: str, token: Token) -> bool:
 
 
 class _Phrase:
-    """The longest number that the tokens from one on spell.
-
-    `value`: of the whole phrase. `end`: offset after it. `used`: how many tokens it takes.
-    `ordinal`: the phrase names a rank. `broken`: the tokens run on in a way that can be read as
-    several things ("one fifty").
-    """
+    """The longest number that the tokens from one on spell. `value`: of the whole phrase. `end`:
+    offset after it. `used`: how many tokens it takes. `ordinal`: the phrase names a rank. `broken`:
+    the tokens run on in a way that can be read as several things ("one fifty")."""
 
     def __init__(self, text: str, tokens: list[Token], at: int) -> None:
         self._text, self._tokens, self._at = text, tokens, at

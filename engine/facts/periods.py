@@ -144,11 +144,9 @@ def season(name: str, year: int) -> Period:
 
 
 def shifted(that: date, unit: str, count: int) -> Period | None:
-    """Return what is ``count`` units from ``that``; None beyond the calendar.
-
-    Days and weeks lead to a day; longer units to the month, quarter, year ... that is meant, for
-    "two months ago" does not name a day.
-    """
+    """Return what is ``count`` units from ``that``; None beyond the calendar. Days and weeks lead
+    to a day; longer units to the month, quarter, year ... that is meant, for "two months ago" does
+    not name a day."""
     try:
         if unit in ("day", "night"):
             return _plausible(one_day(that + timedelta(days=count)))

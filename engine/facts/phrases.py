@@ -35,11 +35,9 @@ _REACH = 80  # How many words before an amount its owner may stand
 
 
 class Words:
-    """The words and signs of a text with their offsets, and where its sentences begin.
-
-    `lower`: every word or sign in small letters, but the letter of "Model A", which is no article,
-    as it stands. `starts`, `ends`: its offsets.
-    """
+    """The words and signs of a text with their offsets, and where its sentences begin. `lower`:
+    every word or sign in small letters, but the letter of "Model A", which is no article, as it
+    stands. `starts`, `ends`: its offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -328,10 +326,8 @@ class Things:
         self.recent: list[Thing] = []
 
     def named(self, span: Span, *, create: bool = True, than: Thing | None = None) -> Thing | None:
-        """The thing that a phrase names.
-
-        Returns None when it fits several equally, or none and `create` is False.
-        """
+        """The thing that a phrase names. Returns None when it fits several equally, or none and
+        `create` is False."""
         keys = keys_of(self._text[slice(*span)])
         known = [thing for thing in self._all[-_REMEMBERED:] if thing is not than]
         thing = self._pointed_at(keys, known, than)

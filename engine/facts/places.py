@@ -177,19 +177,9 @@ def _facts(mention: Span, place: Place, confidence: float) -> list[Fact]:
     facts = []
     for unit, text, wider in values:
         how = f"{place.name} is in {wider}" if name else ""
-        facts.append(
-            Fact(
-                kind="place",
-                low=0.0,
-                high=0.0,
-                unit=unit,
-                text=text,
-                span=mention,
-                derivation=how,
-                implied=bool(how),
-                confidence=round(confidence, 3),
-            )
-        )
+        sure = round(confidence, 3)
+        fact = Fact("place", 0.0, 0.0, unit, text, mention, how, implied=bool(how), confidence=sure)
+        facts.append(fact)
     return facts
 
 
@@ -328,11 +318,9 @@ class _Reading:
         return BARE if people >= WELL_KNOWN else 0.0
 
     def _modifies(self, mention: _Mention, people: int) -> bool:
-        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons".
-
-        Cities of half a million and more are believed there ("my Cairo workshop"), those behind
-        an article from a million on.
-        """
+        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons". Cities of
+        half a million and more are believed there ("my Cairo workshop"), those behind an article
+        from a million on."""
         after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
         if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
             return people < MODIFYING * 2 and after.lower() not in LISTS["sites"]
@@ -404,15 +392,11 @@ CELL = 2  # Degrees: the land is drawn in squares of this size
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """Attributes:
-    names: ISO 3166 code -> name in English.
-    at: code -> (latitude, longitude) in degrees.
-    land: (latitude, longitude) of the south-western corners of squares of :data:`CELL` degrees
-        that hold a city.
-    """
+    """Names and places of countries and regions, by their codes."""
 
-    names: dict[str, str]
-    at: dict[str, tuple[float, float]]
+    names: dict[str, str]  # ISO 3166 code -> name in English
+    at: dict[str, tuple[float, float]]  # code -> (latitude, longitude) in degrees
+    # (latitude, longitude) of the south-western corners of squares of `CELL` degrees with a city
     land: tuple[tuple[int, int], ...]
 
 
@@ -437,9 +421,6 @@ def atlas() -> Atlas:
             weighed[1] += people * longitude
             weighed[2] += people
     names = {**known.countries, **known.regions}
-    at = {
-        code: (sums[code][0] / sums[code][2], sums[code][1] / sums[code][2])
-        for code in names
-        if code in sums
-    }
+    known_sums = {code: sums[code] for code in names if code in sums}
+    at = {code: (north / many, east / many) for code, (north, east, many) in known_sums.items()}
     return Atlas(names, at, tuple(sorted(land)))

@@ -68,7 +68,7 @@ _NOUN = re.compile(
 _DIRECT = re.compile(
     r"\s+(?:of\s+)?(?P<what>what\s+)?"
     r"(?=(?:the|that|this|it|mine|my|his|her|hers|its|our|ours|your|yours|their|theirs)\b|[A-Z]"
-    r"|\w+['’]s\b)",
+    r"|\w+['’]s\b)"
 )
 _OF = re.compile(r"\s+of\s+(?:the\s+(?:price|cost)\s+of\s+)?(?=\w)", re.IGNORECASE)
 _COMPARED = re.compile(
@@ -215,10 +215,8 @@ def _step(text: str, size: float, span: Span, quantity: Quantity | None = None) 
 def _read_step(
     text: str, step: re.Match[str]
 ) -> tuple[bool, tuple[str, ...], int, int | None] | None:
-    """Whether it rises, what it measures, where it ends, where the object is.
-
-    None for what is no amount: "20 percent more likely".
-    """
+    """Whether it rises, what it measures, where it ends, where the object is. None for what is no
+    amount: "20 percent more likely"."""
     word, following = step["step"].lower(), (step["next"] or "").lower()
     rising = word in _MORE
     dimensions = _MORE[word] if rising else _LESS[word]
@@ -322,11 +320,9 @@ _SPOKEN_OF = re.compile(
 
 
 def find_choices(words: Words, taken: set[int]) -> Iterator[Span]:
-    """The phrases that name what was chosen, in order.
-
-    "We settled on the steel frame", "the steel frame was chosen", "the steel frame, which we
-    bought"; not "we almost bought", nor "a frame", which may be any.
-    """
+    """The phrases that name what was chosen, in order. "We settled on the steel frame", "the steel
+    frame was chosen", "the steel frame, which we bought"; not "we almost bought", nor "a frame",
+    which may be any."""
     text = words.text
     for match in _CHOICE.finditer(text):
         start, end = match.span()

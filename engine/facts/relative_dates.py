@@ -227,10 +227,8 @@ LONGEST_VISIT = timedelta(days=31)
 
 
 def from_edge(anchor: Anchor, unit: str, count: int) -> Period | None:
-    """Return what is ``count`` units after the anchor's end, or before its beginning.
-
-    None when the anchor is coarser than the unit: no day follows a year.
-    """
+    """Return what is ``count`` units after the anchor's end, or before its beginning. None when the
+    anchor is coarser than the unit: no day follows a year."""
     coarse = anchor.high - anchor.low > LONGEST_VISIT or anchor.grain in LONG_UNITS
     ranks = {"month": 1, "quarter": 2, "year": 3, "decade": 4}
     if coarse and ranks.get(unit, 0) < ranks.get(anchor.grain, 3):
@@ -619,11 +617,9 @@ def _rules_by_key() -> dict[str, list[Rule]]:
 
 
 def find_relative(text: str, lowered: str, tokens: Sequence[re.Match[str]]) -> Iterator[Candidate]:
-    """Yield what the rules find; they are tried only where one of their keys stands.
-
-    `lowered`: `text` in lower case, of the same length. `tokens`: the words and numbers (`TOKEN`)
-    of `lowered`.
-    """
+    """Yield what the rules find; they are tried only where one of their keys stands. `lowered`:
+    `text` in lower case, of the same length. `tokens`: the words and numbers (`TOKEN`) of
+    `lowered`."""
     by_key = _rules_by_key()
     reached: dict[Rule, int] = {}
     for index, token in enumerate(tokens):

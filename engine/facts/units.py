@@ -207,9 +207,7 @@ def _after_symbol(text: str, number: Number, before: re.Match[str], unit: str) -
 
 def _is_plural(text: str, number: Number) -> bool:
     """Whether the "s" behind a number makes a plural: "the 1990s", "in her 30s", "100s of", "737s".
-
-    From a hundred on it means seconds only where a duration is spoken of: "took 380s".
-    """
+    From a hundred on it means seconds only where a duration is spoken of: "took 380s"."""
     (start, end), value = number.span, number.value
     if _OF_MANY.match(text, end + 1):
         return True
@@ -315,10 +313,8 @@ def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
 
 def _joined(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Join "5 dollars and 20 cents", "3 pounds 20 pence", "3 lb 4 oz" and "2 hours 15 minutes".
-
-    Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out
-    where the words do not tell.
-    """
+    Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out where
+    the words do not tell."""
     joined: list[Quantity] = []
     for quantity in quantities:
         last = joined[-1] if joined else None

@@ -178,10 +178,8 @@ class Verification:
 async def rewrite(
     client: Client, examples: Sequence[Example], seed: int, tries: int, model: str
 ) -> tuple[list[Example], Verification]:
-    """The examples with documents by the model where it wrote a verified one.
-
-    Every attempt is two rounds: all documents that are still missing, then their verification.
-    """
+    """The examples with documents by the model where it wrote a verified one. Every attempt is two
+    rounds: all documents that are still missing, then their verification."""
     done: dict[str, Example] = {}
     counts = Verification()
     for attempt in range(tries):
@@ -318,10 +316,7 @@ def _about(
         "queries": len(examples),
         "seed": request.seed,
         "written_by": {w: sum(e.realised_by == w for e in examples) for w in writers},
-        "verification": {
-            "verified_by_second_pass": counts.by_model,
-            "rejected": counts.rejected,
-        },
+        "verification": {"verified_by_second_pass": counts.by_model, "rejected": counts.rejected},
         "constraints": {
             name: {"source": source, "sets": request.sets}
             for name, source in constraints_for(request.category, request.style).items()

@@ -53,7 +53,7 @@ def solve(
 ) -> list[Choice]:
     """One choice per slot; each fits those before it. The options' order decides among answers.
 
-    `options`: what a slot can be filled with, the preferred first. Called anew after every step
+    `options`: what a slot can be filled with, the preferred first. Called again after every step
     back. `fits`: whether a choice may follow the choices made for the slots before. `what`: names
     the things in the error: "30 prices from 200 to 3,200".
 

@@ -166,10 +166,8 @@ def _by_percent(rng: random.Random, multiplier: Fraction, other: str) -> list[st
 
 
 def days_away(rng: random.Random, base: date, target: date, plain: bool = False) -> str:
-    """``target`` as somebody speaks of it on ``base``; never today.
-
-    `plain`: only words that go with "from ... to ..." and in lists.
-    """
+    """``target`` as somebody speaks of it on ``base``; never today. `plain`: only words that go
+    with "from ... to ..." and in lists."""
     offset = (target - base).days
     distance, past = abs(offset), offset < 0
     number = in_words(distance) if plain or rng.random() < 0.7 else str(distance)
@@ -426,11 +424,8 @@ def in_chat(rng: random.Random, scene: Scene, utterances: list[str]) -> str:
 
 
 def _stamp(scene: Scene, at: datetime) -> str:
-    """The day as the document gives it.
-
-    Where days are asked for it is all digits: queries spell the month, and a month in common
-    would find the document without any reasoning.
-    """
+    """The day as the document gives it. Where days are asked for it is all digits: queries spell
+    the month, and a month in common would find the document without any reasoning."""
     return f"{at:%Y-%m-%d}" if scene.category == "temporal" else long_date(at.date(), 1)
 
 

@@ -19,13 +19,7 @@ from bibtexparser.middlewares.names import (
     parse_single_name_into_parts,
     split_multiple_persons_names,
 )
-from bibtexparser.model import (
-    Block,
-    DuplicateFieldKeyBlock,
-    Entry,
-    ParsingFailedBlock,
-    String,
-)
+from bibtexparser.model import Block, DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
 from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
 from engine.bibliographic import composed, doi_in, first_last, verbatim
@@ -139,10 +133,6 @@ _VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 
 
-class _TooLongError(Exception):
-    """Macros, which may name each other, make more of an entry than is read as one row."""
-
-
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per entry; a block that cannot be parsed is a row with a problem."""
     strings = {month: month for month in _MONTHS}
@@ -156,18 +146,14 @@ def rows(file: InputFile) -> Iterator[Row]:
         for block in _parse(file, first_line, chunk):
             line = first_line + (block.start_line or 0)
             if isinstance(block, String):
-                with suppress(_TooLongError):
-                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
             elif isinstance(block, Entry):
                 number += 1
                 where = f"{file.name}, row {number} (line {line})"
-                try:
-                    if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
-                        yield _without_comma(where, name)
-                    elif row := _row(where, block, strings, parents):
-                        yield row
-                except _TooLongError:
-                    yield too_long(where)
+                if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
+                    yield _without_comma(where, name)
+                elif row := _row(where, block, strings, parents):
+                    yield row
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
                 number += 1
                 yield _failed(f"{file.name}, row {number} (line {line})", block)
@@ -216,11 +202,10 @@ def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
     strings: dict[str, str] = {}
     for first_line, chunk in _chunks(file) if wanted else ():
         for block in _parse(file, first_line, chunk or ""):
-            with suppress(_TooLongError):
-                if isinstance(block, String):
-                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
-                elif isinstance(block, Entry) and block.key.lower() in wanted:
-                    parents[block.key.lower()] = _fields(block, strings)
+            if isinstance(block, String):
+                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+            elif isinstance(block, Entry) and block.key.lower() in wanted:
+                parents[block.key.lower()] = _fields(block, strings)
     for _ in range(_MOST_STEPS):
         whole = {key: _with_inherited(fields, parents) for key, fields in parents.items()}
         for key, fields in parents.items():
@@ -324,13 +309,9 @@ def _address(values: Mapping[str, Any]) -> str:
 
 def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    size = 0
     for item in entry.fields:
         name = item.key.lower()
         words = _value(item.value, strings, verbatim=name in _VERBATIM or name == "author")
-        size += len(words)
-        if size > ROW_BYTES:
-            raise _TooLongError
         words = verbatim(words) if name in _VERBATIM else words
         values[name] = _people(words) if name == "author" else words
     return values
@@ -361,8 +342,6 @@ def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
             pieces.append(piece[1:-1])
         else:
             pieces.append(strings.get(piece.lower(), piece))
-    if sum(map(len, pieces)) > ROW_BYTES:
-        raise _TooLongError
     joined = "".join(pieces)
     return joined if verbatim else plain(joined)
 

@@ -111,20 +111,18 @@ def zip_names(path: Path) -> list[str]:
 
 
 def encoding_of(path: Path, chosen: str = "") -> Encoding:
-    """The encoding of a file: the one chosen, else the one that its bytes tell.
-
-    A byte order mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at
-    most a few damaged characters; what is left is charset-normalizer's estimate.
-    """
+    """The encoding of a file: the one chosen, else the one that its bytes tell. A byte order mark
+    decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at most a few damaged
+    characters; what is left is charset-normalizer's estimate."""
     if chosen:
         return Encoding(_known(chosen))
     try:
-        return _told(path)
+        return _detected(path)
     except UNREADABLE as e:
         raise unreadable(path, e) from e
 
 
-def _told(path: Path) -> Encoding:
+def _detected(path: Path) -> Encoding:
     with opened(path) as file:
         head = file.read(4096)
     name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
@@ -238,10 +236,8 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
 
 
 def text_pieces(path: Path, encoding: Encoding = UTF8) -> Iterator[str]:
-    """A text file piece by piece, without regard to lines; a byte order mark is dropped.
-
-    Raises BadInputError as :func:`short_lines` does.
-    """
+    """A text file piece by piece, without regard to lines; a byte order mark is dropped. Raises
+    BadInputError as :func:`short_lines` does."""
     line = 1
     try:
         with opened(path, encoding) as file:

@@ -131,10 +131,8 @@ def _is_workbook(path: Path) -> bool:
 
 
 def _text_format(path: Path, name: str | None) -> str | None:
-    """The format of a text by its first line; ``name`` where that says nothing.
-
-    Programs export each format under several endings.
-    """
+    """The format of a text by its first line; ``name`` where that says nothing. Programs export
+    each format under several endings."""
     try:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:

@@ -49,12 +49,10 @@ def isolated(
     megabytes: int,
     keep: bool = False,
 ) -> T:
-    """What a function of a module returns for arguments that can be pickled.
-
-    `keep`: the process stays for the next call with the same limit of memory. Raises
-    OutOfTimeError: it took longer than `seconds`; MemoryError: it took more memory, or ended the
-    process; Exception: what the function raises.
-    """
+    """What a function of a module returns for arguments that can be pickled. `keep`: the process
+    stays for the next call with the same limit of memory. Raises OutOfTimeError: it took longer
+    than `seconds`; MemoryError: it took more memory, or ended the process; Exception: what the
+    function raises."""
     with _slots[megabytes]:
         try:
             process, more = _idle[megabytes].pop(), _LATE_SECONDS

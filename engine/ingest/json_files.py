@@ -179,8 +179,7 @@ _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
 
 def list_rows(file: InputFile) -> Iterator[Row]:
     """One row per object, of which one at a time is held in memory; one that is too long, or that
-    the file ends in, is a row with a problem, and so is what stands behind the list.
-    """
+    the file ends in, is a row with a problem, and so is what stands behind the list."""
     text = _Text(text_pieces(file.path, file.encoding))
     within = text.next_sign() == "{"
     if not (text.find(_LIST) if within else text.next_sign() == "["):

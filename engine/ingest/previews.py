@@ -15,15 +15,10 @@ from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import Row, short
 from engine.types.corpora import NO_REPAIRS, CheckReport, Mapped, Preview, Repairs
 from engine.types.lenses import Lens
-from engine.types.limits import (
-    CHECK_BYTES,
-    CHECK_SECONDS,
-    MEGABYTE,
-    PREVIEW_BYTES,
-    PREVIEW_DEPTH,
-    PREVIEW_SECONDS,
-    PREVIEW_VALUE_CHARS,
-)
+from engine.types.limits import CHECK_BYTES, CHECK_SECONDS, MEGABYTE, PREVIEW_BYTES, PREVIEW_SECONDS
+
+PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
+PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
 
 MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
 

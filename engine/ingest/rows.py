@@ -114,10 +114,8 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 
 def hashed_id(title: str, year: object) -> str:
-    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year.
-
-    The same record gets the same id at every import, wherever it stands in the file.
-    """
+    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year. The
+    same record gets the same id at every import, wherever it stands in the file."""
     words = " ".join(title.casefold().split())
     digest = hashlib.blake2b(f"{words}\n{year or ''}".encode(errors="replace"), digest_size=8)
     return f"rec-{digest.hexdigest()}"

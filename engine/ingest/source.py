@@ -17,14 +17,7 @@ from engine.bibliographic import doi_of
 from engine.errors import BadInputError
 from engine.ingest.builder import Builder, is_doi, kind
 from engine.ingest.encodings import Encoding, encoding_of
-from engine.ingest.formats import (
-    detect_format,
-    existing,
-    files_in,
-    fitting,
-    named,
-    unpacked_name,
-)
+from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
 from engine.ingest.json_files import plain_record
 from engine.ingest.rows import Format, InputFile, Row, RowError, listed, repeated, short
 from engine.ingest.tables import find_delimiter, is_blank
@@ -43,14 +36,10 @@ from engine.types.corpora import (
 )
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from engine.types.limits import (
-    AUTHORS_CHARS,
-    COLUMNS,
-    DOCUMENT_FIELDS,
-    ID_CHARS,
-    PREVIEW_ROWS,
-    TITLE_CHARS,
-)
+from engine.types.limits import ID_CHARS, TITLE_CHARS
+
+COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
+PREVIEW_ROWS = 5  # shown of a file before it is imported
 
 Refuse = Callable[[FaultKind, BadInputError], object]
 """Called with a row that nothing was chosen for; it raises, or the row is left out."""
@@ -112,7 +101,6 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
     for field, words, most in (
         ("title", document.title, TITLE_CHARS),
         ("id", document.doc_id, ID_CHARS),
-        ("list of authors", "; ".join(document.authors), AUTHORS_CHARS),
     ):
         if len(words) > most:
             raise BadInputError(
@@ -120,12 +108,6 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
                 f" more than the {most:,} allowed.",
                 f"Shorten it, or choose the column that holds the {field}.",
             )
-    if len(document.metadata) > DOCUMENT_FIELDS:
-        raise BadInputError(
-            f"{document.where}: {len(document.metadata):,} fields beside title and text,"
-            f" more than the {DOCUMENT_FIELDS:,} allowed.",
-            "Leave out columns that are not needed.",
-        )
     if max_chars is not None and len(document.text) > max_chars:
         raise BadInputError(
             f"{document.where}: the text has {len(document.text)} characters,"
@@ -143,10 +125,9 @@ def each_once(
     read: ReadDocuments, repairs: Repairs, notes: Notes, refuse: Refuse
 ) -> Iterator[SourceDocument]:
     """Documents, each once: repeats are left out, merged or renamed, and counted in ``notes``.
-
     Keeps two 16-byte digests per document; where documents are merged, also those that wait for
-    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged.
-    """
+    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are
+    merged."""
     by_doi = repairs.ids_from_doi and not repairs.duplicates
     if repairs.duplicates == "merge":
         yield from _merged(read, notes, refuse)
@@ -245,10 +226,8 @@ def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
 
 
 def content_hash(document: SourceDocument) -> str:
-    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed.
-
-    Equal for equal documents wherever they stand: ``where`` is not part of it.
-    """
+    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
+    wherever they stand: ``where`` is not part of it."""
     content = {
         "doc_id": document.doc_id,
         "title": document.title,
@@ -385,9 +364,7 @@ class Source:
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
-
-        Of the sections of a paper, this is so of the first alone.
-        """
+        Of the sections of a paper, this is so of the first alone."""
         if self._builder.source_format.files:
             _, mark, section = doc_id.rpartition("#")
             return not mark or section == "0"

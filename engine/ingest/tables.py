@@ -11,16 +11,16 @@ import re
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG
 from engine.ingest.json_files import plain_record
-from engine.ingest.rows import SHORTEN, InputFile, Row, listed
+from engine.ingest.rows import SHORTEN, InputFile, Row
 from engine.ingest.values import is_known
-from engine.types.limits import MEGABYTE, ROW_BYTES, UNPACKED_BYTES, UNPACKED_RATIO
+from engine.types.limits import ROW_BYTES
 from storage import parquet_files
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -83,11 +83,9 @@ def header(file: InputFile) -> tuple[str, ...]:
 
 
 class _Records:
-    """A strict CSV reader that knows the line on which the record it returned began.
-
-    Of a record that is broken only the first line is lost: a quote that is never closed does not
-    swallow the rows behind it.
-    """
+    """A strict CSV reader that knows the line on which the record it returned began. Of a record
+    that is broken only the first line is lost: a quote that is never closed does not swallow the
+    rows behind it."""
 
     def __init__(self, file: InputFile) -> None:
         # Process-wide in the csv module; its default refuses fields above 128 kB.
@@ -168,19 +166,12 @@ def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
 def column_names(cells: Sequence[Any]) -> tuple[str, ...]:
     """The names in a header, each once; a blank one is ``column N``."""
     names: dict[str, None] = {}
-    free: dict[str, Iterator[str]] = {}  # each goes on where it was, or equal names take squares
     for n, cell in enumerate(cells, start=1):
-        name = "" if cell is None else " ".join(str(cell).split())
-        name = name or f"column {n}"
+        name = " ".join(("" if cell is None else str(cell)).split()) or f"column {n}"
         # Of two columns with one name the first keeps it.
-        numbered = free.setdefault(name, _numbered(name))
-        names[next(one for one in numbered if one not in names)] = None
+        others = (f"{name} ({number})" for number in count(2))
+        names[next(one for one in chain([name], others) if one not in names)] = None
     return tuple(names)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name} ({n})" for n in count(2))
 
 
 def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
@@ -243,7 +234,6 @@ def parquet_rows(file: InputFile) -> Iterator[Row]:
     """One row per row of the file."""
     number = 0
     try:
-        _check_packing(file)
         for values in parquet_files.rows(file.path):
             number += 1
             yield Row(f"{file.name}, row {number}", plain_record(values))
@@ -252,13 +242,3 @@ def parquet_rows(file: InputFile) -> Iterator[Row]:
             f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
             "Write the file again as Parquet, or export it as CSV or JSON Lines.",
         ) from e
-
-
-def _check_packing(file: InputFile) -> None:
-    for column, packed, unpacked in parquet_files.packed_columns(file.path):
-        if unpacked > max(UNPACKED_BYTES, UNPACKED_RATIO * packed):
-            raise BadInputError(
-                f"{file.name}: the column {listed([column])!r} takes {packed:,} bytes in the file"
-                f" and {unpacked // MEGABYTE:,} MB in memory.",
-                "Leave it out, or write the file in smaller row groups.",
-            )

@@ -68,11 +68,9 @@ def ris_rows(file: InputFile) -> Iterator[Row]:
 
 def tagged(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
     """Number, tag and value of each line that is not blank; the tag is "" where a value goes on.
-
     Tags are also known with a tab, no-break spaces or blanks before or behind them. "IL - 6", with
     one blank, may be words: it is a tag in a record whose ``TY`` is written so, else only where it
-    has two letters that RIS knows.
-    """
+    has two letters that RIS knows."""
     loose = False
     for number, line in lines:
         found = _TAG.match(line)

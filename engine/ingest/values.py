@@ -66,11 +66,9 @@ def resolve(
     identifying: Collection[str] = (),
 ) -> dict[str, str]:
     """Field -> column: the format's own fields or a guess, with the person's choice on top.
-
     `chosen`: `{"doc_id": "PMID"}`, or `id` as people call it; `data.text` for a field of an object;
     an empty column means: this field has none. `identifying`: columns that every row looked at has,
-    each another value: one of them is the id where there is such a one.
-    """
+    each another value: one of them is the id where there is such a one."""
     columns = tuple(columns)
     chosen = {_field(name): column for name, column in (chosen or {}).items()}
     _verify(chosen, columns)
@@ -297,10 +295,8 @@ def _singular(words: str) -> str:
 
 
 def clean(text: str, corrected: set[str]) -> str:
-    """Text of the same length without control characters and lone surrogates.
-
-    `corrected`: receives `controls` and `surrogates` when there were any.
-    """
+    """Text of the same length without control characters and lone surrogates. `corrected`: receives
+    `controls` and `surrogates` when there were any."""
     if _TO_SPACE.search(text):
         if _CONTROLS.search(text):
             corrected.add("controls")
@@ -352,11 +348,9 @@ for an organisation."""
 
 
 def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
-    """Authors in order, from a list of names or people, or one string.
-
-    A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``, an organisation
-    ``{"literal": ...}``. An "et al." at the end of a string is no person.
-    """
+    """Authors in order, from a list of names or people, or one string. A person is ``{"name":
+    ...}`` or ``{"given": ..., "family": ...}``, an organisation ``{"literal": ...}``. An "et al."
+    at the end of a string is no person."""
     if isinstance(value, str):
         parsed = as_list(value)
         value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
@@ -490,10 +484,8 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def scalar(value: Any, corrected: set[str]) -> Scalar | None:
-    """A value that JSON can hold; a list of texts is one, "a; b".
-
-    None for other lists, objects, bytes and empty values.
-    """
+    """A value that JSON can hold; a list of texts is one, "a; b". None for other lists, objects,
+    bytes and empty values."""
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         value = "; ".join(filter(_is_text, value))
     if isinstance(value, str):

@@ -33,7 +33,7 @@ TEST = "test"  # The part of a data set whose judgments are taken where it has n
 _TEXTS = ("text", "abstract", "body", "contents", "content", "passage")
 _YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)(?!\d)")
 _ABOUT = "collection.json"
-_TOLD_EVERY = 500  # Documents between two words about how far it is
+_REPORT_EVERY = 500  # Documents between two reports of progress
 _HOST = re.compile(r"host='([\w.-]+)'")
 
 
@@ -116,7 +116,7 @@ class _Counter:
         started = time.perf_counter()
         for done, document in enumerate(documents, start=1):
             yield document
-            if done % _TOLD_EVERY == 0:
+            if done % _REPORT_EVERY == 0:
                 if self.stopped():
                     raise _StoppedError
                 seconds = time.perf_counter() - started
@@ -125,10 +125,8 @@ class _Counter:
 
 
 def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
-    """Do something in a thread; False as soon as it is stopped.
-
-    A download cannot be interrupted: its thread is left behind then, and ends with the process.
-    """
+    """Do something in a thread; False as soon as it is stopped. A download cannot be interrupted:
+    its thread is left behind then, and ends with the process."""
     if stopped():
         return False
     failed: list[Exception] = []

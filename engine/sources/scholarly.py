@@ -208,22 +208,11 @@ def _abstract_row(work: Mapping[str, Any]) -> Row | None:
     return {
         "doc_id": doi,
         "title": words(titles[0]) if isinstance(titles, list) and titles else "",
-        "text": jats_text(work.get("abstract")),
+        "text": words(work.get("abstract")),  # JATS
         "url": f"https://doi.org/{doi}",
         "doi": doi,
         "source": "Crossref",
     }
-
-
-def jats_text(jats: Any) -> str:
-    """The text of an abstract in JATS, headings of its sections before a colon.
-
-    >>> abstract_of("<jats:title>Abstract</jats:title><jats:p>It is <jats:italic>so</jats:italic>.")
-    'It is so.'
-    >>> abstract_of("<jats:sec><jats:title>Aims</jats:title><jats:p>To see.</jats:p></jats:sec>")
-    'Aims: To see.'
-    """
-    return words(jats)
 
 
 FIRST, SECOND = OpenAlex(), Crossref()

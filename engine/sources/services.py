@@ -11,10 +11,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, StorageError, UnknownNameError
@@ -35,9 +37,11 @@ from engine.sources.zotero import Zotero
 from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
-from engine.types.limits import PASTED_CHARS, RETRIEVED_BYTES, SERVICE_DOCUMENTS
+from engine.types.limits import MEGABYTE, PASTED_CHARS, SERVICE_DOCUMENTS
 from storage.files import write_whole
 from storage.home import Home
+
+RETRIEVED_BYTES = 4 * 1024 * MEGABYTE  # all documents of one query, on the disk: 40 kB each
 
 _ALL: tuple[Service, ...] = (OpenAlex(), ArXiv(), SemanticScholar(), AclAnthology(), Zotero())
 _BY_KEY: dict[str, Service] = {service.info.key: service for service in (*_ALL, Crossref())}
@@ -151,9 +155,8 @@ class Retrieved:
     updated_at: str = ""
     stopped: bool = False  # it was stopped, and goes on when it is run again
 
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Retrieved:
-        return cls(**fields | {"missing": tuple(fields["missing"])})
+
+_RETRIEVED = TypeAdapter(Retrieved)
 
 
 class Retrieval:
@@ -232,8 +235,7 @@ class Retrieval:
     def _committed(self) -> Retrieved:
         """What is there; nothing where that cannot be read, or is of long ago."""
         try:
-            text = (self._folder / _STATE).read_text(encoding="utf-8")
-            state = Retrieved.from_fields(json.loads(text))
+            state = _RETRIEVED.validate_json((self._folder / _STATE).read_bytes())
             age = datetime.now(UTC) - datetime.fromisoformat(state.updated_at)
             whole = self.file.stat().st_size >= state.bytes if state.bytes else True
         except (OSError, ValueError, TypeError, KeyError):
@@ -268,8 +270,8 @@ class Retrieval:
             os.fsync(out.fileno())
         now = datetime.now(UTC).isoformat()
         state = replace(state, bytes=state.bytes + len(content), updated_at=now)
-        text = json.dumps(asdict(state))
-        write_whole(self._folder / _STATE, text, private=True, synced=True)
+        written = _RETRIEVED.dump_json(state)
+        write_whole(self._folder / _STATE, written, private=True, synced=True)
         return state
 
 

@@ -34,18 +34,8 @@ _LIBRARY = re.compile(
 _KEY = re.compile(r"[23456789A-Z]{8}")
 _NO_PAPERS = ("attachment", "note", "annotation")
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository")
-_BIBLIOGRAPHIC = (
-    "volume",
-    "issue",
-    "pages",
-    "publisher",
-    "place",
-    "series",
-    "ISSN",
-    "ISBN",
-    "edition",
-    "language",
-)
+_NAMES = "volume issue pages publisher place series ISSN ISBN edition language"
+_BIBLIOGRAPHIC = tuple(_NAMES.split())
 
 
 class Zotero:

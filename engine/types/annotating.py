@@ -21,8 +21,7 @@ JudgingOrder = Literal["shuffled", "same", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
-DEEPEST_POOL = 1000
-"""Documents that a pool can take from the top of a ranking."""
+DEEPEST_POOL = 1000  # Documents that a pool can take from the top of a ranking
 JudgmentFormat = Literal["trec", "beir", "csv", "jsonl", "hand-over"]
 JUDGMENT_FORMATS: tuple[str, ...] = get_args(JudgmentFormat)
 """In which judgments are exported; all of them can be imported."""
@@ -179,7 +178,7 @@ class PersonProgress:
 class ProjectProgress:
     """How far a project is. An annotation is a grade or an "unsure" by a person."""
 
-    # of the project's list, and whoever judged in it beside, by name
+    # of the project's list, and others who judged in it, by name
     people: tuple[PersonProgress, ...]
     items: int  # of the pool; `complete` of them have as many annotations as the project asks for
     complete: int
@@ -334,10 +333,8 @@ class GradingDifference:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """People against the model, on the items that both graded.
-
-    The grade of people is the adjudicated one, else the one that all who graded it gave.
-    """
+    """People against the model, on the items that both graded. The grade of people is the
+    adjudicated one, else the one that all who graded it gave."""
 
     annotator: str  # the model; "" when none has graded anything
     graded: int = 0  # items with its grade

@@ -90,10 +90,8 @@ VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "di
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One plain sentence about a variant, and the numbers behind it.
-
-    ``costly`` is a variant that follows its aspect and loses much of what is relevant to it.
-    """
+    """One plain sentence about a variant, and the numbers behind it. ``costly`` is a variant that
+    follows its aspect and loses much of what is relevant to it."""
 
     variant: str
     kind: VerdictKind
@@ -129,12 +127,10 @@ class Comparison:
         return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rank of every document of anybody's top 20 under each variant.
-
-        One row per document (the index is ``doc_id``): ``title``, then one column per variant,
-        of type ``Int64``, missing where a ranking does not reach the document. Sorted by the
-        ranks under the first variant.
-        """
+        """The rank of every document of anybody's top 20 under each variant. One row per document
+        (the index is ``doc_id``): ``title``, then one column per variant, of type ``Int64``,
+        missing where a ranking does not reach the document. Sorted by the ranks under the first
+        variant."""
         import pandas as pd
 
         names = [v.variant.name for v in self.variants]

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pydantic import TypeAdapter
+
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
-from engine.types.limits import QUERY_BYTES, SERVICE_DOCUMENTS
 from storage.records import FRAGMENT_ROWS
+
+QUERY_BYTES = 200  # of a query where it is named; a whole one may be 50,000 ids
 
 DEFAULT_DOCUMENTS = 1_000  # Documents that a search brings unless another number is asked for
 DATASET_PREFIX = "ir:"  # What a source that names a data set begins with
@@ -45,14 +48,6 @@ class ServiceQuery:
     with_abstract: bool = False
     since: str = ""  # only what changed since the library had this version; "" for everything
 
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> ServiceQuery:
-        """From what ``dataclasses.asdict`` made of one, and JSON of that."""
-        limit = min(SERVICE_DOCUMENTS, max(1, int(fields["limit"])))
-        words, ids = str(fields["words"]), tuple(map(str, fields["ids"]))
-        with_abstract, since = bool(fields["with_abstract"]), str(fields.get("since", ""))
-        return cls(str(fields["service"]), words, ids, limit, with_abstract, since)
-
     @property
     def digest(self) -> str:
         """Names what is asked, whatever is made of it: 16 hex digits."""
@@ -77,8 +72,8 @@ class ServiceQueries:
 
     @classmethod
     def from_fields(cls, fields: Sequence[Mapping[str, Any]]) -> ServiceQueries:
-        """From what ``dataclasses.asdict`` made of its queries; raises as one of those does."""
-        return cls(tuple(map(ServiceQuery.from_fields, fields)))
+        """From what ``dataclasses.asdict`` made of its queries, and JSON of that."""
+        return cls(TypeAdapter(tuple[ServiceQuery, ...]).validate_python(fields))
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.queries))

@@ -86,10 +86,8 @@ FactKind = Literal["date", "amount", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One typed, normalised value, the words it comes from, and how it was got.
-
-    Two facts are about the same value when kind and unit are equal and ``[low, high]`` overlap.
-    """
+    """One typed, normalised value, the words it comes from, and how it was got. Two facts are about
+    the same value when kind and unit are equal and ``[low, high]`` overlap."""
 
     kind: FactKind
     # low, high: the first and last value, both included. A date: proleptic ordinals of days

@@ -134,10 +134,8 @@ class Evaluation:
     notes: tuple[str, ...] = ()  # plain sentences about anything a reader should know
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
-        """The measures, one row per system (the index); undefined ones are missing.
-
-        `per_query`: one row per system and query instead, with the query's `aspect`.
-        """
+        """The measures, one row per system (the index); undefined ones are missing. `per_query`:
+        one row per system and query instead, with the query's `aspect`."""
         import pandas as pd
 
         if not per_query:

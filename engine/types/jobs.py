@@ -19,7 +19,7 @@ class Job(Generic[P, R]):
     # `interrupted` means that its process is gone without having finished, `elsewhere` that another
     # machine runs it, or did
     state: JobState
-    progress: P  # the latest that the work told
+    progress: P  # the latest
     report: R | None = None  # what the work returned; None while it runs, and where it failed
     error: str = ""  # error, remedy: why it is neither running nor done, and what to do about it
     remedy: str = ""

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
@@ -38,11 +40,7 @@ class Lens:
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Lens:
         """The lens that ``dataclasses.asdict`` took apart, also after a way through JSON."""
-        given: list[dict[str, Any]] = [
-            {name: tuple(v) if isinstance(v, list) else v for name, v in aspect.items()}
-            for aspect in fields["aspects"]
-        ]
-        return cls(**{**fields, "aspects": tuple(Aspect(**aspect) for aspect in given)})
+        return TypeAdapter(cls).validate_python(fields)
 
     @property
     def texts(self) -> frozenset[str]:

@@ -30,7 +30,7 @@ class Person:
 
     @property
     def is_operator(self) -> bool:
-        """Whether this is whoever runs SeedLens, who does not log in."""
+        """Whether this is the operator, who does not log in."""
         return not self.address
 
     def may_end(self, owner: str) -> bool:

@@ -103,10 +103,8 @@ RerankJob = Job[RankingProgress, ModelReport]
 
 @dataclass(frozen=True, slots=True)
 class QuotedText:
-    """Words that do stand in a document: ``span`` are offsets into its text as stored.
-
-    ``span`` is None for words of the title.
-    """
+    """Words that do stand in a document: ``span`` are offsets into its text as stored. ``span`` is
+    None for words of the title."""
 
     text: str
     span: Span | None
@@ -141,12 +139,10 @@ class WordingReading:
     words: tuple[str, ...] = ()  # terms, as `reading` has them
 
     def terms(self, query: Query) -> tuple[str, ...]:
-        """This reading as :attr:`Query.reading` of a query with the wording.
-
-        As with the built-in reading, an aspect that was chosen or sentences that were picked
-        decide what is wanted. Empty where nothing is left to name but the wording has content:
-        then the built-in reading, which compares it with the seed's sentences, does better.
-        """
+        """This reading as :attr:`Query.reading` of a query with the wording. As with the built-in
+        reading, an aspect that was chosen or sentences that were picked decide what is wanted.
+        Empty where nothing is left to name but the wording has content: then the built-in reading,
+        which compares it with the seed's sentences, does better."""
         wanted: tuple[str, ...] = self.wanted
         if query.focus or query.aspect:
             wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()

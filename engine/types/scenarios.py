@@ -69,7 +69,7 @@ class ScenarioState:
     authors: tuple[ScenarioAuthor, ...]
     component: Component  # component, weight: what the corpus is set to
     weight: float
-    other_components: int = 0  # scenarios embedded by another component, to be embedded anew
+    other_components: int = 0  # scenarios embedded by another component, to be embedded again
     bytes: int = 0
 
     @property

@@ -166,11 +166,9 @@ class AmountCount:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How many documents have what, where some filters hold.
-
-    A facet is counted among the documents that meet the filters on all *other* facets, so that it
-    shows what another choice in it would leave.
-    """
+    """How many documents have what, where some filters hold. A facet is counted among the documents
+    that meet the filters on all *other* facets, so that it shows what another choice in it would
+    leave."""
 
     documents: int  # that meet all filters
     total: int  # of the corpus
@@ -394,12 +392,9 @@ class SearchResults:
     terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the query
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per result, best first.
-
-        Columns: ``rank``, ``doc_id``, ``title``, ``year``, ``score``, ``rank_change``, and of the
-        strongest evidence ``seed_passage``, ``passage`` and ``similarity``. Integers that may be
-        missing have the type ``Int64``.
-        """
+        """One row per result, best first. Columns: ``rank``, ``doc_id``, ``title``, ``year``,
+        ``score``, ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage`` and
+        ``similarity``. Integers that may be missing have the type ``Int64``."""
         import pandas as pd
 
         best = [r.evidence[0] if r.evidence else None for r in self.results]

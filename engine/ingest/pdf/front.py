@@ -139,10 +139,8 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 
 
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
-    """The title, and the lines of page 1 that hold it.
-
-    Returns ("", lines) where the lines are to be joined; (title, []) where only the file tells it.
-    """
+    """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
+    be joined; (title, []) where only the file tells it."""
     if not head:
         return (described if _trusted(described) else ""), []
     groups = _groups(head)
@@ -159,7 +157,7 @@ def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, 
             if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
                 return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
-    if _trusted(described) and _score(best, head, body) < 1.05 and _is_said(described, head):
+    if _trusted(described) and _score(best, head, body) < 1.05 and _is_on_page(described, head):
         return " ".join(described.split()), []
     return "", best
 
@@ -198,7 +196,7 @@ def _alike(have: str, wanted: str) -> bool:
     return longer.startswith(shorter) and len(longer) - len(shorter) <= 3
 
 
-def _is_said(described: str, head: Sequence[Line]) -> bool:
+def _is_on_page(described: str, head: Sequence[Line]) -> bool:
     return _letters(described) in _letters_of(head)
 
 
@@ -318,12 +316,9 @@ class Outside:
 
 
 def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
-    """The year in which a paper came out.
-
-    What page 1 says counts first: marks of a publication, then arXiv's stamp (the id's year, as
-    papers are cited by it), then any year above the abstract. Then the date of publication in the
-    XMP, then when the file was made.
-    """
+    """The year in which a paper came out. What page 1 says counts first: marks of a publication,
+    then arXiv's stamp (the id's year, as papers are cited by it), then any year above the abstract.
+    Then the date of publication in the XMP, then when the file was made."""
     lines = (*outside.head, *outside.foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))
     for cue in _CUES[:-2]:

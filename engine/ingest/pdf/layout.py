@@ -9,21 +9,11 @@ from dataclasses import dataclass
 
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
-_ABSTRACT_WORDS = (
-    "abstract",
-    "summary",
-    "zusammenfassung",
-    "kurzfassung",
-    "kurzzusammenfassung",
-    "résumé",
-    "resume",
-    "resumen",
-    "riassunto",
-    "sommario",
-    "resumo",
-    "samenvatting",
-    "sammanfattning",
+_ABSTRACTS = (
+    "abstract summary zusammenfassung kurzfassung kurzzusammenfassung résumé resume resumen "
+    "riassunto sommario resumo samenvatting sammanfattning"
 )
+_ABSTRACT_WORDS = tuple(_ABSTRACTS.split())
 _ABSTRACT = re.compile(
     rf"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|{'|'.join(_ABSTRACT_WORDS)})"
     r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",
@@ -121,7 +111,7 @@ def is_appendix(line: Line) -> bool:
     return _APPENDIX.match(line.text) is not None
 
 
-def is_untold(name: str) -> bool:
+def is_back_matter(name: str) -> bool:
     """Whether a section says nothing of the paper's subject: thanks, funding and the like."""
     return _UNTOLD.match(name) is not None
 
@@ -227,10 +217,8 @@ def body_size(pages: Iterable[Page]) -> float:
 
 
 def margins(pdf: PdfText) -> frozenset[Line]:
-    """Running heads, page numbers and the like: what stands at the edge of pages.
-
-    Words there belong to it when they are on several pages (numbers aside), or are only a number.
-    """
+    """Running heads, page numbers and the like: what stands at the edge of pages. Words there
+    belong to it when they are on several pages (numbers aside), or are only a number."""
     outer = {line: _key(line) for page in pdf.pages for line in _edge(page)}
     seen = Counter(outer.values())
     return frozenset(
@@ -290,10 +278,8 @@ def _gutters(lines: Sequence[Line], width: float) -> list[float]:
 
 
 def _longest_band(lines: Sequence[Line], x: float) -> tuple[int, int] | None:
-    """The most lines that follow each other and leave the gutter left of ``x`` free.
-
-    Returns how many they are and the index of the first; None where there is no text on both sides.
-    """
+    """The most lines that follow each other and leave the gutter left of ``x`` free. Returns how
+    many they are and the index of the first; None where there is no text on both sides."""
     best: tuple[int, int] | None = None
     first = 0
     sides: tuple[set[float], set[float]] = (set(), set())
@@ -355,11 +341,8 @@ class Vocabulary:
             self._words.update(words[:-1] if line.text.endswith("-") else words)
 
     def joined(self, lines: Sequence[str]) -> str:
-        """Lines as one text.
-
-        A hyphen at a line's end goes, unless the paper has the word with it elsewhere, or the
-        second half begins with a capital letter or a digit.
-        """
+        """Lines as one text. A hyphen at a line's end goes, unless the paper has the word with it
+        elsewhere, or the second half begins with a capital letter or a digit."""
         parts: list[str] = []
         for line in map(str.strip, lines):
             before = parts[-1] if parts else ""
@@ -392,12 +375,9 @@ _NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
 
 
 class Reading:
-    """The lines of a PDF as people read them.
-
-    `pdf`: all that the file holds. `body`: size of the text, in points. `head`: the lines of page
-    1. `lines`: of all pages, without running heads and footnotes. `vocabulary`: joins lines to
-    text.
-    """
+    """The lines of a PDF as people read them. `pdf`: all that the file holds. `body`: size of the
+    text, in points. `head`: the lines of page 1. `lines`: of all pages, without running heads and
+    footnotes. `vocabulary`: joins lines to text."""
 
     def __init__(self, pdf: PdfText) -> None:
         self.pdf = pdf

@@ -19,7 +19,9 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as raw
 
-from engine.types.limits import PDF_CHARS, PDF_PAGES
+PDF_PAGES = 100  # that are read; the document says which are left out ("pages left out")
+PDF_CHARS = 2_000_000  # that are read: some 700 pages
+
 
 # Letters with accents, as fonts without them are set by TeX: the accent, then the letter.
 _ACCENTS = dict(

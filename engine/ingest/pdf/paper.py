@@ -17,11 +17,11 @@ from engine.ingest.pdf.layout import (
     goes_on,
     is_abstract_part,
     is_appendix,
+    is_back_matter,
     is_named,
     is_numbered,
     is_references,
     is_section,
-    is_untold,
     name_of,
 )
 from engine.ingest.pdf.pages import Line, PdfText
@@ -224,7 +224,9 @@ def find_sections(reading: Reading, used: set[Line]) -> tuple[Section, ...]:
         elif heading is None and abs(line.size - reading.body) <= 0.08 * reading.body:
             part.texts.append(line.text)
     kept = [part for part in parts if part.name and not part.left_out]
-    texts = [(p.name, reading.vocabulary.joined(p.texts)) for p in kept if not is_untold(p.name)]
+    texts = [
+        (p.name, reading.vocabulary.joined(p.texts)) for p in kept if not is_back_matter(p.name)
+    ]
     return tuple(Section(name, text) for name, text in texts if len(text) > LEAST_SECTION_CHARS)
 
 

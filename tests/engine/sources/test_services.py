@@ -11,12 +11,11 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
 from engine.sources import acl_anthology, arxiv
-from engine.sources.client import Client, _seconds, digits, number, parsed
-from engine.sources.scholarly import abstract_of, jats_text
+from engine.sources.client import Client, _seconds, digits, number, parsed, words
 from engine.sources.services import client_of, look_up, read_query, service_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
@@ -91,7 +90,7 @@ def test_all_pages_of_a_query_become_documents(
     ("asked", "ids", "missing"),
     [
         (
-            f"openalex:W2, https://org/w3 {LINK},W9999, doi:10.5555/PAPER.4, 10.5555/no",
+            f"openalex:W2, https://openalex.org/w3 {LINK},W9999, doi:10.5555/PAPER.4, 10.5555/no",
             {"W1", "W2", "W3", "W4"},
             ("W9999", "10.5555/no"),
         ),
@@ -280,7 +279,7 @@ def test_odd_values_of_a_paper_cost_no_other(
 
     odd: list[Any] = [None, 7, "x", [], {}, ["a"], {"name": None}, float("inf"), True, "\ud800"]
     for read, id_ in (
-        (_work_row, {"id": "https://org/W1"}),
+        (_work_row, {"id": "https://openalex.org/W1"}),
         (_paper_row, {"paperId": "1"}),
         (lambda p: zotero._row({"key": "K", "data": p}), {"itemType": "book"}),
     ):
@@ -314,14 +313,14 @@ def test_odd_values_of_a_paper_cost_no_other(
 )
 def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats: str) -> None:
     started = time.process_time()
-    assert jats_text(jats) != "x"
+    assert words(jats) != "x"
     assert time.process_time() - started < 2
 
 
 def test_a_formula_without_end_takes_no_memory() -> None:
     jats = "<jats:tex-math>" + "a" * 2_000_000
     tracemalloc.start()
-    assert jats_text(jats)
+    assert words(jats)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 40_000_000
@@ -347,7 +346,7 @@ def test_many_ids_are_found_among_many_papers_in_little_time() -> None:
 
 def test_a_character_that_none_can_be_stays_as_it_is_written_in_an_abstract() -> None:
     endless = f"&#{'1' * 5_000};"
-    assert jats_text(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
+    assert words(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
 
 
 def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
