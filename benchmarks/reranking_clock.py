@@ -24,8 +24,8 @@ from engine.config import ROOT
 from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
 from engine.rerank import Progress
-from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.ledger import Ledger
 
 LATENCY, CONCURRENCY, DEPTH = 0.3, 16, 100
 MODEL = "judge"
@@ -74,7 +74,7 @@ def endpoint() -> Iterator[Endpoint]:
 def clock(mode: str, assignments: Sequence[Assignment], at: Endpoint) -> list[Clocked]:
     """The rankings one after the other, each asked for twice; the first time is on the clock."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Answers(LedgerFile(Path(folder) / "ledger.duckdb", 30))
+        store = Ledger(Path(folder) / "ledger.sqlite").answers
         connection = Connection(at, concurrency=CONCURRENCY)
         complete(connection, store, _try_out)
         return [_clocked(mode, assignment, connection, store) for assignment in assignments]

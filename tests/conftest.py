@@ -103,15 +103,6 @@ def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOn
         yield once
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _ledgers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests of the storage have ledgers as they are (``tests/storage/conftest.py``)."""
-    from tests import ledgers_made_once
-
-    with ledgers_made_once.made_once(root_of_all(tmp_path_factory), tmp_path_factory.mktemp("new")):
-        yield
-
-
 @pytest.fixture(autouse=True)
 def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SEEDLENS_HOME", str(tmp_path / "home"))

@@ -17,8 +17,8 @@ from engine.llm.judges import ModelJudge
 from engine.llm.judging_prompts import Criterion
 from engine.types.reranking import RerankJob
 from engine.types.searches import Query
-from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.ledger import Ledger
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
@@ -75,13 +75,12 @@ def criterion() -> Criterion:
 def answers(home: Path) -> Answers:
     """The answers in the ledger of a home."""
     home.mkdir(parents=True, exist_ok=True)
-    return Answers(LedgerFile(home / "ledger.duckdb", 30))
+    return Ledger(home / "ledger.sqlite").answers
 
 
 def forget_answers(home: Path) -> None:
     """Nobody was asked anything yet."""
-    with LedgerFile(home / "ledger.duckdb", 30).access() as ledger:
-        ledger.execute("DELETE FROM answers")
+    Ledger(home / "ledger.sqlite").answers.forget()
 
 
 def connection(url: str, **changes: Any) -> Connection:

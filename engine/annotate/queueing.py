@@ -29,8 +29,8 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
-from storage.leases import SECONDS, Lease
-from storage.standing import OwnAndOthers, Standing
+from storage.judgment_events import CurrentJudgments, OwnAndOthers
+from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""
@@ -176,18 +176,17 @@ class Queue:
         items: Iterable[PoolItem],
         judgments: Iterable[Judgment],
     ) -> Queue:
-        """The queue as the standing judgments of the project leave it."""
-        standing, pool = Standing(), Pool(items)
-        standing.take([*enumerate(judgments, start=1)])
-        return cls.standing(project, annotator, pool, standing)
+        """The queue as the current judgments of the project leave it."""
+        current = CurrentJudgments.of_judgments(judgments)
+        return cls.current(project, annotator, Pool(items), current)
 
     @classmethod
-    def standing(
+    def current(
         cls,
         project: Project,
         annotator: str,
         pool: Pool,
-        standing: Standing,
+        current: CurrentJudgments,
         *,
         audit: bool = False,
     ) -> Queue:
@@ -196,7 +195,7 @@ class Queue:
         Args:
             audit: what the annotator said to check a model counts; otherwise these items are due.
         """
-        told = standing.of(annotator, pool.numbers, project.per_item)
+        told = current.of(annotator, pool.numbers, project.per_item)
         return cls(project, annotator, pool, told if audit else _without_audits(told, pool))
 
     @property
@@ -262,9 +261,9 @@ class Queue:
 
 def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
     """The same, as if the annotator had checked no model's grades."""
-    audits = [j for j in told.own.values() if j.origin == "audit"]
-    if not audits:
+    if not told.audits:
         return told
+    audits = [j for j in told.own.values() if j.origin == "audit"]
     own = {item: j for item, j in told.own.items() if j.origin != "audit"}
     verdicts = Counter(told.verdicts)
     verdicts.subtract(j.verdict for j in audits if j.item in pool)
@@ -349,9 +348,9 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
 
 
-def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectProgress:
+def find_progress(project: Project, pool: Pool, current: CurrentJudgments) -> ProjectProgress:
     """How far a project is, and each of its people; models and decisions are left aside."""
-    own = [j for j in standing.judgments() if j.origin in ("person", "import") and j.item in pool]
+    own = [j for j in current.judgments() if j.origin in ("person", "import") and j.item in pool]
     count = Counter(judgment.annotator for judgment in own)
     last: dict[str, datetime] = {}
     for judgment in own:
@@ -359,7 +358,7 @@ def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectPr
     annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
     for who in sorted({*project.annotators, *count}, key=str.casefold):
-        progress = Queue.standing(project, who, pool, standing).progress()
+        progress = Queue.current(project, who, pool, current).progress()
         share = count[who] / len(own) if own else 0.0
         people.append(PersonProgress(who, progress, share, last.get(who)))
     return ProjectProgress(

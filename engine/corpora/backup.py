@@ -32,6 +32,7 @@ from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
 from storage.selections import FOLDER as SELECTIONS
+from storage.sqlite import OLD_NAME
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
@@ -40,7 +41,7 @@ MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
 _PIECE = 2**20
-_LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
+_LEDGER = "ledger.sqlite"
 
 
 class _ChangedError(Exception):
@@ -177,8 +178,6 @@ def _members(
     yield _LEDGER, ledger
     if only == "ledger":
         return
-    if (home.root / _LOGINS).is_file():
-        yield _LOGINS, home.root / _LOGINS
     for file in _files(home.uploads):
         if len(file.relative_to(home.uploads).parts) > 1:  # others are locks
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file
@@ -254,8 +253,9 @@ def _check(member: dict[str, Any], sha256: str) -> None:
 
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
-    log = Path(f"{home.ledger}.wal")  # of another ledger, beside which no other can be opened
-    if there or home.ledger.exists() or log.exists():
+    log = Path(f"{home.ledger}-wal")  # of another ledger, beside which no other can be opened
+    ledgers = (home.ledger, log, home.root / OLD_NAME)
+    if there or any(file.exists() for file in ledgers):
         raise BadInputError(
             f"The home {home.root} is in use.",
             "Set SEEDLENS_HOME to a new folder, or move this one away first.",
@@ -271,7 +271,7 @@ def _complete(staged: Home, report: BackupReport) -> None:
         if row.name in missing and row.state != "deleted":
             row = replace(row, state="indexing", documents=0)
         ledger.put_generation(row, stored.generation)
-    Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
+    ledger.close()
 
 
 def _move_in(staging: Path, home: Home) -> None:
@@ -285,9 +285,7 @@ def _move_in(staging: Path, home: Home) -> None:
                 target = home.root / part / folder.name
                 if not target.exists():  # an upload by the digest of its content
                     folder.rename(target)
-        for name in (_LOGINS, _LEDGER):
-            if (staging / name).exists():
-                (staging / name).rename(home.root / name)
+        (staging / _LEDGER).rename(home.ledger)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

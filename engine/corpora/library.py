@@ -642,11 +642,14 @@ class Library(ForPerson):
     # -- inside ------------------------------------------------------------------------
 
     def _row(self, name: str) -> CorpusRow:
-        rows = {row.name: row for row in self._ledger.listed_corpora()}
-        if name not in rows:
-            known = f"Known: {', '.join(rows)}." if rows else "None is imported yet."
-            raise UnknownNameError(f"There is no corpus '{name}'.", known)
-        return rows[name]
+        row = self._ledger.listed_corpus(name)
+        if row is None:
+            known = ", ".join(row.name for row in self._ledger.listed_corpora())
+            raise UnknownNameError(
+                f"There is no corpus '{name}'.",
+                f"Known: {known}." if known else "None is imported yet.",
+            )
+        return row
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
         path, state = store_of(self._home, row), row.state

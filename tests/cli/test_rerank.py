@@ -15,8 +15,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.config import ROOT
-from storage.access import LedgerFile
-from storage.answers import Answers
+from storage.ledger import Ledger
 from tests.cli.command_line import Outcome, clean_environment, run_inside
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
@@ -302,7 +301,7 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     process.kill()
     process.communicate()
     server.behaviour.latency = 0.0
-    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
+    kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
     assert kept > 30
     before = server.seen.requests
     whole = evaluated(home, collection, server, *RERANK)
@@ -329,5 +328,5 @@ def test_two_people_reranking_at_once_both_get_the_whole_ranking(
     for report in reports:
         assert (report["failed"], report["unanswered"], report["notes"]) == (0, 0, [])
     assert metrics(ended[0][0]) == metrics(ended[1][0])
-    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
+    kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
     assert kept == reports[0]["questions"] == reports[1]["questions"]

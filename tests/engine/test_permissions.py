@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +37,7 @@ from engine.types.reading import Answer, AnswerPart, AskRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
-from storage.spending import Spending
+from storage.ledger import Ledger
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
 from tests.support import make_explorer, wait_until
@@ -575,14 +574,12 @@ def test_a_person_has_a_budget_for_the_day_that_holds_for_all_their_runs(
     assert ask(OPERATOR, llm_daily_calls=0) == "", "without login there is none"
 
 
-def test_a_budget_of_the_day_holds_across_processes_and_a_clock_that_is_put_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_budget_of_the_day_holds_across_processes(tmp_path: Path) -> None:
     limits, held = Budget(calls=60), []
 
     def spend() -> None:
         # One of its own, as another process has.
-        account = Account("ada@example.org", limits, Spending(tmp_path))
+        account = Account("ada@example.org", limits, Ledger(tmp_path / "ledger.sqlite").spending)
         with suppress(BudgetReachedError):
             while True:
                 account.hold(1, 1)
@@ -594,11 +591,8 @@ def test_a_budget_of_the_day_holds_across_processes_and_a_clock_that_is_put_righ
     for thread in threads:
         thread.join()
     assert len(held) == 60
-    today = date.today()
-    for day in range(1, 10):  # the clock was ahead, and is put right
-        (tmp_path / f"{today + timedelta(days=day)}.jsonl").write_text("")
     with pytest.raises(BudgetReachedError):
-        Account("ada@example.org", limits, Spending(tmp_path)).hold(1, 1)
+        Account("ada@example.org", limits, Ledger(tmp_path / "ledger.sqlite").spending).hold(1, 1)
 
 
 # -- files ---------------------------------------------------------------------------------

@@ -362,7 +362,7 @@ def test_documents_that_the_ledger_lost_are_not_taken_for_those_of_another_model
     shards: Explorer, request_: ImportRequest
 ) -> None:
     shards.library.import_documents(request_)
-    for file in shards.home.root.glob("ledger.duckdb*"):
+    for file in shards.home.root.glob("ledger.sqlite*"):
         file.unlink()
     again = make_explorer(shards.home.root)
     with pytest.raises(BadInputError, match=r"'papers' already.*seedlens doctor --rebuild"):

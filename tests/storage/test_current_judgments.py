@@ -1,4 +1,4 @@
-"""What stands is followed event by event, and is at all times what the whole history says."""
+"""The current judgments are at all times what the whole history says."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from storage import judgment_events
-from storage.access import LedgerFile
+from storage.judgment_events import CURRENT, fill_current
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 from storage.records import Judgment, new_event
-from storage.standing import Event
 from tests.storage.rows import NOW, corpus, judgment
 
 QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
@@ -27,8 +23,8 @@ PLACES = (("demo", ""), ("demo", "p"), ("other", "p"))
 
 
 def latest(history: Iterable[Judgment]) -> list[Judgment]:
-    """What stands by the definition: the last event of each annotator and item that nobody took
-    back, adjudications apart."""
+    """The current judgments by their definition: the last event of each annotator and item that
+    nobody took back, adjudications apart."""
     history = list(history)
     undone = {said.undoes for said in history if said.verdict == "undo"}
     last: dict[tuple[object, ...], Judgment] = {}
@@ -68,7 +64,7 @@ def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
         expected = latest(ledger.judging.history(*place))
         assert followed.judging.latest(*place) == expected
         who, needed = chance.choice(PEOPLE), chance.randrange(1, 4)
-        told = followed.judging.standing(*place).of(who, ITEMS, needed)
+        told = followed.judging.current(*place).of(who, ITEMS, needed)
         own = [s for s in expected if s.annotator == who and s.origin != "adjudication"]
         assert [*told.own.values()] == own
         counts = Counter(s.item for s in expected if s.is_annotation)
@@ -85,7 +81,7 @@ ITEMS = [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 20))]
 )
-def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_programs(
+def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_programs(
     open_ledger: partial[Ledger], seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311
@@ -113,67 +109,18 @@ def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_prog
     assert one == other
 
 
-def test_of_a_ledger_put_in_the_place_of_another_nothing_remembered_is_shown(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "ledger.duckdb"
-    ledger = Ledger(path)
-    ledger.judging.add([judgment("d1")])
-    ledger.copy(tmp_path / "before")
-    ledger.judging.add([judgment("d2"), judgment("d3")])
-    assert len(ledger.judging.latest("demo")) == 3
-    (tmp_path / "before").replace(path)
-    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1"]
-    ledger.judging.add([judgment("d4"), judgment("d5")])
-    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1", "d4", "d5"]
-
-
-def test_a_write_elsewhere_leaves_what_was_read_of_a_project_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger, other = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "ledger.duckdb")
-    ledger.judging.add([judgment("d1")])
-    ledger.projects.pool("demo", "p")
-    ledger.judging.latest("demo")
-    read: list[str] = []
-    access = LedgerFile.access
-
-    def counted(file: LedgerFile, *, writes: bool = True) -> object:
-        read.append("writes" if writes else "reads")
-        return access(file, writes=writes)
-
-    monkeypatch.setattr(LedgerFile, "access", counted)
-    pool = ledger.projects.pool("demo", "p")
-    ledger.judging.add([judgment("d2")])
-    ledger.put_text("pasted")
-    assert ledger.projects.pool("demo", "p") is pool
-    assert len(ledger.judging.latest("demo")) == 2
-    assert read == ["writes", "writes"], "one's own writes are known"
-    other.judging.add([judgment("d3")])
-    assert ledger.projects.pool("demo", "p") is pool
-    assert len(ledger.judging.latest("demo")) == 3
-    assert read[2:] == ["writes", "reads", "reads"], "one look each at what another process wrote"
-
-
-def test_of_what_another_process_stored_only_the_new_is_read(
-    open_ledger: partial[Ledger], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger, other = open_ledger(), open_ledger()
-    ledger.judging.add([judgment(f"d{number}") for number in range(50)])
-    ledger.judging.standing("demo")
-    read: list[int] = []
-    since = judgment_events._since
-
-    def counted(*given: Any) -> list[Event]:
-        events = since(*given)
-        read.append(len(events))
-        return events
-
-    monkeypatch.setattr(judgment_events, "_since", counted)
-    for number in range(3):
-        other.judging.add([judgment(f"new{number}")])
-        assert len(ledger.judging.latest("demo")) == 51 + number
-    assert read == [2, 2, 2], "the last that was known, and what is new"
+def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: Ledger) -> None:
+    chance, known = random.Random(7), list[Judgment]()  # noqa: S311
+    for _ in range(60):
+        known.append(any_event(chance, known))
+        ledger.judging.add(known[-1:])
+    before = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert any(before)
+    with ledger._database.write() as connection:
+        connection.execute(CURRENT.delete())
+        fill_current(connection)
+    after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert after == before
 
 
 def test_what_another_process_left_as_it_was_is_the_same_object_still(
