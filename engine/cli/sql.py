@@ -70,4 +70,3 @@ def sql(
 def _cell(value: object) -> object:
     """Whole numbers without commas: they may be years."""
     return Figure(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
