@@ -145,15 +145,24 @@ def _amount(value: str, one: Filter) -> tuple[float, float]:
     return number - slack, number + slack
 
 
-def read_stated(table: DocumentTable, size: int) -> Mapping[str, StatedValues]:
-    """The facts of all documents, by kind."""
+def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
+    """The facts (f,) of all documents, and the row of each one's document."""
     rows, flat, before = [], [], 0
     for lists in fact_arrays(table):
         rows.append(pc.list_parent_indices(lists).to_numpy() + before)
         flat.append(pc.list_flatten(lists))
         before += len(lists)
     facts = pa.chunked_array(flat, FACT_TYPE).combine_chunks()
-    row = np.concatenate([np.zeros(0, np.intp), *rows]).astype(np.intp)
+    return np.concatenate([np.zeros(0, np.intp), *rows]).astype(np.intp), facts
+
+
+def read_stated(table: DocumentTable, size: int) -> Mapping[str, StatedValues]:
+    """The facts of all documents, by kind.
+
+    Args:
+        size: documents of the corpus.
+    """
+    row, facts = flat_facts(table)
     kinds = facts.field("kind")
     return {kind: _of_kind(kind, facts, row, pc.equal(kinds, kind), size) for kind in KINDS}
 

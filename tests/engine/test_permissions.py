@@ -54,10 +54,11 @@ MAY: dict[str, dict[str, str]] = {
     "": {
         "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
         "parse_reading reads_aspect reads_steer reads_wording search searcher select "
-        "starting_point systems_of",
+        "sql starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
+    "analysis": {"all": "run views"},
     "annotation": {
         "all": "guideline_template known pool pooled project projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
@@ -87,8 +88,8 @@ MAY: dict[str, dict[str, str]] = {
     "comparing.jobs": JOBS,
     "evaluations": {
         "all": "to_json",
-        "leads": "answered_by checked estimate find history job measure missing model rankings run "
-        "run_file start",
+        "leads": "answered_by checked estimate find history job measure missing model ranked "
+        "rankings run run_file start stored",
     },
     "evaluations.jobs": JOBS,
     "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
