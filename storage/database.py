@@ -99,8 +99,8 @@ class Database(ABC):
                 with self.engine.connect() as connection:
                     # Without SQLAlchemy, which takes longer for it than SQLite.
                     driver: Any = connection.connection.driver_connection
-                    self._begin(driver, durable=durable)
                     try:
+                        self._begin(driver, durable=durable)
                         yield connection
                         driver.execute("COMMIT")
                     except BaseException:

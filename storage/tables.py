@@ -230,7 +230,10 @@ def _insert(
     if dialect != "sqlite":
         from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load
 
-        lists = (bindparam(f"every_{n}", type_=postgresql.ARRAY(table.c[n].type)) for n in names)
+        lists = (
+            bindparam(f"every_{n}", type_=postgresql.ARRAY(table.c[n].type, dimensions=1))
+            for n in names
+        )
         statement = postgresql.insert(table)
         statement = statement.from_select(names, select(*map(func.unnest, lists)))
     if known == "skip":
