@@ -60,7 +60,7 @@ class Clocked:
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
     """The server; gone when the block ends."""
-    command = [sys.executable, "-m", "tests.model_server", "--qrels", str(CSFCUBE)]
+    command = [sys.executable, "-m", "tests.fakes.model_server", "--qrels", str(CSFCUBE)]
     command += ["--port", "0", "--latency", str(LATENCY), *JUDGE, "--model", MODEL]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -19,14 +19,13 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from tests import postgres_server
-from tests.csfcube_files import write_judged
 from tests.encoded_once import EncodedOnce
-from tests.postgres_server import PostgresServer
-from tests.small_collection import write_collection
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import postgres_server
+from tests.fakes.csfcube_files import write_judged
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.small_corpus import DOCUMENTS, write_collection
+from tests.fakes.tiny_models import save_bert
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
-from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder

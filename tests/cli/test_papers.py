@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.types.corpora import ImportRequest
-from tests import pdfs
 from tests.cli.command_line import run_inside
+from tests.fakes import pdfs
 from tests.support import make_explorer
 
 

@@ -25,13 +25,13 @@ from engine.jobs.cluster import Workers
 from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests import ray_cluster
 from tests.cli.command_line import run_process
 from tests.cli.refusals import assert_refusal
 from tests.cluster.conftest import Place
-from tests.ray_cluster import SmallCluster, kill_worker
-from tests.s3_server import Proxy
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import ray_cluster
+from tests.fakes.ray_cluster import SmallCluster, kill_worker
+from tests.fakes.s3_server import Proxy
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
 SHARD = 8

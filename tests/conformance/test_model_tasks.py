@@ -18,14 +18,11 @@ from engine.types.annotating import GradingRequest, PoolRequest, Project
 from engine.types.builds import StepRequest
 from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
-from tests.build_answers import builds_collections
-from tests.grading_answers import grades_by
-from tests.lens_builds import AUTHOR, LENS, NAME, SMALL
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED, knowledge
-from tests.pair_answers import grades_pairs, in_title
-from tests.scenario_answers import writes_scenarios
+from tests.fakes.build_answers import builds_collections
+from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED, knowledge
+from tests.fakes.small_corpus import AUTHOR, LENS, NAME, SMALL
 from tests.support import ended, make_explorer, wait_until
 
 Prepared = tuple[TaskRunner[Any, Any], Any]

@@ -38,8 +38,8 @@ from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
 from storage.ledger import Ledger
-from tests.model_server import ModelServer
-from tests.model_sessions import SEED, entered
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import SEED, entered
 from tests.support import make_explorer, wait_until
 
 ADA = Person("ada@example.org", "Ada", "annotator")

@@ -12,9 +12,9 @@ from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
+from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
-from tests.small_collection import write_collection
 from tests.support import make_explorer
 
 

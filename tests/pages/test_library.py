@@ -18,9 +18,9 @@ from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.job_words import time_left
 from pages._library import corpus_list
+from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
-from tests.pdfs import made as made_paper
 from tests.support import ended
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"

@@ -20,9 +20,9 @@ from engine.measures.metrics import rouge_1_recall
 from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")

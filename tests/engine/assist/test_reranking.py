@@ -19,10 +19,9 @@ from engine.llm.tasks import TaskRun
 from engine.rerank import MODES, Options, estimate, rerank
 from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import KEY, connection
-from tests.model_simulated import simulated
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer, simulated
+from tests.fakes.model_sessions import KEY, connection
 
 Evaluate = Callable[..., Evaluation]
 

@@ -19,7 +19,7 @@ from engine.types.encoders import EMBEDDED
 from engine.types.searches import Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 

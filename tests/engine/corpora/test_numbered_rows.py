@@ -10,7 +10,7 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportReport, ImportRequest, Repairs
-from tests.pdfs import made
+from tests.fakes.pdfs import made
 from tests.support import make_explorer, write_jsonl
 
 BREAD = [{"title": f"Bread {n}", "text": f"We bake bread number {n}."} for n in range(5)]

@@ -38,7 +38,7 @@ from storage import removal
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
-from tests.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.support import ended, make_explorer, wait_until
 
 GRACE = Person("grace@example.org", "Grace", "lead")

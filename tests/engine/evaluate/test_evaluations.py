@@ -22,7 +22,7 @@ from engine.types.evaluations import (
 )
 from engine.types.models import TaskProgress
 from engine.types.scenarios import ScenarioRequest
-from tests.small_collection import QUERIES
+from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
 REQUEST = EvaluationRequest("lab", ("dense", "bm25"))

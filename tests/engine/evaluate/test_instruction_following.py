@@ -17,7 +17,7 @@ from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.types.comparisons import Sensitivity
 from engine.types.evaluations import CSFCUBE_NDCG, Collection, SystemScores
-from tests.csfcube_files import write_judged
+from tests.fakes.csfcube_files import write_judged
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.nightly

@@ -28,8 +28,8 @@ from engine.generate.wording import long_date, money
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 DOCUMENTS = 15

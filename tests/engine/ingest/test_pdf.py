@@ -22,7 +22,7 @@ from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument
 from engine.types.limits import MEGABYTE
-from tests.pdfs import Column, Made, Paper, Style, thirty
+from tests.fakes.pdfs import Column, Made, Paper, Style, thirty
 
 LEAST_RIGHT = 27
 """Of thirty papers."""

@@ -30,9 +30,8 @@ from engine.llm.transport import StreamedReply
 from engine.types.limits import MOST_REPORTED
 from storage.answers import Answers
 from storage.ledger import Ledger
-from tests.model_http import Handler
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from tests.fakes.model_server import Handler, ModelServer
+from tests.fakes.model_sessions import connection
 
 LONG = 100_000
 

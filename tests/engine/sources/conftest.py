@@ -14,7 +14,7 @@ from engine.sources.services import Retrieval, Retrieved, client_of, service_of
 from engine.types.callbacks import Ask, never
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.service_server import ServiceServer, serving_papers
+from tests.fakes.service_server import ServiceServer, serving_papers
 
 
 @pytest.fixture(scope="session")

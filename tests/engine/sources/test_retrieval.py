@@ -19,7 +19,7 @@ from engine.sources.client import ATTEMPTS, FIELDS, Client, Page
 from engine.sources.services import Retrieval, client_of, nothing_found, warnings_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.service_server import Paper, ServiceServer
+from tests.fakes.service_server import Paper, ServiceServer
 
 ALL = "openalex:everything"
 

@@ -19,7 +19,7 @@ from engine.sources.client import Client, _seconds, digits, number, parsed, word
 from engine.sources.services import client_of, look_up, read_query, service_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.service_server import FORBIDDEN, Paper, ServiceServer
+from tests.fakes.service_server import FORBIDDEN, Paper, ServiceServer
 
 
 def rows(home: Path, name: str = "retrieved") -> list[dict[str, Any]]:

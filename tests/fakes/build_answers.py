@@ -5,9 +5,9 @@ wordings, calls those one kind when it is asked to name and merge them, words a 
 (the first try of some gives words of the documents away), and grades by whether the kind is the
 query's. What it says follows from the question alone, so that two runs are the same run.
 
-    from tests.build_answers import builds_collections, small_methods
-    from tests.model_sessions import knowledge
-    from tests.model_server import serving
+    from tests.fakes.build_answers import builds_collections, small_methods
+    from tests.fakes.model_sessions import knowledge
+    from tests.fakes.model_server import serving
 
     with serving(knowledge(), handlers=[builds_collections(small_methods())]) as server:
         ...  # OPENAI_BASE_URL=server.url, SEEDLENS_LLM_MODEL=judge
@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import DEMO
-from tests.model_answers import Handler
-from tests.small_corpus import DOCUMENTS, METHODS
+from tests.fakes.model_answers import Handler
+from tests.fakes.small_corpus import DOCUMENTS, METHODS
 
 _FENCE = re.compile(r"^=== ([\w ]+) (\w{16}) ===\n(.*?)\n=== end \2 ===$", re.M | re.S)
 
@@ -184,7 +184,7 @@ def demo_methods() -> Methods:
 
 
 def builds_collections(methods: Methods) -> Handler:
-    """A handler for ``Behaviour.handlers`` of ``tests/model_answers.py``: all five steps."""
+    """A handler for ``Behaviour.handlers`` of ``tests/fakes/model_answers.py``: all five steps."""
     by_label = {
         label.casefold(): key for key, kind in methods.kinds.items() for label in kind.labels
     }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.lenses.definitions import RESEARCH
+from tests.fakes.small_corpus import METHODS
 
 MODEL = "judge"
 FAULTS = (
@@ -262,3 +263,149 @@ def _two(first: str, second: str, probability: float) -> list[tuple[str, float]]
 
 def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
+
+
+ASKED_GRADES = "annotators of a test collection"
+"""Words that stand in every such question."""
+_TEXTS = re.compile(r"^=== ([a-z ]+) (\w+) ===\n(.*?)\n=== end \2 ===$", re.MULTILINE | re.DOTALL)
+
+
+def fenced_texts(prompt: str, name: str) -> list[str]:
+    """The quoted texts of a prompt by this name, in their order."""
+    return [text for found, _, text in _TEXTS.findall(prompt) if found == name]
+
+
+def candidate_of(prompt: str) -> str:
+    """Title and text of the candidate; "" for prompts that ask for no grade."""
+    found = fenced_texts(prompt, "candidate") if ASKED_GRADES in prompt else []
+    return found[0] if found else ""
+
+
+def grades_by(words: str = METHODS["network"], high: int = 3, low: int = 0) -> Callable[..., Any]:
+    """A handler for ``Behaviour.handlers``: ``high`` where the candidate has these words."""
+
+    def handler(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+        text = candidate_of(prompt)
+        if not text:
+            return None
+        title = text.partition("\n")[0]
+        same = words in text
+        reason = f"{title} {'does the same' if same else 'does something else'}."
+        return {"reason": reason, "grade": high if same else low}
+
+    return handler
+
+
+_SHOWN = re.compile(
+    r"^=== (?:starting document|candidate) \w+ ===\n(.*?)\n=== end \w+ ===$",
+    re.MULTILINE | re.DOTALL,
+)
+Alike = Callable[[str, str, str], int]
+
+
+def grades_pairs(alike: Alike) -> Callable[[str, Mapping[str, Any]], dict[str, Any] | None]:
+    """A handler for ``Behaviour.handlers`` of ``tests/fakes/model_answers.py``.
+
+    Args:
+        alike: the grade for the aspect's name, the seed's text and a candidate's.
+    """
+
+    def answer(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+        if "Grade each of the candidates" not in prompt:
+            return None
+        seed, *candidates = _SHOWN.findall(prompt)
+        aspect = re.findall(r"^Aspect: (.*)$", prompt, re.MULTILINE)[0]
+        return {
+            "grades": [
+                {"candidate": number, "grade": alike(aspect, seed, text)}
+                for number, text in enumerate(candidates, start=1)
+            ]
+        }
+
+    return answer
+
+
+def in_title(aspect: str, seed: str, candidate: str) -> int:
+    """Of the small corpus's "bees by network": 3 for the same method, else for the same problem."""
+    place = -1 if aspect == "Method" else 0
+    words = [text.splitlines()[0].lower().split() for text in (seed, candidate)]
+    return 3 * (words[0][place] == words[1][place])
+
+
+ASKED_READING = "What does this wording ask for?"
+"""Words that stand in every such question."""
+WORDS = "trained without labelled photographs, never mind what came out"
+CONTENT = "trained without labelled photographs"
+READ: dict[str, Any] = {"content": CONTENT, "wanted": ["method"], "ruled_out": ["result"]}
+"""What :data:`WORDS` mean under the lens of research abstracts."""
+
+
+def reads(answer: Any = READ, words: str = "") -> Callable[..., Any]:
+    """A handler for ``Behaviour.handlers``: this answer to every wording, or to ``words`` only."""
+
+    def handler(prompt: str, _: Mapping[str, Any]) -> Any:
+        if ASKED_READING not in prompt or words not in "".join(fenced_texts(prompt, "wording")):
+            return None
+        return answer
+
+    return handler
+
+
+IMPLIED = {
+    "Tides by sensor": (
+        "Somebody plans when the ferry may leave, and wants to know how late it can be.",
+        "The turn of the tide decides when a ferry gets through, so that foretelling it is "
+        "what a timetable of ferries rests on.",
+    )
+}
+"""Title -> a need that the document meets without a word of it, and why it does."""
+_DOCUMENT = re.compile(r"^=== document \w+ ===\n(.*?)\n=== end \w+ ===$", re.MULTILINE | re.DOTALL)
+
+
+def shown_document(prompt: str) -> tuple[str, str]:
+    """Title and text of the document that a prompt asks scenarios for; "" for other prompts."""
+    shown = _DOCUMENT.search(prompt)
+    if shown is None or "information_need" not in prompt:
+        return "", ""
+    title, _, text = shown[1].partition("\n")
+    return title, text
+
+
+def writes_scenarios(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A scenario per sentence of the document, and what :data:`IMPLIED` says of it.
+
+    A handler for ``Behaviour.handlers`` of ``tests/fakes/model_answers.py``.
+    """
+    title, text = shown_document(prompt)
+    if not title:
+        return None
+    sentences = [s.strip() for s in re.split(r"(?<=[.!?])\s+", text or title) if s.strip()]
+    entries = [
+        {
+            "key_aspect": " ".join(sentence.split()[:4]),
+            "information_need": f"Somebody wants to know whether this holds: {sentence}",
+            "explanation": f"It is answered by what was found: {sentence}",
+        }
+        for sentence in sentences[:6]
+    ]
+    for need, why in [IMPLIED[title]] if title in IMPLIED else []:
+        entries.append({"key_aspect": title, "information_need": need, "explanation": why})
+    return {"main_topic": title, "scenarios": entries}
+
+
+ASKED_NAMES = "groups called?"
+"""Words that stand in every such question."""
+
+
+def names(change: Callable[[int], Any] = "Group {}".format) -> Callable[..., Any]:
+    """A handler: names every group of the question, or leaves out those that become None."""
+
+    def handler(prompt: str, _: Mapping[str, Any]) -> Any:
+        if ASKED_NAMES not in prompt:
+            return None
+        [groups] = fenced_texts(prompt, "groups")
+        numbers = [int(line.split()[0].strip(":")) for line in groups.splitlines()]
+        given = [(number, change(number)) for number in numbers]
+        return {"names": [{"number": n, "name": name} for n, name in given if name is not None]}
+
+    return handler

@@ -19,9 +19,9 @@ from engine.types.reranking import RerankJob
 from engine.types.searches import Query
 from storage.answers import Answers
 from storage.ledger import Ledger
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer
-from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer
+from tests.fakes.small_corpus import DOCUMENTS, METHODS, PROBLEMS
 from tests.support import ended
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Services that documents come from, as their documentation has them: a real HTTP server with a
 route for each, over the same invented papers, which misbehaves on demand.
 
-    python -m tests.service_server --papers 3000 --port 8000
+    python -m tests.fakes.service_server --papers 3000 --port 8000
 
 prints the ``SEEDLENS_SERVICE_ADDRESSES`` that lead to it.
 """

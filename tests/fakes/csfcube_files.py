@@ -31,3 +31,12 @@ def write_judged(csfcube: Path, folder: Path, most: int | None = None) -> Path:
         documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
     write_jsonl(folder / ABSTRACTS, documents)
     return folder
+
+
+METHOD = "bees-network_method"
+GOOD = f"{METHOD} 0 bread-network 3\n{METHOD} 0 maps-survey 0\n"
+
+
+def qrels(tmp_path: Path, text: str, name: str = "q.qrels") -> Path:
+    (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path / name

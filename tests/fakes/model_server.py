@@ -1,24 +1,51 @@
-"""How the tests' model speaks HTTP: chat completions, whole and streamed, and every fault."""
+"""A model that knows the answers: a real HTTP server that speaks the OpenAI chat protocol.
+
+It judges by the grades of a test collection, as well or as badly as it is told, and misbehaves
+on demand. Every answer follows from its seed and the content of the request, in whatever order
+requests come, so that two runs over it are the same run.
+
+    python -m tests.fakes.model_server --qrels assets/demo --port 8000 --noise 0.6 --latency 0.3
+    python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --fail 429=0.1,cut=0.05
+    python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --judge middle
+
+Then set OPENAI_BASE_URL=http://127.0.0.1:8000/v1 and SEEDLENS_LLM_MODEL=judge.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import re
+import sys
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from tests.model_server import ModelServer
+from benchmarks.simulated_judges import CHARACTERS, Character, SimulatedJudge
+from tests.fakes.model_answers import (
+    FAULTS,
+    MODEL,
+    Answerer,
+    Behaviour,
+    Handler,
+    Knowledge,
+    aspect_of,
+    read_knowledge,
+)
 
 TRYING_OUT = "Answer with the one letter A and nothing else."
 WORDS_PER_CHUNK = 3
 
 
-class Handler(BaseHTTPRequestHandler):
+class ModelRequests(BaseHTTPRequestHandler):
     model: ModelServer
     protocol_version = "HTTP/1.1"
     wbufsize = -1
@@ -264,3 +291,209 @@ def _token(text: str, options: list[tuple[str, float]], most: int) -> dict[str, 
     top = [{"token": t, "bytes": None, "logprob": math.log(max(p, 1e-9))} for t, p in ranked]
     logprob = top[0]["logprob"] if top else 0.0
     return {"token": text, "bytes": None, "logprob": logprob, "top_logprobs": top}
+
+
+@dataclass
+class Seen:
+    """What came in: ``questions`` are chat requests but for those that try the endpoint out;
+    ``turned_away`` ones of any kind had the wrong key; ``dropped`` ones nobody waited for."""
+
+    requests: int = 0
+    questions: int = 0
+    turned_away: int = 0
+    dropped: int = 0
+    under_way: int = 0
+    most_at_once: int = 0
+    repeats: Counter[str] = field(default_factory=Counter)
+    prompts: list[str] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class ModelServer:
+    """The server, in threads of its own, on loopback.
+
+    Attributes:
+        behaviour: how it answers.
+        seen: what came in.
+    """
+
+    def __init__(
+        self, knowledge: Knowledge, behaviour: Behaviour | None = None, port: int = 0
+    ) -> None:
+        self.behaviour = behaviour or Behaviour()
+        self.answerer = Answerer(knowledge, self.behaviour)
+        self.seen = Seen()
+        self.lock = threading.Lock()
+        self.slots = threading.Semaphore(self.behaviour.at_once or sys.maxsize)
+        self.gone = threading.Event()
+        handler = type("Bound", (ModelRequests,), {"model": self})
+        self._http = _Server(("127.0.0.1", port), handler)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Gone: connections that are open are cut, new ones refused."""
+        self.gone.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # clients may hang up
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serving(knowledge: Knowledge, **behaviour: Any) -> Iterator[ModelServer]:
+    """A running server; gone when the block ends."""
+    server = ModelServer(knowledge, Behaviour(**behaviour))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _shares(text: str) -> dict[str, float]:
+    shares = {}
+    for part in filter(None, text.split(",")):
+        fault, _, share = part.partition("=")
+        if fault not in FAULTS:
+            raise argparse.ArgumentTypeError(f"'{fault}' is none of {', '.join(FAULTS)}")
+        shares[fault] = float(share or 1)
+    return shares
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    default = Behaviour()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--qrels", type=Path, required=True, help="folder of a test collection")
+    parser.add_argument("--port", type=int, default=8000)
+    for name in ("noise", "pair_noise", "bias", "sharpness", "latency"):
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=float, default=getattr(default, name)
+        )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--judge",
+        choices=[character.name for character in CHARACTERS],
+        help="one of benchmarks/simulated_judges.py, in place of noise, bias and sharpness",
+    )
+    parser.add_argument(
+        "--fail", type=_shares, default={}, help="429=0.1,cut=0.05; of: " + ", ".join(FAULTS)
+    )
+    parser.add_argument("--retry-after", type=float, help="seconds that a 429 asks to wait")
+    parser.add_argument(
+        "--refuse", default="", help="parts of requests: max_tokens,temperature,..."
+    )
+    parser.add_argument("--no-logprobs", action="store_true", help="drop them without a word")
+    parser.add_argument("--thinks", action="store_true", help="write <think> first")
+    parser.add_argument("--context", type=int, help="tokens accepted")
+    parser.add_argument("--key", help="the only key accepted")
+    parser.add_argument("--model", default=MODEL)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until Ctrl-C."""
+    options = _options(arguments)
+    behaviour = Behaviour(
+        **{name: getattr(options, name) for name in ("noise", "pair_noise", "bias", "sharpness")},
+        latency=options.latency,
+        seed=options.seed,
+        faults=options.fail,
+        retry_after=options.retry_after,
+        refuses=frozenset(filter(None, options.refuse.split(","))),
+        logprobs=not options.no_logprobs,
+        thinks=options.thinks,
+        context=options.context,
+        key=options.key,
+        model=options.model,
+    )
+    knowledge = read_knowledge(options.qrels)
+    for character in CHARACTERS:
+        if character.name == options.judge:
+            behaviour.handlers = [simulated(character, knowledge)]
+    server = ModelServer(knowledge, behaviour, options.port)
+    server.start()
+    sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={options.model}\n")
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+    server.stop()
+    sys.stderr.write(f"{server.seen.requests} requests, {server.seen.most_at_once} at once\n")
+
+
+UNSURE = "I cannot tell."
+"""Said twice, it is no answer."""
+
+
+def simulated(character: Character, knowledge: Knowledge) -> Handler:
+    """Answers pairs, single documents and lists as ``SimulatedJudge`` does, query by query."""
+
+    @lru_cache(maxsize=256)
+    def judge(seed: str, aspect: str) -> SimulatedJudge:
+        return SimulatedJudge(character, f"{seed}_{aspect}", knowledge.grades(seed, aspect))
+
+    def answer(prompt: str, _: Mapping[str, Any]) -> Any:
+        seed, shown = knowledge.documents(prompt)
+        if not seed or not shown:
+            return None
+        if "A or B" in prompt:
+            return _said("A", "B", judge(seed, aspect_of(prompt)).pair(*shown[-2:]))
+        if "yes or no" in prompt:
+            return _said("yes", "no", judge(seed, aspect_of(prompt)).grade(shown[-1]))
+        if "[2] > [1]" in prompt:
+            order = judge(seed, aspect_of(prompt)).listing(shown) or []
+            return " > ".join(f"[{shown.index(doc_id) + 1}]" for doc_id in order) or UNSURE
+        return None
+
+    return answer
+
+
+def _said(first: str, second: str, probability: float | None) -> Any:
+    if probability is None:
+        return UNSURE
+    options = [(first, probability), (second, 1 - probability)]
+    likely = max(options, key=lambda option: option[1])[0]
+    return likely, [(token, share) for token, share in options if share]
+
+
+WORDS = {"method": "method", "procedure": "method", "finding": "result", "result": "result",
+         "problem": "background", "background": "background"}  # fmt: skip
+
+
+def obedient(answerer: Answerer) -> Callable[[str, Mapping[str, Any]], Any]:
+    """A handler that takes the aspect from the wording; without one, whatever is alike counts."""
+
+    def answer(prompt: str, body: Mapping[str, Any]) -> Any:
+        wording = re.search(r"=== wording \w+ ===\n(.*?)\n=== end ", prompt, re.DOTALL)
+        if wording is None or aspect_of(prompt):
+            return None
+        said = re.findall(r"\w+", wording[1].lower())
+        aspect = next((WORDS[word] for word in said if word in WORDS), "")
+        return answerer.answer(f"{prompt}\nAspect: {aspect}", body) if aspect else None
+
+    return answer
+
+
+if __name__ == "__main__":
+    main()
