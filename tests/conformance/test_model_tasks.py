@@ -19,10 +19,10 @@ from engine.types.builds import StepRequest
 from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.build_answers import builds_collections
+from tests.fakes.lens_builds import AUTHOR, LENS, NAME, SMALL
 from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED, knowledge
-from tests.fakes.small_corpus import AUTHOR, LENS, NAME, SMALL
 from tests.support import ended, make_explorer, wait_until
 
 Prepared = tuple[TaskRunner[Any, Any], Any]

@@ -13,10 +13,8 @@ from engine.types.builds import StepRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
-from tests.fakes.model_sessions import session
-from tests.fakes.small_corpus import (
+from tests.fakes.lens_builds import (
     AUTHOR,
-    DOCUMENTS,
     GRADING,
     LABELLING,
     LENS,
@@ -25,6 +23,8 @@ from tests.fakes.small_corpus import (
     questions,
     run_step,
 )
+from tests.fakes.model_sessions import session
+from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer

@@ -25,9 +25,10 @@ from engine.types.builds import Cluster
 from engine.types.encoders import Passage
 from tests.cli.command_line import clean_environment
 from tests.fakes.build_answers import builds_collections, demo_methods
+from tests.fakes.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import entered, knowledge, session
-from tests.fakes.small_corpus import AUTHOR, DOCUMENTS, LABELLING, LENS, NAME, questions
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 if TYPE_CHECKING:
