@@ -277,7 +277,7 @@ class Share:
 
     Attributes:
         next: the items that are leased to them, in their order.
-        elsewhere: items they could judge, were they not leased to others.
+        elsewhere: items they could judge, were they not leased to others; 0 while there are others.
         people: how many judge now, or wait for items, this annotator among them.
         progress: how far they are; what is left is shared among these people.
         beyond: the item at hand has, or gets from others, all the annotations it needs.
@@ -312,16 +312,20 @@ def find_share(
     """
     project, who = queue.project, queue.annotator
     place = 0 if at is None else queue.position(at)
-    held: dict[str, set[Item]] = {}
+    held: dict[str, Collection[Item]] = {}
     for lease in others:
         if lease.annotator != who:
-            held.setdefault(lease.annotator, set()).update(lease.items)
+            before = held.get(lease.annotator)  # in another tab
+            held[lease.annotator] = {*before, *lease.items} if before else lease.items
     leased = Counter(itertools.chain.from_iterable(held.values()))
     people = len({who, *held})
     due, left = queue.told.left, queue.missing
     there, needed = queue.told.annotated, project.per_item
-    taken = {item for item, n in leased.items() if n + there.get(item, 0) >= needed}
-    free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
+
+    def is_free(item: Item) -> bool:
+        return item not in leased or leased[item] + there.get(item, 0) < needed
+
+    free = (i.item for i in queue.due(max(0, place - 1)) if is_free(i.item))
     crowded = people > project.per_item
     most = -(-left // (2 * people)) if crowded else MOST_AHEAD
     ahead = list(itertools.islice(free, min(most, MOST_AHEAD)))
@@ -334,7 +338,9 @@ def find_share(
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
-    elsewhere = len((taken & queue.told.lacking) - queue.said.keys())
+    # To look at all that is leased takes long: only for who waits.
+    waits_for = (i for i in leased if i in queue.told.lacking and i not in queue.said)
+    elsewhere = 0 if ahead else sum(not is_free(item) for item in waits_for)
     share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
 
