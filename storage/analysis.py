@@ -45,12 +45,12 @@ class View:
     Attributes:
         schema: of what ``read`` gives: a table or a data set. It is called when a query has the
             name of the view.
-        sql: what the view shows of ``{source}``.
+        sql: gives what the view shows of ``{source}``.
     """
 
     schema: pa.Schema
     read: Callable[[], Any]
-    sql: str = "SELECT * FROM {source}"
+    sql: Callable[[], str] = lambda: "SELECT * FROM {source}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _connection(seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, view: View, data: Any) -> None:
     connection.register(f"{name}_source", data)
-    sql = view.sql.replace("{source}", f"{name}_source")
+    sql = view.sql().replace("{source}", f"{name}_source")
     connection.execute(f"CREATE TEMP VIEW {name} AS {sql}")
 
 

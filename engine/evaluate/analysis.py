@@ -37,6 +37,7 @@ _JUDGMENTS = pa.schema(
         "time": pa.timestamp("us", "UTC"),
     }
 )
+_RENAMED = "SELECT * RENAME (rank AS shown_rank, system AS shown_system) FROM {source}"
 _POOLS = pa.schema(
     {
         **dict.fromkeys(("project", "query_id", "doc_id", "source"), pa.string()),
@@ -107,15 +108,16 @@ class Analysis(ForPerson):
         facts = pa.schema([pa.field("doc_id", pa.string()), *FACT_TYPE.fields])
         views = {
             "documents": View(
-                documents, partial(table.data_set, documents.names), _documents(opened)
+                documents, partial(table.data_set, documents.names), partial(_documents, opened)
             ),
             "sentences": View(
-                sentences, partial(table.data_set, sentences.names), _sentences(opened.aspects)
+                sentences,
+                partial(table.data_set, sentences.names),
+                partial(_sentences, opened.aspects),
             ),
-            "facts": View(facts, partial(_facts, opened, facts), _FACTS),
+            "facts": View(facts, partial(_facts, opened, facts), lambda: _FACTS),
             "judgments": replace(
-                rows(_JUDGMENTS, self._judgments, opened.name, who),
-                sql="SELECT * RENAME (rank AS shown_rank, system AS shown_system) FROM {source}",
+                rows(_JUDGMENTS, self._judgments, opened.name, who), sql=lambda: _RENAMED
             ),
         }
         if self.person.is_lead:
