@@ -62,12 +62,9 @@ class _Reading(ModelTask[ReadingTest]):
             asked = next(iter(given.values()))[0]
             question = grading(asked.question, "?" * 200, asked.reference)
             parts.append(known.estimate([question], prepared.queries * len(parts)))
-        rounds = len(given) * (2 if prepared.plan.grade else 1)
+        grades, items = prepared.plan.grade, len(given) * prepared.queries
         return replace(
-            summed(parts),
-            items=len(given) * prepared.queries,
-            rounds=rounds,
-            exact=not prepared.plan.grade,
+            summed(parts), items=items, rounds=len(given) * (1 + grades), exact=not grades
         )
 
     async def run(self, run: TaskRun) -> TaskReport[ReadingTest]:

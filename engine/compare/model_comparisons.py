@@ -66,11 +66,7 @@ class ModelComparisons(ForPerson):
     """Rerankings of variants. Safe to share between threads.
 
     Attributes:
-        jobs: those under way, and those that have ended. What was answered is kept when one is
-            cancelled, and so are the orders so far.
-
-    Args:
-        comparer: for a request.
+        jobs: a cancelled one keeps its answers, and its orders so far.
     """
 
     def __init__(
@@ -91,11 +87,7 @@ class ModelComparisons(ForPerson):
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Rerank in the background; returns the job's id.
-
-        Args:
-            owner: who asks for it.
-        """
+        """Rerank in the background; returns the job's id."""
         connection = connect(self._settings, endpoint, most_calls, self.person)
         tasks, place = self._tasks(request), connection.endpoint
         estimate = _estimate(request, tasks, estimator(connection, self._answers))
@@ -104,10 +96,7 @@ class ModelComparisons(ForPerson):
         return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)
 
     def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
-        """The id of a job that is done, from answers in the ledger alone.
-
-        None where the model would have to be asked; nothing is sent.
-        """
+        """The id of a job that is done, from answers in the ledger alone; None without all."""
         return recalled(self.jobs, self.start(request, endpoint, most_calls=0))
 
     def _tasks(self, request: VariantsRequest) -> list[Task]:

@@ -98,8 +98,8 @@ def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
     seen: list[TaskProgress] = []
     request = replace(RERANKED, systems=("dense", "bm25"))
     lab.evaluations.run(request, endpoint=session(server), tell=seen.append)
-    first = next(p for p in seen if p.phase.startswith("Reranking dense") and p.done)
-    last = next(p for p in seen if p.phase.startswith("Reranking bm25") and p.done)
+    first = next(p for p in seen if p.phase.startswith("Reranking bm25") and p.done)
+    last = next(p for p in seen if p.phase.startswith("Reranking dense") and p.done)
     assert first.done < last.done < first.total == last.total
     assert first.seconds_left == first.seconds * (first.total / first.done - 1)
 
