@@ -24,6 +24,7 @@ from engine.corpora.contracts import (
     TokenSpans,
     VectorPart,
 )
+from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
@@ -39,7 +40,6 @@ from engine.corpora.schema import (
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
-from engine.corpora.term_index import CorpusWords, TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -125,7 +125,7 @@ class OpenCorpus:
         self._seeds: Recent[str, Seed] = Recent(
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
-        self.term_scores: Recent[str, TermScores] = Recent(MOST_TERMS)
+        self.term_scores: Recent[str, Any] = Recent(MOST_TERMS)  # TermScores of engine.search
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
