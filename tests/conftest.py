@@ -19,14 +19,13 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from tests import postgres_server
-from tests.csfcube_files import write_judged
 from tests.encoded_once import EncodedOnce
-from tests.postgres_server import PostgresServer
-from tests.small_collection import write_collection
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import postgres_server
+from tests.fakes.csfcube_files import write_judged
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.small_corpus import DOCUMENTS, write_collection
+from tests.fakes.tiny_models import save_bert
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
-from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
@@ -101,15 +100,6 @@ def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOn
         patch.setattr(OnePassEncoder, "encode", lambda *given: once.encode(*given))
         patch.setattr(OnePassEncoder, "encode_query", lambda *given: once.encode_query(*given))
         yield once
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _ledgers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests of the storage have ledgers as they are (``tests/storage/conftest.py``)."""
-    from tests import ledgers_made_once
-
-    with ledgers_made_once.made_once(root_of_all(tmp_path_factory), tmp_path_factory.mktemp("new")):
-        yield
 
 
 @pytest.fixture(autouse=True)

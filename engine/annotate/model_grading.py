@@ -34,11 +34,10 @@ from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher, criterion_for
-from engine.types.annotating import Item, Judgment, Project
+from engine.text import counted
+from engine.types.annotating import GradeCounts, GradingRequest, Item, Judgment, ModelCheck, Project
 from engine.types.documents import Document
-from engine.types.grading import GradeCounts, GradingRequest, ModelCheck
 from engine.types.models import Estimate, TaskReport
-from engine.types.plurals import counted
 from storage.ledger import Ledger
 
 BATCH = 32

@@ -20,9 +20,16 @@ from engine.llm.judges import document_text
 from engine.llm.judging_prompts import SEED_TOKENS
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import cut_text, fenced, harmless, harmless_line
-from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
+from engine.types.annotating import (
+    MOST_ANCHORS,
+    GradingRequest,
+    Item,
+    Judgment,
+    PoolItem,
+    Project,
+    Scale,
+)
 from engine.types.documents import Document
-from engine.types.grading import MOST_ANCHORS, GradingRequest
 from engine.types.searches import Query
 
 

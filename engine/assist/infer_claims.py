@@ -19,8 +19,7 @@ from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import PART_TOKENS, Quoted, cut_text, estimate_tokens, fenced
-from engine.types.documents import Span
-from engine.types.facts import Fact, FactKind
+from engine.types.documents import Fact, FactKind, Span
 
 KINDS: tuple[FactKind, ...] = ("place", "date", "amount")
 INFERRING = "facts/1"

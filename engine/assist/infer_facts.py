@@ -41,8 +41,7 @@ from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, part_tokens
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import parts_of
-from engine.types.documents import Document
-from engine.types.facts import Fact, FactKind
+from engine.types.documents import Document, Fact, FactKind
 from engine.types.models import Estimate, TaskReport
 from storage.home import Home
 from storage.ledger import Ledger

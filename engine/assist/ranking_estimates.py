@@ -21,7 +21,7 @@ from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import LENGTH
 from engine.rerank.tournament import BATCH
 from engine.search.searcher import Searcher
-from engine.types.collections import Topic
+from engine.types.evaluations import Topic
 from engine.types.models import Estimate, summed
 
 SAMPLE = 6

@@ -19,7 +19,7 @@ from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens
 from engine.types.models import ModelUsage
 from engine.types.reranking import WordingReading, WordingReadings
-from engine.types.terms import Term
+from engine.types.searches import Term
 from storage.answers import Answers
 
 READING = "wording-reading/2"

@@ -25,11 +25,18 @@ from engine.build.build_records import (
 )
 from engine.build.labelling import Work
 from engine.errors import BadInputError
-from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
+from engine.text import counted
+from engine.types.annotating import (
+    GradeCounts,
+    GradeMeaning,
+    GradingRequest,
+    Judgment,
+    PoolRequest,
+    Project,
+    Scale,
+)
 from engine.types.builds import Cluster
-from engine.types.grading import GradeCounts, GradingRequest
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow

@@ -15,11 +15,11 @@ from engine.build.opened_build import OpenBuild
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import TaskRun
+from engine.text import counted
 from engine.types.builds import BuildSpec, BuildStep
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from storage.builds import LabelRow, StepRow
 
 

@@ -23,10 +23,10 @@ from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray
+from engine.types.annotating import ANCHORS
 from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep, StepRequest
 from engine.types.documents import Document
 from engine.types.encoders import Passage
-from engine.types.grading import ANCHORS
 from engine.types.models import Estimate, TaskReport, summed
 from storage.home import Home
 from storage.ledger import Ledger

@@ -15,9 +15,9 @@ from engine.cli.model import end_run, run_task, taken, task_fields
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, say_notes, what_else
 from engine.errors import BadInputError
-from engine.types.grading import ANCHORS, GradeCounts, GradingRequest, ModelCheck
+from engine.text import counted
+from engine.types.annotating import ANCHORS, GradeCounts, GradingRequest, ModelCheck
 from engine.types.models import Estimate, TaskReport
-from engine.types.plurals import counted
 
 LISTED = 20
 """Differences that are listed in words; --json has them all."""

@@ -38,6 +38,7 @@ from engine.cli.terminal import (
 from engine.errors import BadInputError, SeedLensError
 from engine.lenses.variants import SETS
 from engine.search.reports import evaluation_report, gap_report
+from engine.text import counted
 from engine.types.comparisons import Sensitivity
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
@@ -48,7 +49,6 @@ from engine.types.evaluations import (
     Interval,
 )
 from engine.types.models import Estimate, ModelReport, TaskReport
-from engine.types.plurals import counted
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
 

@@ -33,11 +33,10 @@ from engine.cli.model import (
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, print_table, progress, say_notes, stop_requested
 from engine.errors import BadInputError, UnknownNameError
+from engine.text import spreadsheet_cell
 from engine.types.models import ModelUsage, summed
 from engine.types.reranking import DEFAULT_DEPTH, Move, Reranking, RerankRequest
-from engine.types.searches import Query, SearchResults
-from engine.types.spreadsheets import spreadsheet_cell
-from engine.types.trails import DOCUMENT_FORMATS, EXPORT_FORMATS, TrailInfo
+from engine.types.searches import DOCUMENT_FORMATS, EXPORT_FORMATS, Query, SearchResults, TrailInfo
 
 if TYPE_CHECKING:
     from engine.assist.assistant import Assistant

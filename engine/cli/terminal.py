@@ -16,8 +16,8 @@ import click
 from pydantic_core import to_jsonable_python
 from tqdm import tqdm
 
+from engine.text import size
 from engine.types.corpora import Progress
-from engine.types.plurals import size
 
 
 class Advance(Protocol):

@@ -26,7 +26,6 @@ from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask
-from engine.types.collections import Collection
 from engine.types.comparisons import (
     Comparison,
     ComparisonRequest,
@@ -38,6 +37,7 @@ from engine.types.comparisons import (
     Variant,
 )
 from engine.types.corpora import CorpusInfo
+from engine.types.evaluations import Collection
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
 from engine.types.searches import Query

@@ -32,8 +32,14 @@ from engine.measures.significance import significance
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics
-from engine.types.collections import Collection, Topic
-from engine.types.evaluations import Evaluated, Evaluation, EvaluationRequest, Sample
+from engine.types.evaluations import (
+    Collection,
+    Evaluated,
+    Evaluation,
+    EvaluationRequest,
+    Sample,
+    Topic,
+)
 from engine.types.models import TaskReport
 from engine.types.searches import Query
 

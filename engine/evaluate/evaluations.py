@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import KEPT
@@ -22,7 +24,7 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.rerank import MODES
-from engine.search.reports import evaluation_report
+from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.evaluations import (
@@ -121,6 +123,28 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         uploaded = self._collections.uploaded_runs(request.collection, request.sample)
         known = map(store.get, run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
+
+    def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
+        """All evaluations on a corpus, of former versions of it too, without rankings."""
+        for collection in sorted(self._experiments.collections()):
+            for row in self._experiments.evaluations(collection):
+                if row.corpus == corpus:
+                    asked = row.corpus_version, row.systems, row.settings
+                    whole = self._experiments.evaluation(collection, *asked)
+                    if whole is not None:
+                        evaluation = evaluation_from_report(json.loads(whole.result))
+                        yield record_of(row).request, row.time, evaluation
+
+    def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
+        """The runs of all evaluations on a corpus as it is now, each once."""
+        known = set()
+        for request, _, _ in self.stored(corpus):
+            with suppress(BadInputError):  # its collection is gone
+                for name, rankings in self.rankings(request).items():
+                    run = (name, replace(request, systems=()))
+                    if run not in known:
+                        known.add(run)
+                        yield request, name, rankings
 
     def run_file(self, request: EvaluationRequest, system: str) -> str:
         """The rankings of one system, or of an uploaded run, as a TREC run."""

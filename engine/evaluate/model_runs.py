@@ -35,10 +35,9 @@ from engine.llm.tasks import TaskRun
 from engine.rerank import MODES
 from engine.search.searcher import Searcher, criterion_for
 from engine.search.topics import SystemRun, topic_query
-from engine.types.collections import Topic
-from engine.types.evaluations import EvaluationRequest
+from engine.text import counted
+from engine.types.evaluations import EvaluationRequest, Topic
 from engine.types.models import Estimate, ModelReport
-from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
 

@@ -24,8 +24,7 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import RELEVANT, Collection, Topic
-from engine.types.evaluations import Interval
+from engine.types.evaluations import RELEVANT, Collection, Interval, Topic
 from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking

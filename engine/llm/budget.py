@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
 from engine.types.models import ModelUsage
-from storage.spending import Spending
+
+if TYPE_CHECKING:
+    from storage.people import Spending, Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ class Account:
     def hold(self, input_tokens: int, output_tokens: int) -> None:
         """Set tokens aside for a call that starts now: they count as spent until it has ended.
         Raises BudgetReachedError where today's budget would be exceeded."""
-        with self.spending.alone():
-            spent = self.spending.of(self.person)
+
+        def check(spent: Spent) -> None:
             limit = self.limits.reached_by(
                 spent.calls + 1,
                 spent.input_tokens + input_tokens,
@@ -92,7 +94,8 @@ class Account:
                     f"Your budget of {limit} a day is reached; what was answered counts.",
                     "Go on tomorrow: answers that are there are not asked for twice.",
                 )
-            self.spending.add(self.person, 1, input_tokens, output_tokens)
+
+        self.spending.add(self.person, 1, input_tokens, output_tokens, check)
 
     def settle(self, held: tuple[int, int], used: tuple[int, int]) -> None:
         """End a call that :meth:`hold` began, with the tokens that it took."""

@@ -91,14 +91,6 @@ async def open_client(
         await client.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer(Generic[Value]):
-    """The value of a reply, None when no reply could be read; and the reply."""
-
-    value: Value | None
-    reply: Reply
-
-
 class Client:
     """Asks one model for one run. See :func:`open_client`.
 
@@ -392,16 +384,17 @@ class Client:
                     raise
                 size = sum(self._can.size(prompt))
                 self._refused = min(size, self._refused or size)
-        answer = await self._readable(prompt, first)
+        reading = self._readable(prompt, first)
+        answer, reply = await reading
         self._counts["shortened"] += prompt is not given
         self._failures_in_a_row = 0
-        self._served[answer.reply.model] += 1
-        if answer.value is None:
+        self._served[reply.model] += 1
+        if answer is None:
             self._counts["unread"] += 1
             return None
-        self._count("answered", prompt, answer.reply)
-        self._keep(prompt, answer.reply)
-        return answer.value
+        self._count("answered", prompt, reply)
+        self._keep(prompt, reply)
+        return answer
 
     def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
         while (
@@ -412,20 +405,20 @@ class Client:
             prompt = prompt.shorter()
         return prompt
 
-    async def _readable(self, prompt: Prompt[Value], first: Reply) -> _Answer[Value]:
+    async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
         """The value, None when no reply can be read: of the first reply, else of the one to the
         nudge, else of the first as it is."""
         value = prompt.read(first, False)
         if value is not None:
-            return _Answer(value, first)
+            return value, first
         said = without_reasoning(first.text)[:200] or "(nothing)"
         turns = (Message("assistant", said), Message("user", prompt.nudge))
         again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
         second = await self._complete(again)
         for reply in (second, first):
             if (value := prompt.read(reply, True)) is not None:
-                return _Answer(value, reply)
-        return _Answer(None, second)
+                return value, reply
+        return None, second
 
     def _keep(self, prompt: Prompt[Any], reply: Reply) -> None:
         """Write an answer to the ledger, soon, as that to the question that was sent."""

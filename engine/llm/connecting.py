@@ -27,7 +27,7 @@ from engine.types.reranking import EndpointInfo
 from storage.answers import Answers
 from storage.home import Home
 from storage.ledger import Ledger
-from storage.spending import Spending
+from storage.people import Spending
 
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "

@@ -34,7 +34,6 @@ from engine.search.searcher import Searcher
 from engine.types.annotating import Project
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import Progress
-from engine.types.facets import YEAR
 from engine.types.maps import (
     WHOLE_DOCUMENT,
     ClusterLevel,
@@ -47,7 +46,7 @@ from engine.types.maps import (
 )
 from engine.types.models import Estimate, ModelUsage
 from engine.types.people import ForPerson
-from engine.types.searches import PAGE_SIZE, Query
+from engine.types.searches import PAGE_SIZE, YEAR, Query
 from storage.answers import Answers
 from storage.maps import Names, StoredLayout, StoredMap, map_stamp, read_map, write_map
 

@@ -14,7 +14,7 @@ from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import limited, operator_only
 from engine.tuning.aspect_pairs import Question, group_of, prompts_of, questions_for
 from engine.types.models import Estimate, TaskReport
-from engine.types.tuning import AspectGroup, PairRequest
+from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
 
 BATCH = 32

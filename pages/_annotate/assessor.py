@@ -7,10 +7,9 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Project
-from engine.types.grading import ANCHORS, MOST_ANCHORS, GradeCounts, GradingRequest
+from engine.text import counted
+from engine.types.annotating import ANCHORS, MOST_ANCHORS, GradeCounts, GradingRequest, Project
 from engine.types.models import Estimate
-from engine.types.plurals import counted
 from pages._annotate.assessor_check import (
     check,
     differences,

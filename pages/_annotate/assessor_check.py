@@ -8,12 +8,19 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Item, Project, Scale
+from engine.text import counted
+from engine.types.annotating import (
+    GradeCounts,
+    GradingDifference,
+    GradingRequest,
+    Item,
+    ModelCheck,
+    Project,
+    Scale,
+)
 from engine.types.documents import Document
-from engine.types.grading import GradeCounts, GradingDifference, GradingRequest, ModelCheck
 from engine.types.lenses import Lens
 from engine.types.models import Estimate
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_html
 from pages._annotate.annotate_url import AnnotateView

@@ -9,9 +9,9 @@ import streamlit as st
 
 from engine.errors import NotAllowedError, SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
 from engine.types.models import Estimate
-from engine.types.plurals import counted
 from engine.types.reading import MOST_PASSAGES, AskJob, AskRequest
 from engine.types.reranking import EndpointInfo
 from pages._ask.ask_url import AskView

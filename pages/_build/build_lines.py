@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from engine.text import counted
 from engine.types.builds import (
     BuildSpec,
     BuildState,
@@ -13,7 +14,6 @@ from engine.types.builds import (
     StepState,
 )
 from engine.types.models import Estimate
-from engine.types.plurals import counted
 from pages._build.build_url import RUNS, SHOWN_BY, STEPS
 from pages._common.job_words import at_most
 

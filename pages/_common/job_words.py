@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from engine.text import counted
 from engine.types.models import Estimate, ModelReport, ModelUsage, TaskProgress, TaskReport
-from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.outside_text import escape

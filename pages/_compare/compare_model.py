@@ -12,8 +12,8 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.comparisons import Comparison, ComparisonRequest, VariantsJob, VariantsRequest
-from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked

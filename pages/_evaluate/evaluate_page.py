@@ -12,6 +12,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.evaluations import (
     CollectionInfo,
     Evaluation,
@@ -19,7 +20,6 @@ from engine.types.evaluations import (
     EvaluationRecord,
     EvaluationRequest,
 )
-from engine.types.plurals import counted
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request

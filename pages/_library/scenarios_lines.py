@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.text import counted
 from engine.types.models import Estimate
-from engine.types.plurals import counted
 from engine.types.scenarios import (
     Component,
     Scenario,

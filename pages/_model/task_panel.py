@@ -9,9 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import streamlit as st
 
+from engine.text import counted
 from engine.types.jobs import Job
 from engine.types.models import Estimate, TaskProgress, TaskReport
-from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import duration, end, is_finished, joined, run_outcome, run_progress
 from pages._common.outside_text import escape

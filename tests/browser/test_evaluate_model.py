@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import browser_steps
 from tests.browser.conftest import Server, Visit, free_port, running_app, visiting
-from tests.model_answers import read_knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import ModelServer, serving
 
 GAP = (
     "/evaluate?collection=lab&seeds=1&part=gap&retrievers=bm25,dense&verifier=pointwise&sizes=5,20"

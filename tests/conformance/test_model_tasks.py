@@ -14,20 +14,15 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.tasks import TaskRunner
-from engine.types.annotating import PoolRequest, Project
+from engine.types.annotating import GradingRequest, PoolRequest, Project
 from engine.types.builds import StepRequest
-from engine.types.grading import GradingRequest
-from engine.types.scenarios import ScenarioRequest
+from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
-from engine.types.tuning import PairRequest
-from tests.build_answers import builds_collections
-from tests.grading_answers import grades_by
-from tests.lens_builds import AUTHOR, LENS, NAME, SMALL
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED, knowledge
-from tests.pair_answers import grades_pairs, in_title
-from tests.scenario_answers import writes_scenarios
+from tests.fakes.build_answers import builds_collections
+from tests.fakes.lens_builds import AUTHOR, LENS, NAME, SMALL
+from tests.fakes.model_answers import MODEL, grades_by, grades_pairs, in_title, writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED, knowledge
 from tests.support import ended, make_explorer, wait_until
 
 Prepared = tuple[TaskRunner[Any, Any], Any]

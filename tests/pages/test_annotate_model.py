@@ -9,16 +9,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, PoolRequest, Project
-from engine.types.grading import GradingDifference
+from engine.types.annotating import GRADED, GradingDifference, PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor_check
 from pages._annotate.assessor_check import difference_html
 from pages._annotate.judging_view import DocumentCache, JudgingSession, from_key, receive, view_data
-from tests.grading_answers import grades_by
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED
+from tests.fakes.model_answers import MODEL, Knowledge, grades_by
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED
 from tests.pages.visits import Serve, click, judged_on, run, run_until, shown, visit
 from tests.support import make_explorer
 

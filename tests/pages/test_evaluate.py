@@ -12,9 +12,9 @@ from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
+from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
-from tests.small_collection import write_collection
 from tests.support import make_explorer
 
 
@@ -178,3 +178,23 @@ def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None
     ):
         templates = [trace.hovertemplate or "" for trace in figure.data]
         assert not any("<b>" in template or "{x} " in template for template in templates)
+
+
+def test_a_query_in_sql_is_run_and_what_is_wrong_with_it_is_shown(lab: Explorer) -> None:
+    page = visit(collection="lab")
+    assert not page.text_area
+    page.session_state["evaluate_sql_box"] = True
+    page = run(page)
+    page.button(key="evaluate_sql_example_0").click()
+    page = run(page)
+    assert "FROM sentences" in page.text_area(key="evaluate_sql").value
+    page.button(key="evaluate_sql_run").click()
+    page = run(page)
+    assert list(page.dataframe[-1].value.columns) == ["aspect", "sentences"]
+    assert "first_day" in shown(page), "the columns of the views are listed"
+    page.text_area(key="evaluate_sql").set_value("select * from read_csv('/etc/passwd')")
+    page.button(key="evaluate_sql_run").click()
+    assert "Cannot access file" in shown(run(page))
+    page.text_area(key="evaluate_sql").set_value("select 1 as n where 1 = 2")
+    page.button(key="evaluate_sql_run").click()
+    assert "No rows." in shown(run(page))

@@ -12,8 +12,8 @@ from engine.types.models import ModelReport
 from engine.types.reranking import Gap, GapPoint
 from pages._evaluate.evaluate_charts import gap_chart
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
-from tests.model_answers import read_knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Connect, Serve, run
 from tests.support import make_explorer

@@ -18,8 +18,8 @@ from engine.types.reranking import Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
 from pages._common.job_words import change, change_sentence, estimate_line, report_line
 from pages._model.model_settings import secrets_problem, secrets_values
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED, knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
 
 ESTIMATE = Estimate(rounds=6, calls=300, input_tokens=290_000, output_tokens=600, cost=0.13)

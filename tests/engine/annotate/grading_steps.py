@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
-from engine.types.grading import GradeCounts, GradingJob, GradingRequest
+from engine.types.annotating import GradeCounts, GradingJob, GradingRequest, PoolRequest, Project
 from engine.types.models import TaskReport
 from engine.types.searches import Query
-from tests.model_answers import MODEL
-from tests.model_sessions import SEED
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_sessions import SEED
 from tests.support import ended
 
 JUDGE = f"model:{MODEL}"

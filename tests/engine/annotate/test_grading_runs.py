@@ -10,12 +10,11 @@ import pytest
 from engine.annotate.model_grading import NothingGradedError
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
-from engine.types.grading import GradingRequest
+from engine.types.annotating import GradingRequest
 from engine.types.models import TRYING_OUT
 from tests.engine.annotate.grading_steps import DEPTH, by_model, end_of, grade, make_project
-from tests.grading_answers import candidate_of
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
+from tests.fakes.model_answers import MODEL, candidate_of
+from tests.fakes.model_server import ModelServer
 from tests.support import make_explorer, wait_until
 
 

@@ -11,15 +11,13 @@ import pytest
 from engine.annotate.model_plan import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, Judgment, PoolRequest, Project
+from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
 from engine.types.documents import Document
-from engine.types.grading import GradingRequest
 from engine.types.searches import Query
 from tests.engine.annotate.grading_steps import JUDGE, QUERY, by_model, grade, make_project
-from tests.grading_answers import candidate_of, fenced_texts, grades_by
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import ALIKE
+from tests.fakes.model_answers import MODEL, candidate_of, fenced_texts, grades_by
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import ALIKE
 
 
 def test_candidates_are_graded_by_the_models_name_with_its_reasons(graded: Explorer) -> None:

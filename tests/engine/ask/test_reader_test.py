@@ -17,12 +17,12 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError
 from engine.measures.metrics import rouge_1_recall
-from engine.types.collections import Collection
+from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")

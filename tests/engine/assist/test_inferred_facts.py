@@ -22,8 +22,8 @@ from engine.types.models import TaskReport
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import run_inside
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.support import make_explorer, write_jsonl
 
 TEXTS = {

@@ -17,13 +17,11 @@ from engine.llm.client import complete, finish
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.tasks import TaskRun
 from engine.rerank import MODES, Options, estimate, rerank
-from engine.types.collections import Collection
-from engine.types.evaluations import Evaluation, EvaluationRequest
+from engine.types.evaluations import Collection, Evaluation, EvaluationRequest
 from storage.answers import Answers
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import KEY, connection
-from tests.model_simulated import simulated
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer, simulated
+from tests.fakes.model_sessions import KEY, connection
 
 Evaluate = Callable[..., Evaluation]
 

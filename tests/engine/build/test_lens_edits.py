@@ -13,13 +13,22 @@ from engine.types.builds import StepRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
-from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
-from tests.model_sessions import session
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.lens_builds import (
+    AUTHOR,
+    GRADING,
+    LABELLING,
+    LENS,
+    NAME,
+    WORDING,
+    questions,
+    run_step,
+)
+from tests.fakes.model_sessions import session
+from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from tests.model_server import ModelServer
+    from tests.fakes.model_server import ModelServer
 
 OVERLOOKED = "maps-sensor"
 

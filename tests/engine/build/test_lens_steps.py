@@ -12,13 +12,13 @@ from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types.annotating import Judgment
 from engine.types.builds import StepRequest
-from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, run_all, run_step
-from tests.model_sessions import session
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, run_all, run_step
+from tests.fakes.model_sessions import session
+from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from tests.model_server import ModelServer
+    from tests.fakes.model_server import ModelServer
 
 OVERLOOKED = "maps-sensor"
 

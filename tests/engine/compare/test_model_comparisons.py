@@ -16,10 +16,9 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
 from storage.answers import Answers
-from tests.model_answers import MODEL, Knowledge, read_knowledge
-from tests.model_by_wording import obedient
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import session
+from tests.fakes.model_answers import MODEL, Knowledge, read_knowledge
+from tests.fakes.model_server import ModelServer, obedient, serving
+from tests.fakes.model_sessions import session
 from tests.support import ended, wait_until
 
 SEED, ASPECT = "demo-0232", "method"

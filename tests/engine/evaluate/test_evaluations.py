@@ -22,7 +22,7 @@ from engine.types.evaluations import (
 )
 from engine.types.models import TaskProgress
 from engine.types.scenarios import ScenarioRequest
-from tests.small_collection import QUERIES
+from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
 REQUEST = EvaluationRequest("lab", ("dense", "bm25"))
@@ -183,10 +183,11 @@ def test_a_run_is_not_taken_for_one_of_a_ledger_that_a_copy_replaced(
     shutil.copytree(lab_home, home)
     lab, request = make_explorer(home), EvaluationRequest("lab", ("dense",))
     evaluated(lab, request)
-    shutil.copyfile(home / "ledger.duckdb", tmp_path / "copy")
+    lab.ledger.copy(tmp_path / "copy")
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
     best = evaluated_run(lab, "mine", text)
-    (tmp_path / "copy").replace(home / "ledger.duckdb")
+    lab.ledger.close()
+    (tmp_path / "copy").replace(home / "ledger.sqlite")
     fields = (line.split() for line in text.splitlines())
     reversed_ = "".join(f"{q} Q0 {d} {r} {r} mine\n" for q, _, d, r, *_ in fields)
     assert evaluated_run(lab, "mine", reversed_) < best

@@ -14,7 +14,7 @@ from engine.types.annotating import GradeMeaning, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 METHOD = "bees-network_method"

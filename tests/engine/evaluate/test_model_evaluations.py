@@ -21,9 +21,9 @@ from engine.types.evaluations import (
 )
 from engine.types.models import TaskProgress, TaskReport
 from engine.types.reranking import Gap, GapRequest
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY, forget_answers, session
+from tests.fakes.model_answers import MODEL, read_knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import KEY, forget_answers, session
 from tests.support import ended, make_explorer, wait_until
 
 RERANKED = EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise", depth=20)

@@ -15,15 +15,15 @@ from engine.explorer import Explorer
 from engine.llm.budget import Budget
 from engine.llm.client import complete
 from engine.rerank.candidates import merged
-from engine.types.collections import Collection
 from engine.types.corpora import ImportRequest
+from engine.types.evaluations import Collection
 from engine.types.models import TaskProgress
 from engine.types.reranking import Gap, GapRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import connection, session
-from tests.small_collection import write_collection
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection, session
+from tests.fakes.small_corpus import write_collection
 from tests.support import ended, make_explorer
 
 SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)

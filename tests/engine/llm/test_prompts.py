@@ -22,7 +22,7 @@ from engine.llm.messages import (
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence
-from tests.model_sessions import ALIKE, OTHERS, SEED, TEXTS, criterion
+from tests.fakes.model_sessions import ALIKE, OTHERS, SEED, TEXTS, criterion
 
 METHOD = find_aspect(RESEARCH, "method")
 

@@ -27,8 +27,8 @@ from engine.llm.judging_prompts import pairwise
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
-from tests.model_sessions import SEED, TEXTS, begun, criterion
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_sessions import SEED, TEXTS, begun, criterion
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]

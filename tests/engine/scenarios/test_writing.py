@@ -25,8 +25,8 @@ from engine.types.corpora import ImportRequest
 from engine.types.documents import Document, Sentence
 from engine.types.scenarios import ScenarioRequest
 from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL, connected, wait
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
 from tests.support import wait_until, write_jsonl
 
 # Without a model

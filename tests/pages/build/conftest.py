@@ -6,8 +6,8 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.builds import StepRequest
-from tests.lens_builds import knows_methods
-from tests.model_sessions import session
+from tests.fakes.lens_builds import knows_methods
+from tests.fakes.model_sessions import session
 from tests.pages.build.build_steps import LENS, METHODS
 
 

@@ -14,9 +14,9 @@ from engine.types.models import Estimate
 from pages._build import build_lines
 from pages._build.labels import facts
 from pages._build.result import provenance_html
-from tests.build_answers import builds_collections, small_methods
-from tests.model_server import serving
-from tests.model_sessions import knowledge
+from tests.fakes.build_answers import builds_collections, small_methods
+from tests.fakes.model_server import serving
+from tests.fakes.model_sessions import knowledge
 from tests.pages.build.build_steps import HOSTILE, LENS, step
 from tests.pages.visits import Connect, click, run, run_until, shown
 
