@@ -30,7 +30,7 @@ browser:
 
 # All tests but the nightly ones.
 test: $(STAMP) browser
-	$(PYTEST) -n $(WORKERS) --dist loadfile
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # What takes long: kills, a training, large models and corpora, figures, a real language model. Its weights
 # come without their dependencies, which would compile a second llama.cpp.

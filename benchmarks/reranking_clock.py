@@ -21,12 +21,11 @@ from pathlib import Path
 from benchmarks.sources import CSFCUBE
 from engine.assist.reranking import Assignment, Finished, Plan, rerank_one
 from engine.config import ROOT
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.run import complete
 from engine.rerank import Progress
-from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.ledger import Ledger
 
 LATENCY, CONCURRENCY, DEPTH = 0.3, 16, 100
 MODEL = "judge"
@@ -61,7 +60,7 @@ class Clocked:
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
     """The server; gone when the block ends."""
-    command = [sys.executable, "-m", "tests.model_server", "--qrels", str(CSFCUBE)]
+    command = [sys.executable, "-m", "tests.fakes.model_server", "--qrels", str(CSFCUBE)]
     command += ["--port", "0", "--latency", str(LATENCY), *JUDGE, "--model", MODEL]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -75,7 +74,7 @@ def endpoint() -> Iterator[Endpoint]:
 def clock(mode: str, assignments: Sequence[Assignment], at: Endpoint) -> list[Clocked]:
     """The rankings one after the other, each asked for twice; the first time is on the clock."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Answers(LedgerFile(Path(folder) / "ledger.duckdb", 30))
+        store = Ledger(Path(folder) / "ledger.sqlite").answers
         connection = Connection(at, concurrency=CONCURRENCY)
         complete(connection, store, _try_out)
         return [_clocked(mode, assignment, connection, store) for assignment in assignments]

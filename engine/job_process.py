@@ -28,7 +28,7 @@ from engine.types.jobs import JobState
 from storage.home import Home, keep_files_private
 
 if TYPE_CHECKING:
-    from storage.server_jobs import SharedJobs
+    from storage.postgres import SharedJobs
 
 log = logging.getLogger("seedlens.jobs")
 

@@ -12,20 +12,27 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
-from storage.ended_logins import EndedLogins
 from storage.home import PRIVATE_UMASK, Home, keep_files_private
 
+if TYPE_CHECKING:
+    from storage.people import EndedLogins
+
 __all__ = [
-    "EndedLogins", "admit", "ended_logins", "exposed", "is_login_installed", "keep_files_private",
-    "read_login", "secrets_files",
-]  # fmt: skip
+    "admit",
+    "ended_logins",
+    "exposed",
+    "is_login_installed",
+    "keep_files_private",
+    "read_login",
+    "secrets_files",
+]
 
 SHORTEST_COOKIE_SECRET = 32
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -44,8 +51,9 @@ def exposed(files: Iterable[Path]) -> list[Path]:
     return [file for file in files if file.is_file() and file.stat().st_mode & PRIVATE_UMASK]
 
 
+@functools.cache
 def ended_logins() -> EndedLogins:
-    """The logins that were ended, as the home keeps them, or the ledger where it is on a server."""
+    """The logins that were ended, as the ledger has them."""
     from storage.ledger import Ledger  # takes long to load
 
     settings = Settings()

@@ -1,1 +1,1 @@
-"""Where things are kept: vectors in LanceDB, the ledger in DuckDB."""
+"""Where things are kept: vectors in LanceDB, the ledger in SQLite or PostgreSQL."""

@@ -9,13 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Column, Connection, Index, func, select
 
-from storage.database import Connection, LedgerTables
-from storage.rows import insert, stored
-
-NEIGHBOURS = 4000
-"""Answers that are read along with one that is wanted: an access costs 2 ms, and who asks
-again what was asked before asks the rest of it too."""
+from storage.database import LedgerTables
+from storage.tables import NUMBER, pieces, table, upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +36,33 @@ class AnswerRow:
     time: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class CapabilitiesRow:
+    """What a model at an endpoint can do; ``capabilities`` is JSON owned by the engine."""
+
+    endpoint: str
+    model: str
+    capabilities: str
+    time: datetime
+
+
+ANSWERS = table("answers", AnswerRow, Column("rowid", NUMBER, primary_key=True), numbered=False)
+Index("answers_by_key", ANSWERS.c.key, unique=True)
+Index("answers_by_model", ANSWERS.c.endpoint, ANSWERS.c.model)
+CAPABILITIES = table("model_capabilities", CapabilitiesRow, key=("endpoint", "model"))
+
+
 class Answers(LedgerTables):
     """The tables of answers of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
     def find(self, keys: Collection[str]) -> dict[str, str]:
-        """The answers that are there, by key; some that were written after them come along."""
-        if not keys:
-            return {}
-        sql = """
-            WITH wanted AS (
-                SELECT rowid AS place FROM answers
-                WHERE key IN (SELECT unnest($keys::VARCHAR[]))
-            )
-            SELECT key, answer FROM answers
-            WHERE rowid IN (SELECT place FROM wanted)
-                OR rowid BETWEEN (SELECT min(place) FROM wanted)
-                    AND (SELECT min(place) + $more FROM wanted)"""
-        with self._file.access(writes=False) as connection:
-            answers = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
-            return dict(answers.fetchall())
+        """The answers that are there, by key."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for piece in pieces(sorted(keys)):
+                query = select(ANSWERS.c.key, ANSWERS.c.answer).where(ANSWERS.c.key.in_(piece))
+                found.update((key, answer) for key, answer in connection.execute(query))
+        return found
 
     def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]:
         """The first 16 digits of the keys of a model's answers, as numbers in ascending order.
@@ -68,12 +73,12 @@ class Answers(LedgerTables):
 
     def add(self, rows: Sequence[AnswerRow]) -> None:
         """Store answers, all or none; of two for one key, the first stays."""
-        if not rows:
-            return
-        with self._file.access() as connection:
-            insert(connection, "answers", rows, "ON CONFLICT DO NOTHING")
+        self._insert(ANSWERS, rows, skip_known=True)
 
-    # What an endpoint can do
+    def forget(self) -> None:
+        """Remove all answers."""
+        with self._database.write() as connection:
+            connection.execute(ANSWERS.delete())
 
     def capabilities(self, endpoint: str, model: str) -> str | None:
         """What was remembered of a model there (JSON owned by the engine), or None."""
@@ -81,19 +86,19 @@ class Answers(LedgerTables):
 
     def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None:
         """Remember what a model there can do, in place of what was remembered before."""
-        with self._file.access() as connection:
-            connection.execute(
-                """INSERT INTO model_capabilities (endpoint, model, capabilities, time)
-                   VALUES (?, ?, ?, ?)
-                   ON CONFLICT (endpoint, model) DO UPDATE SET
-                       capabilities = excluded.capabilities, time = excluded.time""",
-                [endpoint, model, capabilities, stored(datetime.now(UTC))],
-            )
+        row = CapabilitiesRow(endpoint, model, capabilities, datetime.now(UTC))
+        with self._database.write() as connection:
+            upsert(connection, CAPABILITIES, [row])
 
     def _known(self, endpoint: str, model: str) -> _Known:
-        """Both in one access: every run begins with them."""
-        return self._file.remembered(
-            ("model", endpoint, model), lambda connection: _read_known(connection, endpoint, model)
+        """Both at once: every run begins with them."""
+        stamp = select(
+            select(func.max(ANSWERS.c.rowid)).scalar_subquery(),
+            select(func.count(ANSWERS.c.rowid)).scalar_subquery(),
+            select(func.max(CAPABILITIES.c.time)).scalar_subquery(),
+        )
+        return self._database.remembered(
+            ("model", endpoint, model), stamp, lambda c: _read_known(c, endpoint, model)
         )
 
 
@@ -103,12 +108,16 @@ class _Known(NamedTuple):
 
 
 def _read_known(connection: Connection, endpoint: str, model: str) -> _Known:
-    place = [endpoint, model]
-    sql = "SELECT capabilities FROM model_capabilities WHERE endpoint = ? AND model = ?"
-    capabilities = connection.execute(sql, place).fetchone()
-    sql = """
-        SELECT string_agg(left(key, 16), '') FROM answers
-        WHERE endpoint = ? AND model = ? AND key ~ '^[0-9a-f]{16}.*$'"""
-    (joined,) = connection.execute(sql, place).fetchone() or ("",)
+    capabilities = connection.scalar(
+        select(CAPABILITIES.c.capabilities).where(
+            CAPABILITIES.c.endpoint == endpoint, CAPABILITIES.c.model == model
+        )
+    )
+    head = func.substr(ANSWERS.c.key, 1, 16)
+    joined = connection.scalar(
+        select(func.aggregate_strings(head, "")).where(
+            ANSWERS.c.endpoint == endpoint, ANSWERS.c.model == model
+        )
+    )
     heads = np.frombuffer(bytes.fromhex(joined or ""), dtype=">u8").astype(np.uint64)
-    return _Known(None if capabilities is None else str(capabilities[0]), np.sort(heads))
+    return _Known(capabilities, np.sort(heads))

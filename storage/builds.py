@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
+
+from sqlalchemy import CheckConstraint, Index, Select, case, func, select
 
 from storage.database import LedgerTables
-from storage.rows import Packed, insert, last, names, records
+from storage.records import Packed
+from storage.tables import columns_of, first, insert, records, table
 
 EventKind = Literal["run", "edit"]
 
@@ -75,44 +78,33 @@ class StepRow:
     time: datetime
 
 
-_LAST = f"""
-    SELECT {names(StepRow)} FROM build_steps
-    WHERE corpus = ? AND build = ? AND step = ? AND octet_length(content) > 0
-    ORDER BY id DESC LIMIT 1"""  # noqa: S608
-_PEOPLE_FIRST = "maker = 'person' DESC, id DESC"
-_LABELS = f"""
-    SELECT {names(LabelRow)}
-    FROM {last("build_labels", "doc_id", "corpus = ? AND build = ?", _PEOPLE_FIRST)}
-    ORDER BY id"""  # noqa: S608
+BUILDS = table("build_versions", BuildRow)
+LABELS = table("build_labels", LabelRow, CheckConstraint("maker IN ('model', 'person')"))
+STEPS = table("build_steps", StepRow, CheckConstraint("kind IN ('run', 'edit')"))
+for _table in (BUILDS, LABELS, STEPS):
+    Index(f"{_table.name}_by_build", _table.c.corpus, _table.c.build)
 
 
 class Builds(LedgerTables):
     """The tables of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
-    # -- settings ----------------------------------------------------------------------
+    # Settings
 
     def put(self, row: BuildRow) -> None:
         """Add a build, or a new version of its settings; the versions before stay."""
-        with self._file.access() as connection:
-            insert(connection, "build_versions", [row])
+        self._insert(BUILDS, [row])
 
     def all(self) -> list[BuildRow]:
         """The latest version of every build, in the order in which they were begun."""
-        sql = f"""
-            SELECT {names(BuildRow)} FROM {last("build_versions", "corpus, build")}
-            JOIN (SELECT corpus, build, min(id) AS begun FROM build_versions GROUP BY corpus, build)
-                AS first USING (corpus, build)
-            ORDER BY begun"""  # noqa: S608
-        return self._file.records(BuildRow, sql)
+        query = select(*columns_of(BUILDS, BuildRow)).order_by(BUILDS.c.id)
+        last = {(row.corpus, row.build): row for row in self._database.records(BuildRow, query)}
+        return list(last.values())
 
-    # -- labels ------------------------------------------------------------------------
+    # Labels
 
     def add_labels(self, rows: Iterable[LabelRow]) -> None:
         """Append labels, all of them or, on an error, none."""
-        rows = list(rows)
-        if rows:
-            with self._file.access() as connection:
-                insert(connection, "build_labels", rows)
+        self._insert(LABELS, rows)
 
     def change_labels(
         self,
@@ -120,26 +112,31 @@ class Builds(LedgerTables):
         build: str,
         change: Callable[[Mapping[str, LabelRow]], Sequence[LabelRow]],
     ) -> None:
-        """Append labels in view of what stands, alone among all threads and processes.
+        """Append labels in view of the current ones, alone among all threads and processes.
 
         Args:
-            change: what stands by doc_id, as :meth:`labels` -> what is to be appended. Must not
-                use the ledger; what it raises leaves everything as it was.
+            change: the current ones by doc_id, as :meth:`labels` -> what is to be appended. Must
+                not use the ledger; what it raises leaves everything as it was.
         """
-        with self._file.access() as connection:
-            standing = records(LabelRow, connection.execute(_LABELS, [corpus, build]))
-            insert(connection, "build_labels", change({row.doc_id: row for row in standing}))
+        with self._database.write() as connection:
+            current = records(connection, LabelRow, _labels(corpus, build))
+            insert(connection, LABELS, change({row.doc_id: row for row in current}))
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
-        """What stands: a person's last label of a document, else the last one at all."""
-        return self._file.records(LabelRow, _LABELS, [corpus, build])
+        """The current ones: a person's last label of a document, else the last one at all."""
+        query = _labels(corpus, build)
+        found = self._database.remembered(
+            ("labels", corpus, build),
+            select(func.max(LABELS.c.id)),
+            lambda connection: records(connection, LabelRow, query),
+        )
+        return list(found)
 
-    # -- steps -------------------------------------------------------------------------
+    # Steps
 
     def add_step(self, row: StepRow) -> None:
         """Append what a run made."""
-        with self._file.access() as connection:
-            insert(connection, "build_steps", [row])
+        self._insert(STEPS, [row])
 
     def change(
         self, corpus: str, build: str, step: str, change: Callable[[StepRow | None], StepRow | None]
@@ -147,22 +144,45 @@ class Builds(LedgerTables):
         """Change what a step made, alone among all threads and processes.
 
         Args:
-            change: what stands (None: nothing yet) -> what is to stand (None: leave it). Must
+            change: what counts (None: nothing yet) -> what is to count (None: leave it). Must
                 not use the ledger; what it raises leaves everything as it was.
         """
-        with self._file.access() as connection:
-            last = records(StepRow, connection.execute(_LAST, [corpus, build, step]))
-            changed = change(last[0] if last else None)
+        with self._database.write() as connection:
+            changed = change(first(connection, StepRow, _last_step(corpus, build, step)))
             if changed is not None:
-                insert(connection, "build_steps", [changed])
+                insert(connection, STEPS, [changed])
 
     def last(self, corpus: str, build: str, step: str) -> StepRow | None:
         """What a step made, as people left it; None when it made nothing yet."""
-        return next(iter(self._file.records(StepRow, _LAST, [corpus, build, step])), None)
+        return self._database.remembered(
+            ("step", corpus, build, step),
+            select(func.max(STEPS.c.id)),
+            lambda connection: first(connection, StepRow, _last_step(corpus, build, step)),
+        )
 
     def steps(self, corpus: str, build: str) -> list[StepRow]:
         """Every run and every edit, in their order, without their content."""
-        sql = f"""
-            SELECT {names(StepRow, without="content")} FROM build_steps
-            WHERE corpus = ? AND build = ? ORDER BY id"""  # noqa: S608
-        return self._file.records(StepRow, sql, [corpus, build])
+        query = select(*columns_of(STEPS, StepRow, without="content"))
+        query = query.where(STEPS.c.corpus == corpus, STEPS.c.build == build)
+        return self._database.records(StepRow, query.order_by(STEPS.c.id))
+
+
+def _labels(corpus: str, build: str) -> Select[Any]:
+    of_people = func.max(case((LABELS.c.maker == "person", LABELS.c.id)))
+    current = (
+        select(func.coalesce(of_people, func.max(LABELS.c.id)))
+        .where(LABELS.c.corpus == corpus, LABELS.c.build == build)
+        .group_by(LABELS.c.doc_id)
+    )
+    columns = columns_of(LABELS, LabelRow)
+    return select(*columns).where(LABELS.c.id.in_(current)).order_by(LABELS.c.id)
+
+
+def _last_step(corpus: str, build: str, step: str) -> Select[Any]:
+    return (
+        select(*columns_of(STEPS, StepRow))
+        .where(STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
+        .where(func.length(STEPS.c.content) > 0)
+        .order_by(STEPS.c.id.desc())
+        .limit(1)
+    )

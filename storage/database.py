@@ -1,78 +1,30 @@
-"""What the ledger's tables need of the database behind them, and what was read of it remembered.
+"""The database of a ledger: transactions, one writer at a time, and what was read remembered.
 
-There are two: a DuckDB file (:mod:`storage.access`) and a PostgreSQL server
-(:mod:`storage.postgres`). The statements are the same: SQL that both understand, with DuckDB's
-signs for parameters.
+There are two: a SQLite file (:mod:`storage.sqlite`) and a PostgreSQL server
+(:mod:`storage.postgres`). Tables and statements are the same.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from storage.rows import Record, records
+from sqlalchemy import Connection, Engine, Select, Table
+from sqlalchemy.exc import SQLAlchemyError, TimeoutError
+
+from storage.errors import LedgerBusyError, StorageError
+from storage.tables import Record, first, insert, records
 
 Value = TypeVar("Value")
-Stamp = Hashable
-"""Equal while what was read from some tables is true still."""
-APPENDED = ("judgment_events", "project_versions", "project_queries", "query_states", "pool_items")
-"""Tables whose rows are only ever appended: the last id tells whether they were written to."""
+MOST_CONNECTIONS = 8
+"""Of a process; more threads wait for each other."""
 MOST_REMEMBERED = 512
 """Results of queries; the one used longest ago gives way."""
-LONGEST_REMEMBERED = 2_000
-"""Characters of a text in what is asked; longer ones come from outside, in links and messages."""
-
-
-class Connection(Protocol):
-    """What is used of a connection; DuckDB's own are such."""
-
-    def execute(self, sql: str, values: Any = None, /) -> Connection:
-        """Run a statement; ``?`` and ``$name`` stand for values."""
-
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row of the result; of an INSERT without RETURNING, how many there were."""
-
-    def fetchall(self) -> list[Any]:
-        """All rows of the result."""
-
-    def begin(self) -> Any:
-        """Begin a transaction."""
-
-    def commit(self) -> Any:
-        """End it, and keep what it did."""
-
-    def rollback(self) -> Any:
-        """End it, as if it had not been."""
-
-
-@dataclass(frozen=True)
-class State:
-    """What the database holds, as far as that can be told without reading it.
-
-    Attributes:
-        signature: of a file, times, sizes and identity; of a server's tables, their identity. The
-            last one is another for a database that was put in the place of this one.
-        version: another after every write.
-        stamps: by table, what is another number after every write to it.
-    """
-
-    signature: tuple[int, ...]
-    version: Hashable
-    stamps: Mapping[str, int]
-
-    def stamp(self, tables: Sequence[str], *numbers: int) -> Stamp:
-        """Of some tables; of all there is when none are named.
-
-        Args:
-            numbers: what the stamps of these tables are by now.
-        """
-        place = self.signature[-1]
-        return (place, *(numbers or map(self.stamps.get, tables))) if tables else self.version
 
 
 class Database(ABC):
@@ -80,103 +32,156 @@ class Database(ABC):
 
     Args:
         name: what errors call it.
+        engine: commits each statement by itself, but within :meth:`write`.
+        wait_seconds: how long a transaction waits for others.
+        driver_error: what errors of the driver have in common.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, engine: Engine, wait_seconds: float, driver_error: type[Exception]
+    ) -> None:
         self.name = name
-        self._memory: dict[Hashable, tuple[Stamp, Any]] = {}
+        self.engine = engine
+        self.wait_seconds = wait_seconds
+        self._driver_error = driver_error
+        self._writer = threading.Lock()
+        self._memory: dict[Hashable, tuple[Hashable, Any]] = {}
         self._memory_lock = threading.Lock()
+        weakref.finalize(self, engine.dispose)
 
     @property
-    @abstractmethod
-    def state(self) -> State:
-        """What it holds; to be asked within an access only."""
+    def place(self) -> Hashable:
+        """Another value when another ledger was put in the place of this one."""
+        return None
 
     @abstractmethod
-    def stamp(self, tables: Sequence[str]) -> Stamp | None:
-        """Of these tables as they are now; None when only an access can tell."""
+    def prepare(self) -> None:
+        """Make the tables, or bring them up to date, where that was not done yet."""
 
     @abstractmethod
-    def access(self, *, writes: bool = True) -> AbstractContextManager[Connection]:
-        """One transaction on the up-to-date ledger, alone among all threads and processes.
-
-        What it wrote is on the disk when it ends.
-
-        Args:
-            writes: False when it only reads, which takes less, and shuts out nobody.
-        """
+    def _begin(self, driver: Any, *, durable: bool) -> None:
+        """Begin a transaction that is alone among all that write, on a connection of the driver."""
 
     @abstractmethod
-    def wrote(self, table: str, stamp: int, then: Callable[[], None]) -> None:
-        """Say, within an access, that this table alone was written to.
-
-        Args:
-            stamp: what it is by now.
-            then: called when it is stored.
-        """
+    def explained(self, error: Exception) -> StorageError:
+        """An error of the database as one for people."""
 
     @abstractmethod
     def copy(self, target: Path) -> None:
-        """Copy the ledger, whole and as of one moment, to a DuckDB file, while others go on using
-        it.
+        """Copy the ledger, as of one moment, to a SQLite file, while others go on using it."""
 
-        Raises:
-            LedgerBusyError, StorageFullError, StorageError: as every access; an old ``target``
-                stays.
-        """
+    def is_protected(self) -> bool:
+        """Whether it can only be read."""
+        return False
 
-    def remembered(
-        self,
-        key: Hashable,
-        read: Callable[[Connection], Value],
-        tables: Sequence[str] = (),
-    ) -> Value:
-        """What ``read`` finds, from memory while it is true still.
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that only reads, and waits for nobody."""
+        with self._errors():
+            self.prepare()
+            with self.engine.connect() as connection:
+                yield connection
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+        """A transaction, alone among all threads and processes that write.
+
+        What it wrote is on the disk when it ends; an error undoes all of it.
 
         Args:
-            tables: all that it depends on, of those with a stamp; none when that is not known, and
-                it is read again after any write.
+            durable: False for what may be lost when the machine, not the program, fails.
         """
-        held = self._recall(key)
-        if held is not None and held[0] == self.stamp(tables):
-            return cast(Value, held[1])
-        with self.access(writes=False) as connection:
-            stamp, held = self.state.stamp(tables), self._recall(key)
-            if held is not None and held[0] == stamp:  # another thread read it meanwhile
-                return cast(Value, held[1])
+        if not self._writer.acquire(timeout=max(0.0, self.wait_seconds)):
+            raise self.busy()
+        try:
+            with self._errors():
+                self.prepare()
+                with self.engine.connect() as connection:
+                    # Without SQLAlchemy, which takes longer for it than SQLite.
+                    driver: Any = connection.connection.driver_connection
+                    try:
+                        self._begin(driver, durable=durable)
+                        yield connection
+                        driver.execute("COMMIT")
+                    except BaseException:
+                        with suppress(self._driver_error):  # the database may have done it
+                            driver.execute("ROLLBACK")
+                        raise
+        finally:
+            self._writer.release()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise self.busy() from error
+        except (SQLAlchemyError, self._driver_error, UnicodeEncodeError, OverflowError) as error:
+            cause = cast(Exception, getattr(error, "orig", error))
+            if isinstance(cause, ValueError) and not isinstance(cause, UnicodeError):
+                raise cause from None  # of a caller
+            raise self.explained(cause) from cause
+
+    def busy(self) -> LedgerBusyError:
+        """Others wrote all the while."""
+        return LedgerBusyError(
+            f"The ledger {self.name} stayed locked by another process for "
+            f"{self.wait_seconds:g} s; nothing was changed.",
+            "Try again. If it stays so, close other programs that have it open.",
+        )
+
+    def records(
+        self, make: Callable[..., Record], query: Select[Any], **values: object
+    ) -> list[Record]:
+        """The rows of a query, with the values of its parameters, as records."""
+        with self.read() as connection:
+            return records(connection, make, query, **values)
+
+    def first(
+        self, make: Callable[..., Record], query: Select[Any], **values: object
+    ) -> Record | None:
+        """The first row of a query as a record; None without one."""
+        with self.read() as connection:
+            return first(connection, make, query, **values)
+
+    def values(self, query: Select[Any], **values: object) -> Sequence[Any]:
+        """The first column of a query."""
+        with self.read() as connection:
+            return connection.scalars(query, values).all()
+
+    def remembered(
+        self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value]
+    ) -> Value:
+        """What ``read`` finds, the same object while ``stamp`` finds what it did.
+
+        Args:
+            stamp: one row that is another after every change to what is read.
+        """
+        with self.read() as connection:
+            now = (self.place, *connection.execute(stamp).one())
+            with self._memory_lock:
+                held = self._memory.pop(key, None)
+                if held is not None and held[0] == now:
+                    self._memory[key] = held  # the latest used goes last
+                    return cast(Value, held[1])
             value = read(connection)
             with self._memory_lock:
-                self._memory[key] = (stamp, value)
+                self._memory[key] = (now, value)
                 while len(self._memory) > MOST_REMEMBERED:
                     self._memory.pop(next(iter(self._memory)))
         return value
-
-    def _recall(self, key: Hashable) -> tuple[Stamp, Any] | None:
-        with self._memory_lock:
-            held = self._memory.pop(key, None)
-            if held is not None:
-                self._memory[key] = held  # the latest used goes last
-        return held
-
-    def records(
-        self,
-        make: Callable[..., Record],
-        sql: str,
-        values: Mapping[str, Any] | Sequence[Any] = (),
-        tables: Sequence[str] = (),
-    ) -> list[Record]:
-        """The rows of a query as records, remembered; columns as :func:`storage.rows.names`."""
-        given = tuple(values.values() if isinstance(values, Mapping) else values)
-        if any(isinstance(one, str) and len(one) > LONGEST_REMEMBERED for one in given):
-            with self.access(writes=False) as connection:
-                return list(records(make, connection.execute(sql, values)))
-        return list(
-            self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values)), tables)
-        )
 
 
 class LedgerTables:
     """Some tables of a ledger, by the database behind it."""
 
-    def __init__(self, file: Database) -> None:
-        self._file = file
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _insert(self, table: Table, rows: Iterable[Any], *, skip_known: bool = False) -> int:
+        """:func:`storage.tables.insert`, in a transaction that there is for some rows only."""
+        rows = list(rows)
+        if not rows:
+            return 0
+        with self._database.write() as connection:
+            return insert(connection, table, rows, skip_known=skip_known)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from sqlalchemy import ColumnElement, Index, and_, func, select
+
 from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.rows import insert, last, names, records
+from storage.tables import columns_of, insert_one, table
+
+RUNS = table("runs", RunRow, reused=False)
+Index("runs_by_collection", RUNS.c.collection)
+EVALUATIONS = table("evaluations", EvaluationRow)
+Index("evaluations_by_collection", EVALUATIONS.c.collection)
+QRELS = table("qrels_files", QrelsRow, reused=False)
 
 
 class Experiments(LedgerTables):
@@ -14,98 +22,102 @@ class Experiments(LedgerTables):
 
     def add_run(self, row: RunRow) -> int:
         """Append a run and return its id; the ``id`` of the row given does not count."""
-        with self._file.access() as connection:
-            return insert(connection, "runs", [row], "RETURNING id")
+        with self._database.write() as connection:
+            return insert_one(connection, RUNS, row)
 
     def computed_run(
         self, corpus: str, corpus_version: str, system: str, settings: str
     ) -> RunRow | None:
         """The latest run that SeedLens made of just this, None when there is none."""
-        sql = f"""
-            SELECT {names(RunRow)} FROM runs
-            WHERE NOT uploaded AND corpus = ? AND corpus_version = ? AND system = ?
-                AND settings = ?
-            ORDER BY id DESC LIMIT 1"""  # noqa: S608 - our own column names
-        with self._file.access(writes=False) as connection:
-            cursor = connection.execute(sql, [corpus, corpus_version, system, settings])
-            return next(iter(records(RunRow, cursor)), None)
+        query = (
+            select(*columns_of(RUNS, RunRow))
+            .where(_computed(corpus, corpus_version, settings), RUNS.c.system == system)
+            .order_by(RUNS.c.id.desc())
+            .limit(1)
+        )
+        return self._database.first(RunRow, query)
 
     def computed_systems(self, corpus: str, corpus_version: str, settings: str) -> set[str]:
         """Systems of which :meth:`computed_run` has a run."""
-        sql = """
-            SELECT DISTINCT system FROM runs
-            WHERE NOT uploaded AND corpus = ? AND corpus_version = ? AND settings = ?"""
-        return set(self._file.records(str, sql, [corpus, corpus_version, settings]))
+        query = select(RUNS.c.system).where(_computed(corpus, corpus_version, settings))
+        return set(self._database.values(query.distinct()))
 
     def uploaded_runs(self, collection: str) -> list[RunRow]:
         """Runs that people uploaded for a collection, in order of arrival.
 
         Their ``run`` is empty: see :meth:`run_text`.
         """
-        sql = f"""
-            SELECT {names(RunRow, without="run")} FROM runs
-            WHERE uploaded AND collection = ? ORDER BY id"""  # noqa: S608 - our own column names
-        return self._file.records(RunRow, sql, [collection])
+        query = select(*columns_of(RUNS, RunRow, without="run"))
+        query = query.where(RUNS.c.uploaded, RUNS.c.collection == collection)
+        return self._database.records(RunRow, query.order_by(RUNS.c.id))
 
     def run_text(self, run_id: int) -> str:
         """The text of a run; empty when it is gone."""
-        with self._file.access(writes=False) as connection:
-            cursor = connection.execute("SELECT run FROM runs WHERE id = ?", [run_id])
-            return next(iter(records(str, cursor)), "")
+        return self._database.first(str, select(RUNS.c.run).where(RUNS.c.id == run_id)) or ""
 
     def remove_run(self, run_id: int) -> None:
         """Take out a run that was uploaded; one that SeedLens made stays."""
-        with self._file.access() as connection:
-            connection.execute("DELETE FROM runs WHERE uploaded AND id = ?", [run_id])
+        with self._database.write() as connection:
+            connection.execute(RUNS.delete().where(RUNS.c.uploaded, RUNS.c.id == run_id))
 
     def collections(self) -> set[str]:
         """Collections that anything was ranked for."""
-        return set(self._file.records(str, "SELECT DISTINCT collection FROM runs"))
+        return set(self._database.values(select(RUNS.c.collection).distinct()))
 
     # Evaluations
 
     def add_evaluation(self, row: EvaluationRow) -> None:
         """Append the result of an evaluation."""
-        with self._file.access() as connection:
-            insert(connection, "evaluations", [row])
+        self._insert(EVALUATIONS, [row])
 
     def evaluation(
         self, collection: str, corpus_version: str, systems: str, settings: str
     ) -> EvaluationRow | None:
         """The latest evaluation of just this, None when there is none."""
-        sql = f"""
-            SELECT {names(EvaluationRow)} FROM evaluations
-            WHERE collection = ? AND corpus_version = ? AND systems = ? AND settings = ?
-            ORDER BY id DESC LIMIT 1"""  # noqa: S608 - our own column names
-        values = [collection, corpus_version, systems, settings]
-        return next(iter(self._file.records(EvaluationRow, sql, values)), None)
+        table = EVALUATIONS.c
+        query = (
+            select(*columns_of(EVALUATIONS, EvaluationRow))
+            .where(table.collection == collection, table.corpus_version == corpus_version)
+            .where(table.systems == systems, table.settings == settings)
+            .order_by(table.id.desc())
+            .limit(1)
+        )
+        return self._database.first(EvaluationRow, query)
 
     def evaluations(self, collection: str, limit: int = 50) -> list[EvaluationRow]:
         """Evaluations of a collection, the newest first; of equal ones only the newest.
 
         Their ``result`` is empty: see :meth:`evaluation`.
         """
-        sql = f"""
-            SELECT {names(EvaluationRow, without="result")}
-            FROM {last("evaluations", "corpus_version, systems, settings", "collection = ?")}
-            ORDER BY id DESC LIMIT ?"""  # noqa: S608 - our own column names
-        return self._file.records(EvaluationRow, sql, [collection, limit])
+        table = EVALUATIONS.c
+        last = select(func.max(table.id)).where(table.collection == collection)
+        last = last.group_by(table.corpus_version, table.systems, table.settings)
+        query = select(*columns_of(EVALUATIONS, EvaluationRow, without="result"))
+        query = query.where(table.id.in_(last)).order_by(table.id.desc()).limit(limit)
+        return self._database.records(EvaluationRow, query)
 
     # Judgments that people uploaded
 
     def add_qrels(self, row: QrelsRow) -> int:
         """Append a file of judgments and return its id; the ``id`` given does not count."""
-        with self._file.access() as connection:
-            return insert(connection, "qrels_files", [row], "RETURNING id")
+        with self._database.write() as connection:
+            return insert_one(connection, QRELS, row)
 
     def qrels(self) -> list[QrelsRow]:
         """All files of judgments, in order of arrival."""
-        return self._file.records(
-            QrelsRow,
-            f"SELECT {names(QrelsRow)} FROM qrels_files ORDER BY id",  # noqa: S608
-        )
+        query = select(*columns_of(QRELS, QrelsRow)).order_by(QRELS.c.id)
+        return self._database.records(QrelsRow, query)
 
     def remove_qrels(self, qrels_id: int) -> None:
         """Take out a file of judgments."""
-        with self._file.access() as connection:
-            connection.execute("DELETE FROM qrels_files WHERE id = ?", [qrels_id])
+        with self._database.write() as connection:
+            connection.execute(QRELS.delete().where(QRELS.c.id == qrels_id))
+
+
+def _computed(corpus: str, corpus_version: str, settings: str) -> ColumnElement[bool]:
+    return and_(
+        ~RUNS.c.uploaded,
+        RUNS.c.corpus == corpus,
+        RUNS.c.corpus_version == corpus_version,
+        RUNS.c.settings == settings,
+    )

@@ -113,8 +113,8 @@ class Home:
 
     @property
     def ledger(self) -> Path:
-        """The DuckDB file with judgments, trails and the registry of corpora."""
-        return self.root / "ledger.duckdb"
+        """The SQLite file with judgments, trails and the registry of corpora."""
+        return self.root / "ledger.sqlite"
 
     @property
     def corpora(self) -> Path:

@@ -1,81 +1,306 @@
-"""Judgments as events: a change is a new row, an undo is one too, and nothing is ever lost."""
+"""Judgments as events: a change is a new row, an undo is one too, and nothing is ever lost.
+
+Beside the events, ``current_judgments`` has what counts now: the last event of each query,
+document and annotator that nobody took back. It is written in the transaction that appends.
+"""
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import fields, replace
-from datetime import UTC
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import Any
 
-from storage.database import Connection, Database, LedgerTables, Stamp
+from sqlalchemy import (
+    BindParameter,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    Index,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    select,
+)
+
+from storage.database import Database, LedgerTables
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
-from storage.rows import inserted, names, records
-from storage.standing import Event, Standing
+from storage.tables import NUMBER, columns_of, pieces, put, records, table, upsert, values_of
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
-_COLUMNS = names(Judgment)
-_FIELDS = [f.name for f in fields(Judgment)]
-_MARKS, _TIME = _FIELDS.index("marks"), _FIELDS.index("time")
+MOST_HELD = 8
+"""Projects whose current judgments are kept in memory; the one used longest ago gives way."""
+MOST_TALLIES = 4
+"""Sets of items that a project's annotations are counted over: those used last."""
+Item = tuple[str, str]
+Place = tuple[str, str]
+"""Corpus and project."""
+Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
+"""Every event there ever was in order of arrival, the current judgments, and the events of other
+projects among those that are looked up -> events to append."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRow:
+    """What counts now of what an annotator said of an item.
+
+    Attributes:
+        decided: an adjudication; these stand beside own grades.
+        event_id: of the event that counts; None when all were taken back.
+        changed: id of the event by which that came about.
+        verdict: of the event; ``undo`` without one.
+    """
+
+    corpus: str
+    project: str
+    query_id: str
+    doc_id: str
+    annotator: str
+    decided: bool
+    event_id: int | None
+    changed: int
+    verdict: str
+    origin: str
+
+
+EVENTS = table(
+    "judgment_events",
+    Judgment,
+    # Given by who appends, who is alone: the ids of a batch are known without asking.
+    Column("id", NUMBER, primary_key=True, autoincrement=False),
+    CheckConstraint("relevance BETWEEN 0 AND 100"),
+    CheckConstraint("(verdict = 'grade') = (relevance IS NOT NULL)"),
+    numbered=False,
+)
+Index("judgment_events_by_event", EVENTS.c.event, unique=True)
+Index(
+    "judgment_events_by_item",
+    *(EVENTS.c[n] for n in ("corpus", "project", "query_id", "doc_id", "annotator")),
+)
+# In words, not as a parameter, so that a plan with the index of undos can be made.
+_UNDO: ColumnElement[str] = literal_column("'undo'")
+_IS_UNDO = EVENTS.c.verdict == _UNDO
+Index("judgment_events_undone", EVENTS.c.undoes, sqlite_where=_IS_UNDO)
+_UNDOS = EVENTS.alias("undos")
+_COUNTS = and_(
+    ~_IS_UNDO,
+    ~exists().where(
+        _UNDOS.c.verdict == _UNDO,
+        _UNDOS.c.undoes == EVENTS.c.event,
+        _UNDOS.c.corpus == EVENTS.c.corpus,
+        _UNDOS.c.project == EVENTS.c.project,
+    ),
+)
+"""An event that nobody took back."""
+_KEY = ("corpus", "project", "query_id", "doc_id", "annotator", "decided")
+CURRENT = table("current_judgments", CurrentRow, key=_KEY)
+Index("current_judgments_changed", CURRENT.c.corpus, CURRENT.c.project, CURRENT.c.changed)
+_COLUMNS = columns_of(EVENTS, Judgment)
 _REPEATED = tuple(
-    _FIELDS.index(name)
+    [f.name for f in fields(Judgment)].index(name)
     for name in (
         *("query_id", "doc_id", "annotator", "verdict", "origin", "instruction"),
         *("corpus", "project"),
     )
 )
 """Columns with few values in many rows."""
-_TO_UNDO = f"""
-    SELECT {_COLUMNS} FROM judgment_events
-    WHERE corpus = $corpus AND project = $project AND annotator = $annotator
-        AND verdict <> 'undo' AND origin <> 'adjudication'
-        AND ($all OR (query_id, doc_id) IN (
-            SELECT unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[])))
-        AND event NOT IN (SELECT undoes FROM judgment_events WHERE verdict = 'undo')
-    ORDER BY id DESC LIMIT 1"""  # noqa: S608
-_UNDONE = f"""
-    SELECT {_COLUMNS} FROM judgment_events
-    WHERE corpus = $corpus AND project = $project AND annotator = $annotator AND event IN (
-        SELECT undoes FROM judgment_events WHERE event = $undo_event AND verdict = 'undo')"""  # noqa: S608
-_HISTORY = f"""
-    SELECT {_COLUMNS} FROM judgment_events
-    WHERE corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
-_SINCE = f"""
-    SELECT id, {_COLUMNS} FROM judgment_events
-    WHERE id >= $id AND corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
-_TABLE = "judgment_events"
-MOST_HELD = 8
-"""Projects whose judgments are kept in memory; the one used longest ago gives way."""
+_STANDS = CURRENT.c.verdict.not_in(("withdrawn", "undo"))
 
 
-Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
-"""Every event there ever was in order of arrival, what of it stands, and the events of other
-projects among those that are looked up -> events to append."""
+@dataclass(frozen=True, slots=True)
+class OwnAndOthers:
+    """What one annotator and all others said.
 
-Place = tuple[str, str]
-"""Corpus and project."""
+    Attributes:
+        own: the current judgments of theirs, by item, in order of arrival; no adjudications.
+        verdicts: of the items asked about, how many they said each of.
+        left: of these, how many are lacking, and they said nothing of.
+        annotated: by item, how many people graded it or were unsure, they themselves too. It
+            goes on counting.
+        lacking: of the items asked about, those that have fewer annotations than they need. It
+            goes on changing.
+        annotations: that all of these have, those beyond what an item needs left aside.
+        audits: how many of ``own`` were given to check a model.
+    """
+
+    own: dict[Item, Judgment]
+    verdicts: Mapping[str, int]
+    left: int
+    annotated: Mapping[Item, int]
+    lacking: Set[Item]
+    annotations: int
+    audits: int
 
 
-class _After(NamedTuple):
-    """Events of a project that what is held of it lacks, and the stamp up to which they are all."""
+class _Tally:
+    """Counts over some items, each of which needs some annotations; kept with every change.
 
-    place: Place
-    standing: Standing
-    events: list[Event]
-    stamp: Stamp
+    Attributes:
+        people: of those who were asked about, how many items they said each verdict of; by "", of
+            how many that are lacking; by "audit", how many of all items they judged to check a
+            model.
+    """
+
+    def __init__(self, items: Collection[Item], needed: int, annotated: Mapping[Item, int]) -> None:
+        self.items, self.needed = items, needed
+        there = {item: min(annotated.get(item, 0), needed) for item in items}
+        self.lacking = {item for item, n in there.items() if n < needed}
+        self.annotations = sum(there.values())
+        self.people: dict[str, Counter[str]] = {}
+
+    def of(self, annotator: str, own: Mapping[Item, Judgment]) -> Counter[str]:
+        """The counts of one annotator, whose judgments these are."""
+        if annotator not in self.people:
+            self.people[annotator] = Counter()
+            for judgment in own.values():
+                self.count(judgment, 1)
+        return self.people[annotator]
+
+    def count(self, judgment: Judgment, change: int) -> None:
+        """A judgment counts from now on, or no more (-1)."""
+        count = self.people.get(judgment.annotator)
+        if count is not None:
+            count["audit"] += change * (judgment.origin == "audit")
+            if judgment.item in self.items:
+                count[judgment.verdict] += change
+                count[""] += change * (judgment.item in self.lacking)
+
+    def move(
+        self, item: Item, before: int, after: int, own: Mapping[str, Collection[Item]]
+    ) -> None:
+        """An item has another number of annotations; ``own``: the items of each annotator."""
+        if item not in self.items:
+            return
+        self.annotations += min(after, self.needed) - min(before, self.needed)
+        lacks = after < self.needed
+        if lacks != (item in self.lacking):
+            (self.lacking.add if lacks else self.lacking.remove)(item)
+            for who, count in self.people.items():
+                count[""] += (1 if lacks else -1) * (item in own.get(who, ()))
+
+
+class CurrentJudgments:
+    """The current judgments of a project, in memory. Safe to share between threads.
+
+    Attributes:
+        last: id of the last event by which one of them changed; 0 before the first.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self._lock = threading.Lock()
+        # Annotator -> item -> judgment, in order of arrival.
+        self._own: dict[str, dict[Item, Judgment]] = {}
+        self._decided: dict[str, dict[Item, Judgment]] = {}
+        self._ids: dict[str, int] = {}
+        """Of the events."""
+        self._annotated: Counter[Item] = Counter()
+        self._all: list[Judgment] | None = None
+        self._tallies: list[_Tally] = []
+
+    @classmethod
+    def of_judgments(cls, judgments: Iterable[Judgment]) -> CurrentJudgments:
+        """Of a list in order of arrival, in which nothing is taken back."""
+        current = cls()
+        for number, judgment in enumerate(judgments, start=1):
+            current._put(
+                judgment.item,
+                judgment.annotator,
+                judgment.origin == "adjudication",
+                number,
+                judgment,
+            )
+        return current
+
+    def take(self, rows: Sequence[tuple[CurrentRow, Judgment | None]]) -> None:
+        """Take in rows that changed, in order of change, with their events."""
+        with self._lock:
+            for row, judgment in rows:
+                if row.changed <= self.last:
+                    continue  # another thread read it meanwhile, too
+                counts = None if row.verdict in ("withdrawn", "undo") else judgment
+                item = (row.query_id, row.doc_id)
+                self._put(item, row.annotator, row.decided, row.event_id or 0, counts)
+                self.last, self._all = row.changed, None
+
+    def _put(
+        self, item: Item, annotator: str, decided: bool, number: int, judgment: Judgment | None
+    ) -> None:
+        items = (self._decided if decided else self._own).setdefault(annotator, {})
+        tallies = () if decided else self._tallies
+        before = items.pop(item, None)
+        if before is not None:
+            del self._ids[before.event]
+            for tally in tallies:
+                tally.count(before, -1)
+        if change := _annotations(judgment) - _annotations(before):
+            count = self._annotated[item]
+            self._annotated[item] = count + change
+            for tally in tallies:
+                tally.move(item, count, count + change, self._own)
+        if judgment is not None:
+            newest = next(reversed(items.values()), None)
+            items[item] = judgment
+            self._ids[judgment.event] = number
+            if newest is not None and number < self._ids[newest.event]:
+                # What counts again was said before others.
+                ordered = sorted(items.items(), key=lambda pair: self._ids[pair[1].event])
+                items.clear()
+                items.update(ordered)
+            for tally in tallies:
+                tally.count(judgment, 1)
+
+    def judgments(self) -> list[Judgment]:
+        """All of them, in order of arrival, adjudications included."""
+        with self._lock:
+            if self._all is None:
+                people = chain(self._own.values(), self._decided.values())
+                judgments = chain.from_iterable(items.values() for items in people)
+                self._all = sorted(judgments, key=lambda judgment: self._ids[judgment.event])
+            return list(self._all)
+
+    def of(self, annotator: str, items: Collection[Item], needed: int) -> OwnAndOthers:
+        """What an annotator said, and how far these items are.
+
+        Args:
+            items: they are counted once for the same object, which stays as it is.
+            needed: annotations of each, at least 1.
+        """
+        with self._lock:
+            own, tally = self._own.get(annotator, {}), self._tally(items, needed)
+            verdicts = {**tally.of(annotator, own)}
+            left = len(tally.lacking) - verdicts.pop("", 0)
+            audits = verdicts.pop("audit", 0)
+            others = (self._annotated, tally.lacking, tally.annotations)
+            return OwnAndOthers(dict(own), verdicts, left, *others, audits)
+
+    def _tally(self, items: Collection[Item], needed: int) -> _Tally:
+        same = [t for t in self._tallies if t.items is items and t.needed == needed]
+        tally = same[0] if same else _Tally(items, needed, self._annotated)
+        others = [t for t in self._tallies if t is not tally]
+        self._tallies = [*others, tally][-MOST_TALLIES:]
+        return tally
+
+
+def _annotations(judgment: Judgment | None) -> int:
+    return int(judgment is not None and judgment.is_annotation)
 
 
 class Judging(LedgerTables):
     """The judgments of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
-    def __init__(self, file: Database) -> None:
-        super().__init__(file)
-        self._held: dict[Place, tuple[Standing, Stamp]] = {}
-        """What stands in a project, with the stamp of the table up to which it does."""
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._held: dict[Place, tuple[Any, CurrentJudgments]] = {}
         self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
@@ -87,16 +312,10 @@ class Judging(LedgerTables):
         rows = list(rows)
         if not rows:
             return 0
-        with self._file.access() as connection:
-            return self._append(connection, rows)
+        with self._database.write() as connection:
+            return _append(connection, rows)
 
-    def change(
-        self,
-        corpus: str,
-        project: str,
-        events: Collection[str],
-        change: Change,
-    ) -> int:
+    def change(self, corpus: str, project: str, events: Collection[str], change: Change) -> int:
         """Append what follows from what a project holds, alone among all threads and processes.
 
         Args:
@@ -106,15 +325,11 @@ class Judging(LedgerTables):
         Returns:
             how many were new, as :meth:`add`.
         """
-        place = {"corpus": corpus, "project": project}
-        with self._file.access() as connection:
-            history = records(_judgment, connection.execute(_HISTORY, place))
-            standing = Standing()
-            standing.take([*enumerate(history, start=1)])
-            known = _known(connection, events)
-            here = {row.event for row in history}
-            new = change(history, standing.judgments(), known - here)
-            return self._append(connection, new)
+        with self._database.write() as connection:
+            history = records(connection, _judgment, _history(corpus, project))
+            current = records(connection, _judgment, _current(corpus, project))
+            known = _known(connection, events) - {row.event for row in history}
+            return _append(connection, change(history, current, known))
 
     def undo(
         self,
@@ -122,10 +337,10 @@ class Judging(LedgerTables):
         project: str,
         annotator: str,
         *,
-        only: Collection[tuple[str, str]] | None = None,
+        only: Collection[Item] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment that still stands; what they had said before
+        """Take back an annotator's last judgment that still counts; what they had said before
         counts again. Adjudications are not taken back by this.
 
         Args:
@@ -136,31 +351,44 @@ class Judging(LedgerTables):
         Returns:
             the judgment that was taken back, now or by this undo before; None when there is none.
         """
-        asked = {"corpus": corpus, "project": project, "annotator": annotator}
-        chosen = {"all": only is None, "queries": [], "docs": []}
-        if only:
-            chosen["queries"], chosen["docs"] = map(list, zip(*only, strict=True))
-        with self._file.access() as connection:
-            known = connection.execute(
-                "SELECT count(*) FROM judgment_events WHERE event = ?", [undo_event]
-            ).fetchone()
-            if known and known[0]:
-                cursor = connection.execute(_UNDONE, {**asked, "undo_event": undo_event})
-                return next(iter(records(_judgment, cursor)), None)
-            cursor = connection.execute(_TO_UNDO, {**asked, **chosen})
-            last = next(iter(records(_judgment, cursor)), None)
-            if last is None:
+        own = and_(
+            CURRENT.c.corpus == corpus,
+            CURRENT.c.project == project,
+            CURRENT.c.annotator == annotator,
+            ~CURRENT.c.decided,
+            CURRENT.c.event_id.is_not(None),
+        )
+        last = (
+            select(*_COLUMNS)
+            .join(CURRENT, CURRENT.c.event_id == EVENTS.c.id)
+            .where(own)
+            .order_by(EVENTS.c.id.desc())
+        )
+        with self._database.write() as connection:
+            if undo_event and _known(connection, [undo_event]):
+                return self._undone(connection, undo_event, (corpus, project, annotator))
+            found = (_judgment(*row) for row in connection.execute(last))
+            undone = next((j for j in found if only is None or j.item in only), None)
+            if undone is None:
                 return None
             undo = Judgment(
-                *(last.query_id, last.doc_id, annotator),
+                *(undone.query_id, undone.doc_id, annotator),
                 verdict="undo",
                 event=undo_event or new_event(),
-                undoes=last.event,
+                undoes=undone.event,
                 corpus=corpus,
                 project=project,
             )
-            self._append(connection, [undo])
-        return last
+            _append(connection, [undo])
+        return undone
+
+    def _undone(
+        self, connection: Connection, undo_event: str, who: tuple[str, str, str]
+    ) -> Judgment | None:
+        """What an undo took back; None unless this annotator said it in this project."""
+        undone = select(EVENTS.c.undoes).where(EVENTS.c.event == undo_event, _IS_UNDO)
+        found = records(connection, _judgment, select(*_COLUMNS).where(EVENTS.c.event.in_(undone)))
+        return next((j for j in found if (j.corpus, j.project, j.annotator) == who), None)
 
     def latest(
         self,
@@ -169,98 +397,104 @@ class Judging(LedgerTables):
         query_id: str | None = None,
         annotator: str | None = None,
     ) -> list[Judgment]:
-        """What stands: the last event per query, document and annotator, in order of arrival.
+        """The current judgments: the last event per query, document and annotator, in order of
+        arrival.
 
         "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
         out; skips and unsure verdicts are there. Adjudications stand beside own grades.
         """
-        standing = self.standing(corpus, project).judgments()
-        return [
-            judgment
-            for judgment in standing
-            if query_id in (None, judgment.query_id) and annotator in (None, judgment.annotator)
-        ]
+        if query_id is None and annotator is None:
+            return self.current(corpus, project).judgments()
+        query = _current(corpus, project)
+        if query_id is not None:
+            query = query.where(CURRENT.c.query_id == query_id)
+        if annotator is not None:
+            query = query.where(CURRENT.c.annotator == annotator)
+        return self._database.records(_judgment, query)
 
-    def standing(self, corpus: str, project: str = "") -> Standing:
-        """What stands, for reading: kept in memory, with all that is stored by now."""
-        place = (corpus, project)
-        held = self._held.get(place)
-        if held is not None and held[1] == self._file.stamp([_TABLE]):
-            return held[0]
-        with self._file.access(writes=False) as connection:
-            after = self._after(connection, place)
-            self._take_in([after])  # before another thread reads all that, too
-        return after.standing
-
-    def _append(self, connection: Connection, rows: Iterable[Judgment]) -> int:
-        """Append events, also to what is held of their projects, within an access; returns how
-        many were new."""
-        new = _insert(connection, rows)
-        if not new:
-            return 0
-        before = self._file.state.stamp([_TABLE])
-        stamp, after = self._file.state.stamp([_TABLE], new[-1][0]), []
-        for place in {(said.corpus, said.project) for _, said in new}:
+    def current(self, corpus: str, project: str = "") -> CurrentJudgments:
+        """The current judgments, for reading: kept in memory, with all that is stored by now."""
+        with self._database.read() as connection:
             with self._held_lock:
-                held = self._held.get(place)
-            if held is not None and held[1] == before:
-                events = [event for event in new if (event[1].corpus, event[1].project) == place]
-                after.append(_After(place, held[0], events, stamp))
-        self._file.wrote(_TABLE, new[-1][0], lambda: self._take_in(after))
-        return len(new)
-
-    def _after(self, connection: Connection, place: Place) -> _After:
-        """What is stored behind what is held of a project, within an access."""
-        with self._held_lock:
-            held = self._held.get(place)
-        if held is not None and held[1] == self._file.state.stamp([_TABLE]):
-            return _After(place, held[0], [], held[1])
-        standing = Standing() if held is None else held[0]
-        last = standing.last
-        events = _since(connection, place, last[0])
-        if last[0] and (not events or (events[0][0], events[0][1].event) != last):
-            # Another ledger was put in the place of this one.
-            standing, events = Standing(), _since(connection, place, 0)
-        state = self._file.state
-        newest = max(state.stamps[_TABLE], events[-1][0] if events else 0)
-        return _After(place, standing, events, state.stamp([_TABLE], newest))
-
-    def _take_in(self, after: Iterable[_After]) -> None:
-        for place, standing, events, stamp in after:
-            standing.take(events)
-            with self._held_lock:
-                self._held.pop(place, None)
-                self._held[place] = (standing, stamp)
+                place, held = self._held.pop((corpus, project), (None, CurrentJudgments()))
+                if place != self._database.place:
+                    held = CurrentJudgments()
+                self._held[corpus, project] = (self._database.place, held)
                 while len(self._held) > MOST_HELD:
                     self._held.pop(next(iter(self._held)))
+            held.take(_changed(connection, (corpus, project), held.last))
+        return held
 
     def history(self, corpus: str, project: str = "") -> list[Judgment]:
         """Every event there ever was, in order of arrival."""
-        values = {"corpus": corpus, "project": project}
-        return self._file.records(_judgment, _HISTORY, values, [_TABLE])
+        return self._database.records(_judgment, _history(corpus, project))
 
     def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""
-        sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
-        with self._file.access(writes=False) as connection:
-            return next(iter(records(_judgment, connection.execute(sql, [event]))), None)
+        return self._database.first(_judgment, select(*_COLUMNS).where(EVENTS.c.event == event))
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
-        with self._file.access(writes=False) as connection:
+        with self._database.read() as connection:
             return _known(connection, events)
 
 
+def _history(corpus: str, project: str) -> Select[Any]:
+    place = (EVENTS.c.corpus == corpus, EVENTS.c.project == project)
+    return select(*_COLUMNS).where(*place).order_by(EVENTS.c.id)
+
+
+def _current(corpus: str, project: str) -> Select[Any]:
+    place = (CURRENT.c.corpus == corpus, CURRENT.c.project == project)
+    return (
+        select(*_COLUMNS)
+        .join(CURRENT, CURRENT.c.event_id == EVENTS.c.id)
+        .where(*place, _STANDS)
+        .order_by(EVENTS.c.id)
+    )
+
+
+# Statements of every key that an annotator presses are made once.
+_CHANGED = (
+    select(*columns_of(CURRENT, CurrentRow), *_COLUMNS)
+    .outerjoin_from(CURRENT, EVENTS, CURRENT.c.event_id == EVENTS.c.id)
+    .where(CURRENT.c.corpus == bindparam("corpus"), CURRENT.c.project == bindparam("project"))
+    .where(CURRENT.c.changed > bindparam("after"))
+    .order_by(CURRENT.c.changed)
+)
+_GIVEN: BindParameter[Sequence[str]] = bindparam("events", expanding=True)
+_KNOWN = select(EVENTS.c.event).where(EVENTS.c.event.in_(_GIVEN))
+_UNDONE = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes).where(
+    _IS_UNDO, EVENTS.c.undoes.in_(_GIVEN)
+)
+_LAST = select(func.max(EVENTS.c.id))
+
+
+def _changed(
+    connection: Connection, place: Place, after: int
+) -> list[tuple[CurrentRow, Judgment | None]]:
+    """The current rows of a project that changed by events after this id, with their events."""
+    width = len(fields(CurrentRow))
+    values = {"corpus": place[0], "project": place[1], "after": after}
+    return [
+        (
+            row := CurrentRow(*found[:width]),
+            None if row.event_id is None else _judgment(*found[width:]),
+        )
+        for found in connection.execute(_CHANGED, values)
+    ]
+
+
 def _known(connection: Connection, events: Iterable[str]) -> set[str]:
-    values: list[Any] = list(events)
-    one = len(values) == 1  # is found through the index
-    condition = "= ?" if one else "IN (SELECT unnest(?::VARCHAR[]))"
-    sql = f"SELECT event FROM judgment_events WHERE event {condition}"  # noqa: S608
-    return {row[0] for row in connection.execute(sql, values if one else [values]).fetchall()}
+    found: set[str] = set()
+    for piece in pieces(list(events)):
+        found.update(connection.scalars(_KNOWN, {"events": piece}))
+    return found
 
 
-def _insert(connection: Connection, given: Iterable[Judgment]) -> list[Event]:
-    """Append events that are not there yet; returns these, as they are stored."""
+def _append(connection: Connection, given: Iterable[Judgment]) -> int:
+    """Append events that are not there yet, and bring the current judgments up to date; returns
+    how many were new."""
     first: dict[str, Judgment] = {}
     for row in given:
         if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
@@ -270,40 +504,74 @@ def _insert(connection: Connection, given: Iterable[Judgment]) -> list[Event]:
                 "Correct the grade. Nothing was changed.",
             )
         first.setdefault(row.event, row)
-    # To look for them takes less than half of what ON CONFLICT does, whose reading of the statement
-    # grows with the columns.
     known = _known(connection, first)
-    unknown = [row for event, row in first.items() if event not in known]
-    new = sorted(inserted(connection, _TABLE, unknown, "RETURNING id, event"))
-    return [(number, _as_stored(first[event])) for number, event in new]
+    last = connection.scalar(_LAST) or 0
+    new = [row for event, row in first.items() if event not in known]
+    if not new:
+        return 0
+    numbered = [*enumerate(new, start=last + 1)]
+    put(connection, EVENTS, [{"id": number, **values_of(row)} for number, row in numbered])
+    _update_current(connection, numbered)
+    return len(new)
 
 
-def _as_stored(given: Judgment) -> Judgment:
-    marks = tuple((start, end) for start, end in given.marks)
-    return replace(given, marks=marks, time=given.time.astimezone(UTC))
+def _update_current(connection: Connection, new: Sequence[tuple[int, Judgment]]) -> None:
+    """Bring the current judgments up to date after these events were appended."""
+    # By an undo that arrived before what it takes back, or with it.
+    undone: set[tuple[str, ...]] = set()
+    for piece in pieces([event.event for _, event in new]):
+        undone.update(map(tuple, connection.execute(_UNDONE, {"events": piece})))
+    rows = {}
+    for number, event in new:
+        place = (event.corpus, event.project)
+        if event.verdict != "undo" and (*place, event.event) not in undone:
+            key = (*place, *event.item, event.annotator, event.origin == "adjudication")
+            rows[key] = CurrentRow(*key, number, number, event.verdict, event.origin)
+    upsert(connection, CURRENT, list(rows.values()))
+    for number, event in new:
+        if event.verdict == "undo":
+            _recount(connection, event, number)
 
 
-def _since(connection: Connection, place: Place, number: int) -> list[Event]:
-    """A project's events from this id on, in order of arrival."""
-    values = {"id": number, "corpus": place[0], "project": place[1]}
-    return [_event(*row) for row in connection.execute(_SINCE, values).fetchall()]
+def _recount(connection: Connection, undo: Judgment, changed: int) -> None:
+    """Find what counts now where an event of the same project was taken back.
+
+    Args:
+        changed: id of the undo.
+    """
+    of_project = (EVENTS.c.corpus == undo.corpus, EVENTS.c.project == undo.project)
+    undone = select(*_COLUMNS).where(EVENTS.c.event == undo.undoes, *of_project, ~_IS_UNDO)
+    found = connection.execute(undone).first()
+    if found is None:
+        return
+    gone = _judgment(*found)
+    decided = gone.origin == "adjudication"
+    last = (
+        select(EVENTS.c.id, EVENTS.c.verdict, EVENTS.c.origin)
+        .where(*(EVENTS.c[name] == getattr(gone, name) for name in _KEY[:-1]))
+        .where((EVENTS.c.origin == "adjudication") == decided, _COUNTS)
+        .order_by(EVENTS.c.id.desc())
+        .limit(1)
+    )
+    number, verdict, origin = connection.execute(last).first() or (None, "undo", gone.origin)
+    key = (gone.corpus, gone.project, *gone.item, gone.annotator, decided)
+    upsert(connection, CURRENT, [CurrentRow(*key, number, changed, verdict, origin)])
 
 
-def _event(number: int, *columns: Any) -> Event:
-    """As :func:`_judgment`, in less time and memory: a project may have a hundred thousand."""
-    row = list(columns)
-    for column in _REPEATED:
-        row[column] = sys.intern(row[column])
-    row[_TIME] = row[_TIME].replace(tzinfo=UTC)
-    row[_MARKS] = () if row[_MARKS] == "[]" else _spans(row[_MARKS])
-    return number, Judgment(*row)
-
-
-def _spans(marks: str) -> tuple[tuple[int, int], ...]:
-    return tuple((start, end) for start, end in json.loads(marks))
+def fill_current(connection: Connection) -> None:
+    """Find the current judgments of all events, where there are none yet."""
+    key = (*(EVENTS.c[name] for name in _KEY[:-1]), EVENTS.c.origin == "adjudication")
+    last = select(func.max(EVENTS.c.id)).where(_COUNTS).group_by(*key)
+    columns = (*key, EVENTS.c.id, EVENTS.c.id.label("changed"), EVENTS.c.verdict, EVENTS.c.origin)
+    names = [f.name for f in fields(CurrentRow)]
+    connection.execute(
+        CURRENT.insert().from_select(names, select(*columns).where(EVENTS.c.id.in_(last)))
+    )
 
 
 def _judgment(*values: Any) -> Judgment:
+    """With texts that are repeated kept once: a project may have a hundred thousand."""
     row = list(values)
-    row[_MARKS] = _spans(row[_MARKS])
+    for column in _REPEATED:
+        row[column] = sys.intern(row[column])
     return Judgment(*row)

@@ -6,54 +6,70 @@ Judgments and kept documents are events: a change is a new row, the last one cou
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from storage.access import COPIES, LedgerFile
+from sqlalchemy import bindparam, select
+
 from storage.answers import Answers
-from storage.asked import Asked
 from storage.builds import Builds
 from storage.database import Database
-from storage.ended_logins import EndedLogins
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
-from storage.leases import Leases
 from storage.ledger_copy import copy_ledger
 from storage.locks import Locks
+from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
-from storage.rows import insert, names, stored
-from storage.spending import Spending
-from storage.trails import Trails
+from storage.sqlite import COPIES, SqliteDatabase
+from storage.tables import columns_of, insert, table, upsert
+from storage.trails import Asked, Trails
 
 if TYPE_CHECKING:
-    from storage.server_jobs import SharedJobs
+    from storage.postgres import SharedJobs
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
-_LOCKS, _LEASES, _LOGINS, _SPENDING = "locks", "leases", "ended-logins", "spending"
-"""What lies beside the file of a ledger."""
-_REPLACED = """
-    ON CONFLICT (name) DO UPDATE SET state = excluded.state,
-        source = excluded.source, source_format = excluded.source_format,
-        lens = excluded.lens, encoder = excluded.encoder, documents = excluded.documents,
-        expected = excluded.expected, updated_at = excluded.updated_at"""
-_CORPORA = f"""
-    SELECT {names(CorpusRow)} FROM corpora ORDER BY name COLLATE "C\""""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """A text that somebody pasted."""
+
+    text_id: str
+    text: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ImportJobRow:
+    """An import of any machine, on a server: what it noted last, and the lock that it holds."""
+
+    name: str
+    content: str
+    stop: bool
+    lock: int
+
+
+CORPORA = table("corpora", CorpusRow, key=("name",))
+TEXTS = table("texts", TextRow, key=("text_id",))
+_CORPORA = select(*columns_of(CORPORA, CorpusRow))
+_CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
+table("import_jobs", ImportJobRow, key=("name",))
 
 
 class Ledger:
-    """One DuckDB file, or one PostgreSQL database, that many threads and processes may use at once.
+    """One SQLite file, or one PostgreSQL database, that many threads and processes may use at once.
 
-    Every method is one short transaction of its own; nothing stays open between calls, other than
-    from one thread to the next that waits already.
+    Every method is one short transaction of its own.
 
     Args:
-        path: the DuckDB file; made, with its folder, on the first access. Where there is a ``url``,
-            its folder is all that counts.
+        path: the SQLite file; made, with its folder, on the first access. Where there is a
+            ``url``, its folder is all that counts.
         wait_seconds: how long an access waits for other processes.
         url: ``postgresql://...`` for a ledger on a server; "" for the file.
 
@@ -66,7 +82,7 @@ class Ledger:
         trails: searches, kept documents, saved searches.
         asked: questions with their answers.
         locks: of what one run at a time may do; held without an access.
-        leases: of items that are being judged; so are they.
+        leases: of items that are being judged.
         ended_logins: of people who logged out.
         spending: what each person had a language model do today.
         jobs: imports of all machines that share it; None where it is a file.
@@ -79,26 +95,33 @@ class Ledger:
 
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
-        self._file: Database
         self._on_server = bool(url)
+        self.locks, self.jobs = Locks(path.parent / "locks"), None
+        self._database: Database
         if url:
-            self._file, beside = _on_server(path.parent, url, wait_seconds)
+            self._database, self.locks, self.jobs = _on_server(path.parent, url, wait_seconds)
         else:
-            self._file, beside = LedgerFile(path, wait_seconds), _in(path.parent)
-        self.locks, self.leases, self.ended_logins, self.spending, self.jobs = beside
-        self.experiments = Experiments(self._file)
-        self.answers = Answers(self._file)
-        self.judging = Judging(self._file)
-        self.projects = Projects(self._file)
-        self.builds = Builds(self._file)
-        self.trails = Trails(self._file)
-        self.asked = Asked(self._file)
+            self._database = SqliteDatabase(path, wait_seconds)
+        self.experiments = Experiments(self._database)
+        self.answers = Answers(self._database)
+        self.judging = Judging(self._database)
+        self.projects = Projects(self._database)
+        self.builds = Builds(self._database)
+        self.trails = Trails(self._database)
+        self.asked = Asked(self._database)
+        self.leases = Leases(self._database)
+        self.ended_logins = EndedLogins(self._database)
+        self.spending = Spending(self._database)
+
+    def close(self) -> None:
+        """Close the connections that are kept; the next access opens another."""
+        self._database.engine.dispose()
 
     # Copies
 
     def copy(self, target: Path) -> None:
-        """Copy the ledger, whole and as of one moment, to a file outside of its folder or in it."""
-        self._file.copy(target)
+        """Copy the ledger, whole and as of one moment, to a SQLite file, while others use it."""
+        self._database.copy(target)
 
     def copy_to(self, other: Ledger) -> dict[str, int]:
         """Copy all rows to a ledger that has none, on whatever it is; nobody writes to either
@@ -110,12 +133,12 @@ class Ledger:
         Raises:
             StorageError: there is something in it already; nothing was changed.
         """
-        return copy_ledger(self._file, other._file)
+        return copy_ledger(self._database, other._database)
 
     @property
     def name(self) -> str:
         """What people know it by: its file, or its server's address without user and password."""
-        return self._file.name
+        return self._database.name
 
     def keep_copy(self) -> None:
         """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
@@ -127,10 +150,10 @@ class Ledger:
             return
         folder = self._path.parent / COPIES
         with self.locks.hold(COPIES, what="The ledger is being copied"):
-            today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
-            # A clock that was ahead made copies of days to come: they say nothing of this one.
-            copies = sorted(copy for copy in folder.glob("ledger-*.duckdb") if copy < today)
-            changed = self._path.stat().st_mtime if self._path.exists() else 0.0
+            today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.sqlite"
+            copies = sorted(folder.glob("ledger-????-??-??.*"))
+            files = [file for file in (self._path, Path(f"{self._path}-wal")) if file.exists()]
+            changed = max((file.stat().st_mtime for file in files), default=0.0)
             if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
                 return
             folder.mkdir(parents=True, exist_ok=True)
@@ -143,8 +166,8 @@ class Ledger:
     def put_corpus(self, row: CorpusRow) -> None:
         """Add a corpus, or replace the one of that name except for its ``created_at`` and its
         ``generation``."""
-        with self._file.access() as connection:
-            insert(connection, "corpora", [row], _REPLACED)
+        with self._database.write() as connection:
+            upsert(connection, CORPORA, [row], kept=["created_at", "generation"])
 
     def put_generation(self, row: CorpusRow, before: str) -> bool:
         """:meth:`put_corpus` with its generation, unless it is another one now than ``before``.
@@ -152,25 +175,26 @@ class Ledger:
         Returns:
             False when it is: then nothing was changed.
         """
-        with self._file.access() as connection:
-            sql = "SELECT generation FROM corpora WHERE name = ?"
-            found = connection.execute(sql, [row.name]).fetchone()
-            if (found[0] if found else "") != before:
+        with self._database.write() as connection:
+            query = select(CORPORA.c.generation).where(CORPORA.c.name == row.name)
+            if (connection.scalar(query) or "") != before:
                 return False
-            insert(connection, "corpora", [row], f"{_REPLACED}, generation = excluded.generation")
+            upsert(connection, CORPORA, [row], kept=["created_at"])
         return True
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, deleted or not; None when there is none."""
-        return next((row for row in self.corpora() if row.name == name), None)
+        return self._database.first(CorpusRow, _CORPUS, corpus=name)
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        return self._file.records(CorpusRow, _CORPORA, tables=["corpora"])
+        rows = self._database.records(CorpusRow, _CORPORA)
+        return sorted(rows, key=lambda row: row.name)
 
     def listed_corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name; None when there is none, or it was deleted."""
-        return next((row for row in self.listed_corpora() if row.name == name), None)
+        row = self.corpus(name)
+        return None if row is None or row.state == "deleted" else row
 
     def listed_corpora(self) -> list[CorpusRow]:
         """All corpora by name, without those that were deleted and can be taken back."""
@@ -178,61 +202,35 @@ class Ledger:
 
     def remove_corpus(self, row: CorpusRow) -> None:
         """Take a corpus off the registry, unless its row has changed. Its judgments stay."""
-        with self._file.access() as connection:
-            connection.execute(
-                "DELETE FROM corpora WHERE name = ? AND state = ? AND updated_at = ?",
-                [row.name, row.state, stored(row.updated_at)],
-            )
+        same = (CORPORA.c[name] == getattr(row, name) for name in ("name", "state", "updated_at"))
+        with self._database.write() as connection:
+            connection.execute(CORPORA.delete().where(*same))
 
     # Pasted texts
 
     def put_text(self, text: str) -> str:
         """Store a pasted text once and return its id: 32 hex digits of its SHA-256."""
-        # Half of a surrogate pair is refused below, by DuckDB, with the reason.
+        # Half of a surrogate pair is refused below, by the database, with the reason.
         content = text.encode("utf-8", errors="surrogatepass")
         text_id = hashlib.sha256(content).hexdigest()[:32]
-        with self._file.access() as connection:
-            connection.execute(
-                "INSERT INTO texts (text_id, text, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [text_id, text, stored(datetime.now(UTC))],
-            )
+        with self._database.write() as connection:
+            row = TextRow(text_id, text, datetime.now(UTC))
+            insert(connection, TEXTS, [row], skip_known=True)
         return text_id
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        sql = "SELECT text FROM texts WHERE text_id = ?"
-        return next(iter(self._file.records(str, sql, [text_id])), None)
+        return self._database.first(str, select(TEXTS.c.text).where(TEXTS.c.text_id == text_id))
 
 
-class _Beside(NamedTuple):
-    locks: Locks
-    leases: Leases
-    ended_logins: EndedLogins
-    spending: Spending
-    jobs: SharedJobs | None
-
-
-def _in(folder: Path) -> _Beside:
-    return _Beside(
-        Locks(folder / _LOCKS), Leases(folder / _LEASES), EndedLogins(folder / _LOGINS),
-        Spending(folder / _SPENDING), None,
-    )  # fmt: skip
-
-
-def _on_server(folder: Path, url: str, wait_seconds: float) -> tuple[Database, _Beside]:
+def _on_server(folder: Path, url: str, wait_seconds: float) -> tuple[Database, Locks, SharedJobs]:
     try:  # only who has a server has the package
-        from storage.postgres import PostgresLedger
-        from storage.server_jobs import SharedJobs
-        from storage.server_locks import ServerLeases, ServerLocks
-        from storage.server_people import ServerEndedLogins, ServerSpending
+        from storage.postgres import PostgresDatabase, ServerLocks, SharedJobs
     except ImportError as error:
         raise StorageError(
             f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
             "Install it: pip install 'seedlens[cluster]'",
         ) from error
-    server = PostgresLedger(url, wait_seconds)
-    locks = ServerLocks(folder / _LOCKS, server)
-    return server, _Beside(
-        locks, ServerLeases(folder / _LEASES, server), ServerEndedLogins(folder / _LOGINS, server),
-        ServerSpending(folder / _SPENDING, server), SharedJobs(server, locks),
-    )  # fmt: skip
+    server = PostgresDatabase(url, wait_seconds)
+    locks = ServerLocks(folder / "locks", server)
+    return server, locks, SharedJobs(server, locks)

@@ -1,47 +1,29 @@
-"""A ledger's rows taken from one database to another, whatever kind each is of."""
+"""A ledger's rows taken from one database to another, of whatever kind each is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from storage.database import Connection, Database
+from sqlalchemy import Connection, Table, func, inspect, select, text
+
+from storage.database import Database
 from storage.errors import StorageError
+from storage.tables import METADATA, put
 
 ROWS_AT_ONCE = 2000
-_COLUMNS = """
-    SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
-    WHERE table_catalog = current_database() AND table_schema = current_schema()
-        AND table_name NOT IN (
-            'schema_version', 'leases', 'import_jobs', 'ended_logins', 'spent')
-        AND column_name <> 'rowid'
-    ORDER BY table_name, ordinal_position"""
-_LAST_IDS = """
-    SELECT sequencename, last_value FROM pg_catalog.pg_sequences
-    WHERE schemaname = current_schema() AND last_value IS NOT NULL"""
-_ORDERED_BY = {"answers": "rowid"}
-"""Tables whose order says something, other than by an id."""
+_OF_ITS_OWN = ("schema_version", "leases", "import_jobs")
+"""Tables that say nothing elsewhere."""
+_PEOPLE = ("ended_logins", "spent")
+"""Tables that have rows also where nobody worked yet."""
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Types of columns by name, and the sequence that ids come from ("" for none)."""
-
-    columns: Mapping[str, str]
-    sequence: str
-
-    def key(self, name: str) -> str:
-        """What rows are ordered by; "" where their order says nothing."""
-        return "id" if "id" in self.columns else _ORDERED_BY.get(name, "")
+def copied_tables() -> list[Table]:
+    """The tables that are copied."""
+    return [table for table in METADATA.sorted_tables if table.name not in _OF_ITS_OWN]
 
 
-def copy_ledger(source: Database, target: Database, name: str = "") -> dict[str, int]:
-    """Copy all rows, as of one moment, in one transaction; nobody writes to either meanwhile.
-
-    Args:
-        name: what errors call the target; "" for its own name.
+def copy_ledger(source: Database, target: Database) -> dict[str, int]:
+    """Copy all rows, in one transaction; nobody writes to either meanwhile.
 
     Returns:
         rows by table.
@@ -49,75 +31,64 @@ def copy_ledger(source: Database, target: Database, name: str = "") -> dict[str,
     Raises:
         StorageError: there is something in the target already, or it cannot hold a value.
     """
-    with source.access() as there, target.access() as here:
-        tables = _tables(here)
-        held = [table for table in tables if _count(here, table)]
+    with source.write() as there, target.write() as here:
+        held = [
+            table.name
+            for table in copied_tables()
+            if table.name not in _PEOPLE and here.scalar(select(func.count()).select_from(table))
+        ]
         if held:
             raise StorageError(
-                f"The ledger {name or target.name} is not empty: {', '.join(held)} have rows.",
+                f"The ledger {target.name} is not empty: {', '.join(held)} have rows.",
                 "Copy to one that nobody has used. Nothing was changed.",
             )
-        if strange := _tables(there).keys() - tables.keys():
-            raise StorageError(
-                f"{source.name} is no ledger: it has a table {min(strange)[:60]!r}.",
-                "Use the one that SeedLens wrote. Nothing was changed.",
-            )
-        given = dict(there.execute(_LAST_IDS).fetchall())
-        return {
-            table: _copy(there, here, table, own, given.get(own.sequence, 0))
-            for table, own in tables.items()
-        }
+        return {table.name: _copy(there, here, table) for table in copied_tables()}
 
 
-def _tables(connection: Connection) -> dict[str, _Table]:
-    found: dict[str, _Table] = {}
-    for name, column, kind, default in connection.execute(_COLUMNS).fetchall():
-        before = found.get(name, _Table({}, ""))
-        sequence = re.search(r"nextval\('(?:\w+\.)?(\w+)'", default or "")
-        found[name] = _Table(
-            {**before.columns, column: kind}, sequence[1] if sequence else before.sequence
-        )
-    return found
-
-
-def _count(connection: Connection, table: str) -> int:
-    row = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
-    return int(row[0]) if row else 0
-
-
-def _copy(source: Connection, target: Connection, name: str, table: _Table, given: int) -> int:
-    """Copy a table; returns its rows.
-
-    Args:
-        given: the last id that its sequence gave, perhaps to a row that was removed since.
-    """
-    columns = ", ".join(table.columns)
-    values = ", ".join(f"unnest(?::{kind}[])" for kind in table.columns.values())
-    insert = f"INSERT INTO {name} ({columns}) SELECT {values}"
-    copied, last = 0, 0
-    for rows in _pieces(source, name, columns, table.key(name)):
-        target.execute(
-            insert, [list(column) for column in zip(*(r[1:] for r in rows), strict=True)]
-        )
-        copied, last = copied + len(rows), int(rows[-1][0])
-    last = max(last, given)
-    if table.sequence and last:
-        # DuckDB has no other way to say where a sequence goes on.
-        steps = f"generate_series(1, {last})"
-        target.execute(f"SELECT max(nextval('{table.sequence}')) FROM {steps} AS s").fetchall()  # noqa: S608
+def _copy(source: Connection, target: Connection, table: Table) -> int:
+    target.execute(table.delete())
+    query = select(table).order_by(*table.primary_key.columns)
+    copied = 0
+    for rows in source.execute(query).mappings().partitions(ROWS_AT_ONCE):
+        put(target, table, list(map(dict, rows)))
+        copied += len(rows)
+    continue_after(target, table, _last_given(source, table))
     return copied
 
 
-def _pieces(
-    source: Connection, name: str, columns: str, key: str
-) -> Iterator[list[tuple[Any, ...]]]:
-    """All rows of a table, some at a time, each with its key before its columns."""
-    if not key:
-        if rows := source.execute(f"SELECT 0, {columns} FROM {name}").fetchall():  # noqa: S608
-            yield rows
-        return
-    last = -1
-    sql = f"SELECT {key}, {columns} FROM {name} WHERE {key} > ? ORDER BY {key} LIMIT {ROWS_AT_ONCE}"  # noqa: S608
-    while rows := source.execute(sql, [last]).fetchall():
-        yield rows
-        last = rows[-1][0]
+def _last_given(connection: Connection, table: Table) -> int:
+    """The last id that a row got, which may have been removed since; 0 where that is not known."""
+    if connection.dialect.name == "postgresql":
+        sequence = _sequence(connection, table)
+        return connection.scalar(text(f"SELECT last_value FROM {sequence}")) if sequence else 0  # noqa: S608
+    if not _is_numbered_once(table):
+        return 0
+    given = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+    return connection.scalar(given, {"name": table.name}) or 0
+
+
+def continue_after(connection: Connection, table: Table, given: int) -> None:
+    """Have ids go on after those that are in a table, and after one that was given before."""
+    if connection.dialect.name == "postgresql":
+        if sequence := _sequence(connection, table):
+            (column,) = table.primary_key.columns
+            last = max(given, connection.scalar(select(func.max(column))) or 0)
+            if last:
+                connection.execute(text(f"SELECT setval('{sequence}', :last)"), {"last": last})
+    elif _is_numbered_once(table) and given:
+        name = {"name": table.name}
+        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), name)
+        new = text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)")
+        connection.execute(new, {**name, "seq": given})
+
+
+def _is_numbered_once(table: Table) -> bool:
+    return bool(table.dialect_options["sqlite"]["autoincrement"])
+
+
+def _sequence(connection: Connection, table: Table) -> str:
+    """Where a server's table gets its numbers from; "" for one without."""
+    for column in inspect(connection).get_columns(table.name):
+        if found := re.search(r"nextval\('([^']+)'", column.get("default") or ""):
+            return found[1]
+    return ""

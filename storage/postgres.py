@@ -1,140 +1,67 @@
-"""The ledger on a PostgreSQL server, for several machines: the statements are those of the file.
+"""The ledger on a PostgreSQL server, for several machines, with the locks that hold on all of them.
 
-Whoever writes is alone among all processes, by an advisory lock that ends with its transaction;
-who only reads shuts out nobody. A connection that breaks before anything was asked of it, as when
-the server was restarted, is replaced by another.
+A lock is an advisory lock on a connection of its own: of a process that was killed, or whose
+machine is gone, the server closes the connection, and with it goes the lock.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
 import re
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import QueuePool, create_engine, text
 
-from storage.access import LedgerFile
-from storage.database import APPENDED, Database, Stamp, State
-from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.ledger_copy import copy_ledger
-from storage.migrations import MIGRATIONS, migrate, transaction
+from storage import migrations
+from storage.database import MOST_CONNECTIONS, Database
+from storage.errors import CorpusBusyError, StorageError, StorageFullError
+from storage.locks import WAIT_SECONDS, Locks, busy_with
 
 WRITERS = 0x5EED1E25
 """The advisory lock of whoever writes."""
-MOST_CONNECTIONS = 8
-"""Of a process, for the ledger; more threads wait for each other."""
 POLL_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+"""Between two looks at the server: whether a lock is held still, whether an import is to stop."""
 OLDEST = 140000
 """The server's version: 14."""
 SECONDS_TO_CONNECT = 10
+log = logging.getLogger("seedlens.storage")
 # A machine that is gone without a word is given up after half a minute, on both sides.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
-_AT_SERVER = "".join(
-    f"SELECT set_config('{name}', '{value}', false);"
-    for name, value in {
-        **{f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()},
-        # A plan for any value would read all events to find the last ones.
-        "plan_cache_mode": "force_custom_plan",
-    }.items()
-)
+_AT_SERVER = {
+    **{f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()},
+    # A plan for any value would read all events to find the last ones.
+    "plan_cache_mode": "force_custom_plan",
+}
 _ADDRESS = re.compile(r"postgres(ql)?://([^@/?#\s]*@)?[^@/?#\s]*(/[^@?#\s]*)?(\?[^@#\s]*)?")
 """Each sign that parts a password from the rest has to be encoded in it."""
 # Before a server takes connections, or while it ends them, it says so.
 _SOON = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many clients")
-_PARTS = re.compile(r"'(?:[^']|'')*'|\$([a-z_]+)|\?|\b(?:BLOB|DOUBLE|TINYINT)\b")
-_TYPES = {"BLOB": "BYTEA", "DOUBLE": "DOUBLE PRECISION", "TINYINT": "SMALLINT"}
-_STAMPS = {
-    **{table: f"(SELECT coalesce(max(id), 0) FROM {table})" for table in APPENDED},  # noqa: S608
-    "corpora": "(SELECT coalesce(bit_xor(hashtextextended(c::text, 0)), 0) FROM corpora AS c)",
-}
-_STATE = f"""
-    SELECT (SELECT max(version) FROM schema_version WHERE to_regclass('spent') IS NOT NULL),
-        'judgment_events'::regclass::oid::bigint,
-        pg_current_snapshot()::text, {", ".join(_STAMPS.values())}"""  # noqa: S608
-"""Two snapshots that are written the same see the same. No version where the last of
-:data:`_OF_OURS` is not there yet."""
-_OF_OURS = (
-    *(f"CREATE INDEX IF NOT EXISTS {table}_by_id ON {table} (id)" for table in APPENDED),
-    # As every table of DuckDB has it.
-    "ALTER TABLE answers ADD COLUMN IF NOT EXISTS rowid BIGINT GENERATED ALWAYS AS IDENTITY",
-    "CREATE INDEX IF NOT EXISTS answers_by_rowid ON answers (rowid)",
-    # Of no use after a crash: then items are leased anew.
-    "CREATE UNLOGGED TABLE IF NOT EXISTS leases (name VARCHAR PRIMARY KEY, content BYTEA NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS import_jobs (name VARCHAR PRIMARY KEY, content VARCHAR NOT NULL, "
-    "stop BOOLEAN NOT NULL, lock BIGINT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS ended_logins (digest VARCHAR PRIMARY KEY, "
-    "ended_at TIMESTAMPTZ NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS spent (person VARCHAR NOT NULL, day DATE NOT NULL, "
-    "calls BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, "
-    "PRIMARY KEY (person, day))",
-)
-"""What the tables have here beyond the schema."""
+_IS_HELD = """
+    locktype = 'advisory' AND granted AND objsubid = 1
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.classid::bigint << 32) | l.objid::bigint ="""
+_HOLDER = f"""
+    SELECT a.application_name FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+    WHERE {_IS_HELD} :key"""  # noqa: S608
 
 
-class Session:
-    """A connection as :class:`storage.database.Connection` has it."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self.connection = connection
-        self._cursor: psycopg.Cursor[Any] = psycopg.RawCursor(connection)
-
-    def execute(self, sql: str, values: Any = None, /) -> Session:
-        text, names = _translated(sql)
-        given = [values[name] for name in names] if isinstance(values, Mapping) else values
-        self._cursor.execute(cast(Any, text), given or None)
-        return self
-
-    def fetchone(self) -> tuple[Any, ...] | None:
-        if self._cursor.description is None:
-            return (self._cursor.rowcount,)
-        return cast("tuple[Any, ...] | None", self._cursor.fetchone())
-
-    def fetchall(self) -> list[Any]:
-        if self._cursor.description is None:
-            return [(self._cursor.rowcount,)]
-        return self._cursor.fetchall()
-
-    def begin(self) -> None:
-        self.execute("BEGIN")
-
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
-    def rollback(self) -> None:
-        with suppress(psycopg.OperationalError):  # it is broken, which undoes as much
-            self.execute("ROLLBACK")
-
-
-@lru_cache(maxsize=512)
-def _translated(sql: str) -> tuple[str, tuple[str, ...]]:
-    """DuckDB's signs for parameters and its names of types as PostgreSQL's; the names of values."""
-    names: list[str] = []
-
-    def one(found: re.Match[str]) -> str:
-        word = found[0]
-        if word.startswith("'"):
-            return word
-        if word in _TYPES:
-            return _TYPES[word]
-        if word == "?" or found[1] not in names:
-            names.append(found[1] or "")
-        return f"${len(names) if word == '?' else names.index(found[1]) + 1}"
-
-    return _PARTS.sub(one, sql), tuple(names)
-
-
-class PostgresLedger(Database):
-    """The server behind a ledger; see :class:`storage.ledger.Ledger` for errors.
+class PostgresDatabase(Database):
+    """The server behind a ledger.
 
     Args:
         url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``.
@@ -143,203 +70,89 @@ class PostgresLedger(Database):
 
     def __init__(self, url: str, wait_seconds: float) -> None:
         given = _parameters(url)
-        super().__init__(_shown(given))
         # Whoever shows what this object holds does not show the password.
-        self._opened: Callable[[], psycopg.Connection[Any]]
-        self._opened = lambda: psycopg.connect(**given, autocommit=True)
+        self._connect = _Connecting(lambda: psycopg.connect(**given, autocommit=True), wait_seconds)
         self._hidden: Callable[[str], str]
         self._hidden = lambda text: text.replace(given.get("password") or "\0", "***")
-        self._wait_seconds = wait_seconds
-        self._idle: list[Session] = []
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._met = False
-        self._here = threading.local()
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            pool_size=MOST_CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=max(wait_seconds, 0.1),
+            pool_pre_ping=True,
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+        )
+        super().__init__(_shown(given), engine, wait_seconds, psycopg.Error)
+        self._is_prepared = False
 
-    @property
-    def state(self) -> State:
-        state = getattr(self._here, "state", None)
-        if state is None:
-            raise RuntimeError("the ledger is not accessed")
-        return cast(State, state)
+    def prepare(self) -> None:
+        if self._is_prepared:
+            return
+        with self.engine.connect() as connection:
+            server: Any = connection.connection.driver_connection
+            encoding = server.info.parameter_status("server_encoding")
+            if server.info.server_version < OLDEST or encoding != "UTF8":
+                raise StorageError(
+                    f"The database {self.name} cannot hold a ledger: it has to be of PostgreSQL 14 "
+                    "or later, in UTF-8.",
+                    "Make one with: CREATE DATABASE seedlens ENCODING 'UTF8' TEMPLATE template0",
+                )
+            migrations.migrate(connection, self.name, _BEGIN)
+        self._is_prepared = True
 
-    def stamp(self, tables: Sequence[str]) -> Stamp | None:
-        del tables
-        return None
-
-    def wrote(self, table: str, stamp: int, then: Callable[[], None]) -> None:
-        del table, stamp  # the next access asks the server
-        self._here.then = then
-
-    @contextmanager
-    def access(self, *, writes: bool = True) -> Iterator[Session]:
-        deadline = time.monotonic() + self._wait_seconds
-        if not self._free.acquire(timeout=self._wait_seconds):
-            raise self._busy()
-        self._here.then = None
-        try:
-            with self.explained():
-                with self._begun(deadline, writes) as session:
-                    yield session
-                if self._here.then is not None:
-                    self._here.then()
-        finally:
-            self._here.state = None
-            self._free.release()
+    def _begin(self, driver: Any, *, durable: bool) -> None:
+        lasting = "" if durable else "SET LOCAL synchronous_commit = off; "
+        # Several statements cannot be prepared.
+        driver.execute(f"BEGIN; {lasting}{_LOCKED}", prepare=False)
 
     @contextmanager
-    def apart(self) -> Iterator[Session]:
-        """A transaction beside the access that a thread may have, which shuts out nobody."""
-        with self.explained():
-            session = self._ready(time.monotonic() + self._wait_seconds, writes=False)
-            self._here.state = None
-            try:
-                with transaction(session):
-                    yield session
-            finally:
-                self._put_back(session)
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Errors as ours."""
+    def driver_errors(self) -> Iterator[None]:
+        """Errors of psycopg itself as those for people."""
         try:
             yield
-        except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self._explained(error) from error
+        except psycopg.Error as error:
+            raise self.explained(error) from error
 
-    @contextmanager
-    def _begun(self, deadline: float, writes: bool) -> Iterator[Session]:
-        """A connection that works, with the state noted; for who writes, alone and in a
-        transaction."""
-        session = self._ready(deadline, writes)
-        try:
-            yield session
-            if writes:
-                session.commit()
-        except psycopg.Error:
-            session.connection.close()  # what it is good for still, who knows
-            raise
-        except BaseException:
-            if writes:
-                session.rollback()
-            raise
-        finally:
-            self._put_back(session)
-
-    def _ready(self, deadline: float, writes: bool) -> Session:
-        while True:
-            try:
-                session, fresh = self._idle.pop(), False
-            except IndexError:
-                session, fresh = self.connect(deadline), True
-            try:
-                if writes:
-                    # Several statements cannot be prepared.
-                    session.connection.execute(
-                        f"BEGIN; SELECT pg_advisory_xact_lock({WRITERS})", prepare=False
-                    )
-                if self._note_state(session):
-                    return session
-                if writes:
-                    session.rollback()
-                self._migrate(session)
-                self._idle.append(session)
-            except BaseException as error:
-                session.connection.close()
-                broken = isinstance(error, psycopg.OperationalError) and not isinstance(
-                    error, errors.LockNotAvailable
-                )
-                if not broken or (fresh and time.monotonic() >= deadline):
-                    raise
-
-    def _note_state(self, session: Session) -> bool:
-        """What the ledger holds now; False when its schema is not of this version."""
-        row = None
-        with suppress(errors.UndefinedTable):
-            row = session.execute(_STATE).fetchone()
-        if row is None or row[0] != len(MIGRATIONS):
-            return False
-        stamps = dict(zip(_STAMPS, row[3:], strict=True))
-        self._here.state = State((row[1],), row[2], stamps)
-        return True
-
-    def _migrate(self, session: Session) -> None:
-        encoding = session.connection.info.parameter_status("server_encoding")
-        if session.connection.info.server_version < OLDEST or encoding != "UTF8":
-            raise StorageError(
-                f"The database {self.name} cannot hold a ledger: it has to be of PostgreSQL 14 or "
-                "later, in UTF-8.",
-                "Make one with: CREATE DATABASE seedlens ENCODING 'UTF8' TEMPLATE template0",
-            )
-        session.execute(f"SELECT pg_advisory_lock({WRITERS})")
-        with transaction(session):
-            session.execute(
-                "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL, "
-                "name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"
-            )
-        migrate(session, self.name)
-        for statement in _OF_OURS:
-            session.execute(statement)
-        session.execute(f"SELECT pg_advisory_unlock({WRITERS})")
-
-    def _put_back(self, session: Session) -> None:
-        if session.connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE:
-            self._idle.append(session)
-        else:
-            session.connection.close()
-
-    def connect(self, deadline: float = 0.0) -> Session:
-        """A new connection; waits for a server that was there before, or is about to come."""
-        while True:
-            try:
-                connection = self._opened()
-            except psycopg.OperationalError as error:
-                said = str(error)
-                soon = any(words in said for words in _SOON)
-                hope = soon or (self._met and "FATAL" not in said)
-                if not hope or time.monotonic() >= deadline:
-                    raise
-                time.sleep(POLL_SECONDS)
-                continue
-            self._met = True
-            milliseconds = max(1, int(self._wait_seconds * 1000))
-            connection.execute(
-                f"{_AT_SERVER} SELECT set_config('lock_timeout', '{milliseconds}', false)"
-            )
-            return Session(connection)
+    def own_connection(self) -> psycopg.Connection[Any]:
+        """A connection beside those of transactions, for a lock that lasts."""
+        with self.driver_errors():
+            return self._connect()
 
     def copy(self, target: Path) -> None:
+        from storage.ledger_copy import copy_ledger
+        from storage.sqlite import SqliteDatabase
+
         try:
             with tempfile.TemporaryDirectory(prefix=".ledger-", dir=target.parent) as folder:
-                half = Path(folder) / target.name
-                copy_ledger(self, LedgerFile(half, self._wait_seconds), str(target))
-                half.replace(target)
+                file = SqliteDatabase(Path(folder) / target.name, self.wait_seconds)
+                copy_ledger(self, file)
+                file.engine.dispose()
+                (Path(folder) / target.name).replace(target)
         except OSError as error:
             raise StorageError(
                 f"The ledger cannot be copied to {target}: {error.strerror or error}.",
                 "Check the disk and the permissions of the folder.",
             ) from error
 
-    def _busy(self) -> LedgerBusyError:
-        return LedgerBusyError(
-            f"The ledger {self.name} stayed locked by another process for "
-            f"{self._wait_seconds:g} s; nothing was changed.",
-            "Try again.",
-        )
-
-    def _explained(self, error: psycopg.Error | UnicodeEncodeError) -> StorageError:
+    def explained(self, error: Exception) -> StorageError:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         detail = self._hidden(lines[0])[:300]
         if isinstance(error, psycopg.Error):
             error._pgconn = None  # it holds the password
         if isinstance(error, errors.LockNotAvailable):
-            return self._busy()
+            return self.busy()
         if isinstance(error, errors.DiskFull):
             return StorageFullError(
                 f"There is no room to write to the ledger {self.name}: {detail}",
                 "Free some space on the server's disk and try again. What was stored before is "
                 "intact.",
             )
-        if isinstance(error, (psycopg.DataError, psycopg.IntegrityError, UnicodeEncodeError)):
+        if isinstance(
+            error, (psycopg.DataError, psycopg.IntegrityError, UnicodeEncodeError, OverflowError)
+        ):
             return StorageError(
                 f"The ledger {self.name} cannot hold this value: {detail}",
                 "Correct the value. Nothing was changed.",
@@ -357,8 +170,230 @@ class PostgresLedger(Database):
         )
 
 
+_LOCKED = f"SELECT pg_advisory_xact_lock({WRITERS})"
+_BEGIN = f"BEGIN; {_LOCKED}"
+
+
+@dataclass
+class _Connecting:
+    """Makes connections; waits for a server that was there before, or is about to come."""
+
+    opened: Callable[[], psycopg.Connection[Any]]
+    wait_seconds: float
+    _met: bool = False
+
+    def __call__(self) -> psycopg.Connection[Any]:
+        deadline = time.monotonic() + self.wait_seconds
+        while True:
+            try:
+                connection = self.opened()
+            except psycopg.OperationalError as error:
+                words = str(error)
+                soon = any(part in words for part in _SOON)
+                hope = soon or (self._met and "FATAL" not in words)
+                if not hope or time.monotonic() >= deadline:
+                    raise
+                time.sleep(POLL_SECONDS)
+                continue
+            self._met = True
+            lock_timeout = str(max(1, int(self.wait_seconds * 1000)))
+            settings = {**_AT_SERVER, "lock_timeout": lock_timeout}
+            for name, value in settings.items():
+                connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+            return connection
+
+
+class ServerLocks(Locks):
+    """Locks by name on all machines.
+
+    Args:
+        folder: for locks among the programs of this machine, which outlast a restart of the server.
+    """
+
+    def __init__(self, folder: Path, server: PostgresDatabase) -> None:
+        super().__init__(folder)
+        self._server = server
+
+    @contextmanager
+    def alone(self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
+        taken = partial(CorpusBusyError, busy, remedy)
+        with (
+            super().alone(lock_file, busy, remedy, wait),
+            self.held(("file", lock_file.name), wait, lambda _: taken()),
+        ):
+            yield
+
+    @contextmanager
+    def hold(self, *name: str, what: str) -> Iterator[None]:
+        with (
+            super().hold(*name, what=what),
+            self.held(name, WAIT_SECONDS, partial(self._by_whom, what)),
+        ):
+            yield
+
+    @contextmanager
+    def held(
+        self,
+        name: tuple[str, ...],
+        wait: float = 0.0,
+        busy: Callable[[int], CorpusBusyError] = lambda _: CorpusBusyError("It is held."),
+    ) -> Iterator[None]:
+        """Hold an advisory lock, and nothing on this machine.
+
+        Args:
+            busy: the error for when somebody else holds it after the wait, by its key.
+        """
+        key, deadline = key_of(name), time.monotonic() + wait
+        connection = self._server.own_connection()
+        try:
+            with self._server.driver_errors():
+                while not _taken(connection, key):
+                    if time.monotonic() >= deadline:
+                        raise busy(key)
+                    time.sleep(POLL_SECONDS)
+        except BaseException:
+            connection.close()
+            raise
+        hold = _Hold(self._server, connection, key)
+        try:
+            yield
+        finally:
+            hold.end()
+
+    def _by_whom(self, what: str, key: int) -> CorpusBusyError:
+        """By whom a lock is held, as the connection of its holder says it."""
+        with self._server.read() as connection:
+            row = connection.execute(text(_HOLDER), {"key": key}).first()
+        # "seedlens MACHINE PROCESS", as connections are named
+        parts = row[0].split(" ") if row else []
+        _, machine, process = parts if len(parts) == 3 else ("", "", "")
+        here = machine == socket.gethostname()[:32]
+        number = int(process) if process.isdecimal() else None
+        return busy_with(what, number, "" if here else machine)
+
+
+class _Hold:
+    """A lock that is taken, and is taken again when the server was away."""
+
+    def __init__(
+        self, server: PostgresDatabase, connection: psycopg.Connection[Any], key: int
+    ) -> None:
+        self._server, self._connection, self._key = server, connection, key
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="seedlens-lock", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Give it back."""
+        self._done.set()
+        self._thread.join()
+        with suppress(psycopg.Error):  # closing alone is noticed later
+            self._connection.execute("SELECT pg_advisory_unlock(%s)", [self._key])
+        self._connection.close()
+
+    def _watch(self) -> None:
+        held = True
+        while not self._done.wait(LOOK_SECONDS):
+            try:
+                if held:
+                    self._connection.execute("SELECT 1")
+                else:  # who looked whether it is free had it for a moment, perhaps
+                    held = _taken(self._connection, self._key)
+            except psycopg.Error:
+                self._connection.close()
+                held = False
+                with suppress(StorageError, psycopg.Error):
+                    self._connection = self._server.own_connection()
+                    held = _taken(self._connection, self._key)
+                    if not held:
+                        log.warning("The ledger was away, and another program took what was held.")
+
+
+def key_of(name: tuple[str, ...]) -> int:
+    """The number of an advisory lock."""
+    digest = hashlib.sha256("\x00".join(name).encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _taken(connection: psycopg.Connection[Any], key: int) -> bool:
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
+    return bool(row and row[0])
+
+
+class SharedJob(NamedTuple):
+    """An import as the server knows it.
+
+    Attributes:
+        content: what was noted of it last, a text owned by the engine.
+        stopping: somebody asked it to stop.
+        runs: its process is there.
+    """
+
+    content: str
+    stopping: bool
+    runs: bool
+
+
+class SharedJobs:
+    """The imports of all machines, by id; methods raise as those of the ledger."""
+
+    def __init__(self, server: PostgresDatabase, locks: ServerLocks) -> None:
+        self._server, self._locks, self.alone = server, locks, locks.alone
+        self._looked: dict[str, tuple[float, bool]] = {}
+
+    def all(self) -> dict[str, SharedJob]:
+        """Every job that was noted and not removed."""
+        held = f"SELECT 1 FROM pg_locks AS l WHERE {_IS_HELD} lock"  # noqa: S608
+        sql = f"SELECT name, content, stop, EXISTS ({held}) FROM import_jobs"  # noqa: S608
+        return {id_: SharedJob(*rest) for id_, *rest in self._execute(sql)}
+
+    def put(self, id_: str, content: str) -> None:
+        """Note what there is to say of a job."""
+        self._execute(
+            """INSERT INTO import_jobs (name, content, stop, lock)
+               VALUES (:id, :content, false, :lock)
+               ON CONFLICT (name) DO UPDATE SET content = excluded.content RETURNING name""",
+            id=id_,
+            content=content,
+            lock=key_of(_lock(id_)),
+        )
+
+    def remove(self, id_: str) -> None:
+        """Forget a job; one that is not there is none."""
+        self._execute("DELETE FROM import_jobs WHERE name = :id RETURNING name", id=id_)
+
+    def ask_to_stop(self, id_: str, stop: bool = True) -> None:
+        """Have a job stop, wherever it runs; or let it go on after all."""
+        sql = "UPDATE import_jobs SET stop = :stop WHERE name = :id RETURNING name"
+        self._execute(sql, stop=stop, id=id_)
+
+    def is_to_stop(self, id_: str) -> bool:
+        """Whether somebody asked for that, by a look each second; False while nobody knows."""
+        at, asked = self._looked.get(id_, (-LOOK_SECONDS, False))
+        if time.monotonic() - at >= LOOK_SECONDS:
+            with suppress(StorageError):
+                rows = self._execute("SELECT stop FROM import_jobs WHERE name = :id", id=id_)
+                asked = bool(rows and rows[0][0])
+            self._looked[id_] = (time.monotonic(), asked)
+        return asked
+
+    @contextmanager
+    def running(self, id_: str) -> Iterator[None]:
+        """This process works on a job: others see that until it ends, however it does."""
+        with self._locks.held(_lock(id_)):
+            yield
+
+    def _execute(self, sql: str, **values: Any) -> list[Any]:
+        with self._server.read() as connection:
+            return list(connection.execute(text(sql), values))
+
+
+def _lock(id_: str) -> tuple[str, ...]:
+    return ("import", id_)
+
+
 def _parameters(url: str) -> dict[str, Any]:
-    """What libpq is told of an address, which is never shown: it holds the password."""
+    """What libpq is given for an address, which is never shown: it holds the password."""
     found: dict[str, Any] = {}
     if _ADDRESS.fullmatch(url):
         with suppress(psycopg.ProgrammingError):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Index, Select, Table, func, select
 
 from storage.database import LedgerTables
-from storage.rows import insert, last, names, records, stored
+from storage.tables import columns_of, insert, last_of, records, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,38 @@ class PoolRow:
     time: datetime
 
 
-_OF_PROJECT = "corpus = $corpus AND project = $project"
-_RETIRED = f"""
-    SELECT query_id FROM {last("query_states", "query_id", _OF_PROJECT)} WHERE NOT asked"""  # noqa: S608
-"""Retired queries of a project."""
-_OF_QUERIES = ("project_queries", "query_states")
-_OF_POOLS = ("pool_items", "query_states")
-_NEW_ONLY = "ON CONFLICT DO NOTHING"
+@dataclass(frozen=True, slots=True)
+class QueryStateRow:
+    """Whether a query is asked from now on; without one it is."""
+
+    corpus: str
+    project: str
+    query_id: str
+    asked: bool
+    author: str
+    time: datetime
+
+
+VERSIONS = table("project_versions", ProjectRow)
+QUERIES = table("project_queries", ProjectQueryRow)
+STATES = table("query_states", QueryStateRow)
+POOLS = table("pool_items", PoolRow)
+Index("query_states_by_project", STATES.c.corpus, STATES.c.project)
+_QUERY_KEY = ("corpus", "project", "query_id")
+Index("project_queries_once", *(QUERIES.c[name] for name in _QUERY_KEY), unique=True)
+_POOL_KEY = (*_QUERY_KEY, "doc_id", "source")
+Index("pool_items_once", *(POOLS.c[name] for name in _POOL_KEY), unique=True)
+
+
+def _stamp(*tables: Table) -> Select[Any]:
+    """Another row after every change to tables whose rows are only ever appended."""
+    return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))
+
+
+_VERSIONS_STAMP = _stamp(VERSIONS)
+_STATES_STAMP = _stamp(STATES)
+_QUERIES_STAMP = _stamp(QUERIES, STATES)
+_POOLS_STAMP = _stamp(POOLS, STATES)
 
 
 class Projects(LedgerTables):
@@ -72,33 +100,29 @@ class Projects(LedgerTables):
         Returns:
             whether it was added.
         """
-        latest = """
-            SELECT settings FROM project_versions WHERE corpus = ? AND project = ?
-            ORDER BY id DESC LIMIT 1"""
-        with self._file.access() as connection:
-            before = connection.execute(latest, [row.corpus, row.project]).fetchone()
-            if after not in (None, "" if before is None else before[0]):
+        latest = select(VERSIONS.c.settings).where(*_of(VERSIONS, row.corpus, row.project))
+        latest = latest.order_by(VERSIONS.c.id.desc()).limit(1)
+        with self._database.write() as connection:
+            if after not in (None, connection.scalar(latest) or ""):
                 return False
-            insert(connection, "project_versions", [row])
+            insert(connection, VERSIONS, [row])
         return True
 
     def all(self) -> list[ProjectRow]:
         """The latest version of every project, by corpus and name."""
-        sql = f"""
-            SELECT {names(ProjectRow)} FROM {last("project_versions", "corpus, project")}
-            ORDER BY corpus COLLATE "C", project COLLATE "C\""""  # noqa: S608
-        return self._file.records(ProjectRow, sql, tables=["project_versions"])
+
+        def read(connection: Connection) -> list[ProjectRow]:
+            last = last_of(VERSIONS, "corpus", "project")
+            query = select(*columns_of(VERSIONS, ProjectRow)).where(last)
+            rows = records(connection, ProjectRow, query)
+            return sorted(rows, key=lambda row: (row.corpus, row.project))
+
+        return list(self._database.remembered("projects", _VERSIONS_STAMP, read))
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
         were new."""
-        first: dict[tuple[str, ...], ProjectQueryRow] = {}
-        for row in rows:
-            first.setdefault((row.corpus, row.project, row.query_id), row)
-        if not first:
-            return 0
-        with self._file.access() as connection:
-            return insert(connection, "project_queries", [*first.values()], _NEW_ONLY)
+        return self._insert(QUERIES, rows, skip_known=True)
 
     def queries(
         self, corpus: str, project: str, *, retired: bool = False
@@ -111,16 +135,16 @@ class Projects(LedgerTables):
         Returns:
             the same object while the queries are the same.
         """
-        sql = f"""
-            SELECT {names(ProjectQueryRow)} FROM project_queries
-            WHERE corpus = $corpus AND project = $project
-                AND ($retired OR query_id NOT IN ({_RETIRED}))
-            ORDER BY id"""  # noqa: S608
-        values = {"corpus": corpus, "project": project, "retired": retired}
-        return self._file.remembered(
-            (sql, *values.values()),
-            lambda connection: records(ProjectQueryRow, connection.execute(sql, values)),
-            _OF_QUERIES,
+
+        def read(connection: Connection) -> list[ProjectQueryRow]:
+            query = select(*columns_of(QUERIES, ProjectQueryRow))
+            query = query.where(*_of(QUERIES, corpus, project)).order_by(QUERIES.c.id)
+            if not retired:
+                query = query.where(QUERIES.c.query_id.not_in(_retired(corpus, project)))
+            return records(connection, ProjectQueryRow, query)
+
+        return self._database.remembered(
+            ("queries", corpus, project, retired), _QUERIES_STAMP, read
         )
 
     def set_asked(
@@ -135,46 +159,36 @@ class Projects(LedgerTables):
     ) -> int:
         """Ask queries no more, or again; their pools, and what was judged, stay. Returns how
         many changed: what is so already, and what the project does not have, is left alone."""
-        values = {
-            "corpus": corpus, "project": project, "query_ids": list(query_ids), "asked": asked,
-            "author": author, "time": stored(time),
-        }  # fmt: skip
-        sql = f"""
-            INSERT INTO query_states (corpus, project, query_id, asked, author, time)
-            SELECT corpus, project, query_id, $asked, $author, $time FROM project_queries
-            WHERE corpus = $corpus AND project = $project
-                AND query_id IN (SELECT unnest($query_ids::VARCHAR[]))
-                AND (query_id IN ({_RETIRED})) = $asked
-            ORDER BY id"""  # noqa: S608
-        with self._file.access() as connection:
-            changed = connection.execute(sql, values).fetchone()
-        return int(changed[0]) if changed else 0
+        there = select(QUERIES.c.query_id).where(*_of(QUERIES, corpus, project))
+        wanted = set(query_ids)
+        with self._database.write() as connection:
+            retired = set(connection.scalars(_retired(corpus, project)))
+            rows = [
+                QueryStateRow(corpus, project, query_id, asked, author, time)
+                for query_id in connection.scalars(there.order_by(QUERIES.c.id))
+                if query_id in wanted and (query_id in retired) == asked
+            ]
+            insert(connection, STATES, rows)
+        return len(rows)
 
     def retired(self, corpus: str, project: str) -> frozenset[str]:
         """The retired queries of a project."""
-        values = {"corpus": corpus, "project": project}
-        return frozenset(self._file.records(str, _RETIRED, values, ["query_states"]))
+        return self._database.remembered(
+            ("retired", corpus, project),
+            _STATES_STAMP,
+            lambda connection: frozenset(connection.scalars(_retired(corpus, project))),
+        )
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
         """Add documents to pools; what a source retrieved before stays. Returns how many
         (query, document, source) were new."""
-        first: dict[tuple[str, ...], PoolRow] = {}
-        for row in rows:
-            key = (row.corpus, row.project, row.query_id, row.doc_id, row.source)
-            first.setdefault(key, row)
-        if not first:
-            return 0
-        with self._file.access() as connection:
-            return insert(connection, "pool_items", [*first.values()], _NEW_ONLY)
+        return self._insert(POOLS, rows, skip_known=True)
 
     def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
         """Whether a source retrieved a document for a query, which may be retired."""
-        sql = """
-            SELECT count(*) FROM pool_items
-            WHERE corpus = ? AND project = ? AND query_id = ? AND doc_id = ?"""
-        with self._file.access(writes=False) as connection:
-            found = connection.execute(sql, [corpus, project, query_id, doc_id]).fetchone()
-        return bool(found and found[0])
+        query = select(POOLS.c.id).where(*_of(POOLS, corpus, project))
+        query = query.where(POOLS.c.query_id == query_id, POOLS.c.doc_id == doc_id).limit(1)
+        return bool(self._database.values(query))
 
     def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
         """The pools of a project, in order of arrival; what was
@@ -183,14 +197,20 @@ class Projects(LedgerTables):
         Returns:
             the same object while the pools are the same.
         """
-        sql = f"""
-            SELECT {names(PoolRow)} FROM pool_items
-            WHERE corpus = $corpus AND project = $project
-                AND query_id NOT IN ({_RETIRED})
-            ORDER BY id"""  # noqa: S608
-        values = {"corpus": corpus, "project": project}
-        return self._file.remembered(
-            (sql, corpus, project),
-            lambda connection: records(PoolRow, connection.execute(sql, values)),
-            _OF_POOLS,
-        )
+
+        def read(connection: Connection) -> list[PoolRow]:
+            query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
+            query = query.where(POOLS.c.query_id.not_in(_retired(corpus, project)))
+            return records(connection, PoolRow, query.order_by(POOLS.c.id))
+
+        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read)
+
+
+def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:
+    return (table.c.corpus == corpus, table.c.project == project)
+
+
+def _retired(corpus: str, project: str) -> Select[Any]:
+    """Queries of a project that are asked no more."""
+    last = last_of(STATES, "query_id", where=_of(STATES, corpus, project))
+    return select(STATES.c.query_id).where(last, ~STATES.c.asked)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from storage.rows import Packed
-
+Packed = str
+"""A text that is stored compressed."""
 FRAGMENT_ROWS = 65_536
 """Rows of one fragment of a large table: so many are written again when they are compacted."""
 

@@ -19,14 +19,13 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from tests import postgres_server
-from tests.csfcube_files import write_judged
 from tests.encoded_once import EncodedOnce
-from tests.postgres_server import PostgresServer
-from tests.small_collection import write_collection
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import postgres_server
+from tests.fakes.csfcube_files import write_judged
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.small_corpus import DOCUMENTS, write_collection
+from tests.fakes.tiny_models import save_bert
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
-from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
@@ -53,14 +52,15 @@ CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-ope
 
 
 class FileScheduling(LoadFileScheduling):
-    """A file's tests stay in one process, and so do all tests of the browser.
+    """A file's tests stay in one process; those of the browser are two groups.
 
-    Those share one server and one Chromium.
+    Each group has a server and a Chromium.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
-        return BROWSER if path.startswith(BROWSER) else path
+        group = "explore to workspace" if path >= f"{BROWSER}test_explore" else "the others"
+        return BROWSER + group if path.startswith(BROWSER) else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,7 +83,7 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("SEEDLENS_HOME", str(tmp_path_factory.mktemp("session-home")))
         patch.setenv("HF_HUB_OFFLINE", "1")
         # Nobody has to wait for the repeats of failed requests to a model.
-        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+        patch.setattr("engine.llm.transport.FIRST_PAUSE", 0.02)
         # Maps too: few tests look at one, and those make it.
         patch.setenv("SEEDLENS_MAPS", "0")
         yield
@@ -100,15 +100,6 @@ def encoded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncodedOn
         patch.setattr(OnePassEncoder, "encode", lambda *given: once.encode(*given))
         patch.setattr(OnePassEncoder, "encode_query", lambda *given: once.encode_query(*given))
         yield once
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _ledgers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests of the storage have ledgers as they are (``tests/storage/conftest.py``)."""
-    from tests import ledgers_made_once
-
-    with ledgers_made_once.made_once(root_of_all(tmp_path_factory), tmp_path_factory.mktemp("new")):
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,9 @@ def loaded_after(code: str, **environment: str) -> set[str]:
 
 @pytest.mark.parametrize("module", ["engine", "engine.cli"])
 def test_importing_the_engine_loads_no_heavy_library(module: str) -> None:
-    assert loaded_after(f"import {module}").isdisjoint({*HEAVY, "duckdb", "plotly", "pages"})
+    assert loaded_after(f"import {module}").isdisjoint(
+        {*HEAVY, "sqlalchemy", "duckdb", "plotly", "pages"}
+    )
 
 
 def test_the_public_names_load_no_model_library_and_no_user_interface() -> None:
@@ -42,8 +44,8 @@ def test_the_public_names_load_no_model_library_and_no_user_interface() -> None:
 
 def test_storage_knows_neither_engine_nor_pages() -> None:
     loaded = loaded_after("import storage, storage.vectors, storage.ledger, storage.parquet_files")
-    assert {"storage", "lancedb", "duckdb"} <= loaded
-    assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg"})
+    assert {"storage", "lancedb", "sqlalchemy"} <= loaded
+    assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg", "duckdb"})
 
 
 def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:

@@ -219,8 +219,8 @@ class Annotation(ProjectStore):
         return self._queue(project, annotator, pool, audit=only is not None)
 
     def _queue(self, project: Project, annotator: str, pool: Pool, *, audit: bool) -> Queue:
-        standing = self._ledger.judging.standing(*project.key)
-        return Queue.standing(project, annotator, pool, standing, audit=audit)
+        current = self._ledger.judging.current(*project.key)
+        return Queue.current(project, annotator, pool, current, audit=audit)
 
     def share(
         self,
@@ -283,8 +283,8 @@ class Annotation(ProjectStore):
     def progress(self, project: Project) -> ProjectProgress:
         """How far the project is, and each of its people."""
         check_sees(self.person, None)
-        standing = self._ledger.judging.standing(*project.key)
-        return find_progress(project, self.pooled(project), standing)
+        current = self._ledger.judging.current(*project.key)
+        return find_progress(project, self.pooled(project), current)
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:

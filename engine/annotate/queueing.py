@@ -29,8 +29,8 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
-from storage.leases import SECONDS, Lease
-from storage.standing import OwnAndOthers, Standing
+from storage.judgment_events import CurrentJudgments, OwnAndOthers
+from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""
@@ -176,18 +176,17 @@ class Queue:
         items: Iterable[PoolItem],
         judgments: Iterable[Judgment],
     ) -> Queue:
-        """The queue as the standing judgments of the project leave it."""
-        standing, pool = Standing(), Pool(items)
-        standing.take([*enumerate(judgments, start=1)])
-        return cls.standing(project, annotator, pool, standing)
+        """The queue as the current judgments of the project leave it."""
+        current = CurrentJudgments.of_judgments(judgments)
+        return cls.current(project, annotator, Pool(items), current)
 
     @classmethod
-    def standing(
+    def current(
         cls,
         project: Project,
         annotator: str,
         pool: Pool,
-        standing: Standing,
+        current: CurrentJudgments,
         *,
         audit: bool = False,
     ) -> Queue:
@@ -196,7 +195,7 @@ class Queue:
         Args:
             audit: what the annotator said to check a model counts; otherwise these items are due.
         """
-        told = standing.of(annotator, pool.numbers, project.per_item)
+        told = current.of(annotator, pool.numbers, project.per_item)
         return cls(project, annotator, pool, told if audit else _without_audits(told, pool))
 
     @property
@@ -262,9 +261,9 @@ class Queue:
 
 def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
     """The same, as if the annotator had checked no model's grades."""
-    audits = [j for j in told.own.values() if j.origin == "audit"]
-    if not audits:
+    if not told.audits:
         return told
+    audits = [j for j in told.own.values() if j.origin == "audit"]
     own = {item: j for item, j in told.own.items() if j.origin != "audit"}
     verdicts = Counter(told.verdicts)
     verdicts.subtract(j.verdict for j in audits if j.item in pool)
@@ -278,7 +277,7 @@ class Share:
 
     Attributes:
         next: the items that are leased to them, in their order.
-        elsewhere: items they could judge, were they not leased to others.
+        elsewhere: items they could judge, were they not leased to others; 0 while there are others.
         people: how many judge now, or wait for items, this annotator among them.
         progress: how far they are; what is left is shared among these people.
         beyond: the item at hand has, or gets from others, all the annotations it needs.
@@ -313,16 +312,20 @@ def find_share(
     """
     project, who = queue.project, queue.annotator
     place = 0 if at is None else queue.position(at)
-    held: dict[str, set[Item]] = {}
+    held: dict[str, Collection[Item]] = {}
     for lease in others:
         if lease.annotator != who:
-            held.setdefault(lease.annotator, set()).update(lease.items)
+            before = held.get(lease.annotator)  # in another tab
+            held[lease.annotator] = {*before, *lease.items} if before else lease.items
     leased = Counter(itertools.chain.from_iterable(held.values()))
     people = len({who, *held})
     due, left = queue.told.left, queue.missing
     there, needed = queue.told.annotated, project.per_item
-    taken = {item for item, n in leased.items() if n + there.get(item, 0) >= needed}
-    free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
+
+    def is_free(item: Item) -> bool:
+        return item not in leased or leased[item] + there.get(item, 0) < needed
+
+    free = (i.item for i in queue.due(max(0, place - 1)) if is_free(i.item))
     crowded = people > project.per_item
     most = -(-left // (2 * people)) if crowded else MOST_AHEAD
     ahead = list(itertools.islice(free, min(most, MOST_AHEAD)))
@@ -335,7 +338,9 @@ def find_share(
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
-    elsewhere = len((taken & queue.told.lacking) - queue.said.keys())
+    # To look at all that is leased takes long: only for who waits.
+    waits_for = (i for i in leased if i in queue.told.lacking and i not in queue.said)
+    elsewhere = 0 if ahead else sum(not is_free(item) for item in waits_for)
     share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
 
@@ -349,9 +354,9 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
 
 
-def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectProgress:
+def find_progress(project: Project, pool: Pool, current: CurrentJudgments) -> ProjectProgress:
     """How far a project is, and each of its people; models and decisions are left aside."""
-    own = [j for j in standing.judgments() if j.origin in ("person", "import") and j.item in pool]
+    own = [j for j in current.judgments() if j.origin in ("person", "import") and j.item in pool]
     count = Counter(judgment.annotator for judgment in own)
     last: dict[str, datetime] = {}
     for judgment in own:
@@ -359,7 +364,7 @@ def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectPr
     annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
     for who in sorted({*project.annotators, *count}, key=str.casefold):
-        progress = Queue.standing(project, who, pool, standing).progress()
+        progress = Queue.current(project, who, pool, current).progress()
         share = count[who] / len(own) if own else 0.0
         people.append(PersonProgress(who, progress, share, last.get(who)))
     return ProjectProgress(

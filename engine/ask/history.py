@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from engine.errors import UnknownNameError
 from engine.types.jobs import Job, JobState
 from engine.types.reading import Answer, AskedQuestion, AskJob, AskRequest
-from storage.asked import Asked, AskedRow
+from storage.trails import Asked, AskedRow
 
 MOST_LISTED = 100
 """Questions of a history."""

@@ -16,7 +16,7 @@ from engine.config import Settings
 from engine.errors import SeedLensError, StorageError
 
 PACKAGES = (
-    *("streamlit", "lancedb", "duckdb", "sentence-transformers", "pylate", "torch"),
+    *("streamlit", "lancedb", "sqlalchemy", "sentence-transformers", "pylate", "torch"),
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
 

@@ -12,7 +12,7 @@ from engine.cli.options import from_signature
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.plurals import size
+from engine.text import size
 from storage.home import Home
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = Fals
     either meanwhile: end the apps, copy, and start them with or without SEEDLENS_LEDGER_URL.
     """
     from storage.ledger import Ledger
+    from storage.sqlite import OLD_NAME
 
     settings = Settings()
     url = settings.ledger_url.get_secret_value()
@@ -105,7 +106,8 @@ def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = Fals
             "Set it to postgresql://USER:PASSWORD@HOST:PORT/DATABASE.",
         )
     home = Home(settings.home)
-    if to == "server" and not home.ledger.exists():
+    ledgers = (home.ledger, home.ledger.with_name(OLD_NAME))
+    if to == "server" and not any(file.exists() for file in ledgers):
         raise BadInputError(
             f"There is no ledger {home.ledger}.", "Set SEEDLENS_HOME to the home that has it."
         )

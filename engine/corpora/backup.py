@@ -32,16 +32,16 @@ from storage.records import CorpusRow
 from storage.removal import ASIDE
 from storage.scenarios import ScenarioTable
 from storage.selections import FOLDER as SELECTIONS
+from storage.sqlite import OLD_NAME
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
-FORMAT = 1
-"""Version of the layout of a backup."""
+FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
 _PIECE = 2**20
-_LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
+_LEDGER = "ledger.sqlite"
 
 
 class _ChangedError(Exception):
@@ -50,24 +50,16 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What is in a backup.
-
-    Attributes:
-        made_at: ISO 8601, UTC.
-        version: of the SeedLens that made it.
-        only: "" for all.
-        corpora: whose documents are in it.
-        without: (name, source) of the others, whose sources have to be imported again.
-        files, bytes: how many, and their size together.
-    """
+    """What is in a backup."""
 
     file: str
-    made_at: str
-    version: str
-    only: str
-    corpora: tuple[str, ...]
+    made_at: str  # ISO 8601, UTC
+    version: str  # of the SeedLens that made it
+    only: str  # "" for all
+    corpora: tuple[str, ...]  # whose documents are in it
+    # (name, source) of the others, whose sources have to be imported again
     without: tuple[tuple[str, str], ...]
-    files: int
+    files: int  # files, bytes: how many, and their size together
     bytes: int
 
 
@@ -77,9 +69,8 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     The ledger is as of one moment, and every corpus as of one moment after that. What can be
     made again without a loss (the trash, imports under way, kept vectors of wordings) is left out.
 
-    Args:
-        only: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
-            vectors, which importing the same sources makes again.
+    `only`: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
+    vectors, which importing the same sources makes again.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
@@ -182,16 +173,11 @@ def _members(
     rows: Sequence[CorpusRow],
     only: Only | None,
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it.
-
-    Args:
-        whole: corpora that are backed up with their documents.
-    """
+    """(path in the backup, file) of all that belongs into it. `whole`: corpora that are backed up
+    with their documents."""
     yield _LEDGER, ledger
     if only == "ledger":
         return
-    if (home.root / _LOGINS).is_file():
-        yield _LOGINS, home.root / _LOGINS
     for file in _files(home.uploads):
         if len(file.relative_to(home.uploads).parts) > 1:  # others are locks
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file
@@ -209,11 +195,9 @@ def _members(
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, manifests of tables last.
-
-    A table's files never change, and its manifests are written after the files that they name and
-    deleted with them: with manifests listed first and copied last, all files of one are there.
-    """
+    """All files below a folder, manifests of tables last. A table's files never change, and its
+    manifests are written after the files that they name and deleted with them: with manifests
+    listed first and copied last, all files of one are there."""
     try:
         manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
         others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
@@ -269,8 +253,9 @@ def _check(member: dict[str, Any], sha256: str) -> None:
 
 def _check_empty(home: Home) -> None:
     there = [p for p in home.corpora.glob("*") if p.is_dir()] if home.corpora.is_dir() else []
-    log = Path(f"{home.ledger}.wal")  # of another ledger, beside which no other can be opened
-    if there or home.ledger.exists() or log.exists():
+    log = Path(f"{home.ledger}-wal")  # of another ledger, beside which no other can be opened
+    ledgers = (home.ledger, log, home.root / OLD_NAME)
+    if there or any(file.exists() for file in ledgers):
         raise BadInputError(
             f"The home {home.root} is in use.",
             "Set SEEDLENS_HOME to a new folder, or move this one away first.",
@@ -286,13 +271,12 @@ def _complete(staged: Home, report: BackupReport) -> None:
         if row.name in missing and row.state != "deleted":
             row = replace(row, state="indexing", documents=0)
         ledger.put_generation(row, stored.generation)
-    Path(f"{staged.ledger}.lock").unlink(missing_ok=True)
+    ledger.close()
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step; the ledger comes last, and with it all is there.
-
-    Nobody else can begin a ledger, or restore another one, meanwhile."""
+    """Each folder of a corpus in one step; the ledger comes last, and with it all is there. Nobody
+    else can begin a ledger, or restore another one, meanwhile."""
     busy = f"The home {home.root} is in use."
     with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
         _check_empty(home)
@@ -301,9 +285,7 @@ def _move_in(staging: Path, home: Home) -> None:
                 target = home.root / part / folder.name
                 if not target.exists():  # an upload by the digest of its content
                     folder.rename(target)
-        for name in (_LOGINS, _LEDGER):
-            if (staging / name).exists():
-                (staging / name).rename(home.root / name)
+        (staging / _LEDGER).rename(home.ledger)
 
 
 def _report(file: Path, manifest: dict[str, Any]) -> BackupReport:

@@ -29,8 +29,7 @@ from storage.vectors import DocumentTable
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
-DELETED_KEPT = timedelta(days=1)
-"""How long a deleted corpus can be brought back."""
+DELETED_KEPT = timedelta(days=1)  # How long a deleted corpus can be brought back
 _STORE = "store"
 
 
@@ -57,11 +56,9 @@ def folders_of(home: Home, name: str) -> list[Path]:
 
 
 def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
-    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock.
-
-    Those numbered higher than the corpus were never finished; lower ones were superseded. Where
-    the corpus itself is not there, the ledger may be older than they are, and they stay.
-    """
+    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
+    numbered higher than the corpus were never finished; lower ones were superseded. Where the
+    corpus itself is not there, the ledger may be older than they are, and they stay."""
     current = store_of(home, row)
     for folder in folders_of(home, row.name):
         if _number(folder) > _number(current):

@@ -201,9 +201,15 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
     except (
-        OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
         UnpicklingError,
-    ) as error:  # fmt: skip
+    ) as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)

@@ -8,22 +8,28 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.corpora import (
+    ImportJob,
+    ImportReport,
+    ImportRequest,
+    NamedDataset,
+    Progress,
+    Repairs,
+    ServiceQueries,
+)
 from engine.types.lenses import Lens
-from engine.types.repairs import Repairs
-from engine.types.sources import NamedDataset, ServiceQueries
 from storage.errors import StorageError
 from storage.files import write_whole
 from storage.home import Home
 
 if TYPE_CHECKING:
-    from storage.server_jobs import SharedJobs
+    from storage.postgres import SharedJobs
 
 _PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid", "host")
 HOST = platform.node()
@@ -81,7 +87,7 @@ class Note:
 
     def write(self) -> None:
         """Put the job into its file; a disk that is full is the import's to report, not ours."""
-        self.job = replace(self.job, updated_at=shared_time(self.shared).isoformat())
+        self.job = replace(self.job, updated_at=datetime.now(UTC).isoformat())
         try:
             write_job(self.file, self.job, self.shared)
         except (OSError, StorageError) as error:
@@ -186,14 +192,6 @@ def stop_flag(file: Path) -> Path:
 def is_to_stop(flag: Path, shared: SharedJobs | None) -> bool:
     """Whether somebody asked a job to stop, by its flag or from another machine."""
     return flag.exists() or (shared is not None and shared.is_to_stop(flag.stem))
-
-
-def shared_time(shared: SharedJobs | None) -> datetime:
-    """The time that all who share the jobs go by; this machine's while nobody can be asked."""
-    if shared is not None:
-        with suppress(StorageError):
-            return shared.now()
-    return datetime.now(UTC)
 
 
 def running(shared: SharedJobs | None, id_: str) -> AbstractContextManager[None]:

@@ -37,21 +37,19 @@ from engine.jobs.job_files import (
     process_started,
     read_job,
     running,
-    shared_time,
     stop_flag,
     write_job,
 )
 from engine.jobs.runner import check_ends
 from engine.types.callbacks import Ask, Tell
-from engine.types.corpora import ImportJob, ImportRequest, Progress
+from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
 from engine.types.people import ForPerson, Person
-from engine.types.sources import NamedDataset, ServiceQueries
 from storage.home import Home, check_corpus_name
 from storage.locks import alone
 from storage.removal import delete
 
 if TYPE_CHECKING:
-    from storage.server_jobs import SharedJob, SharedJobs
+    from storage.postgres import SharedJob, SharedJobs
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -225,7 +223,7 @@ class ImportJobs(ForPerson):
         # whole source: two clicks on "Index" should hear of it at once, also on two servers.
         with self._lock, self._alone():
             self.check_idle(job.request.name)
-            job = replace(job, updated_at=shared_time(self._shared).isoformat())
+            job = replace(job, updated_at=_now())
             try:
                 self._flag(job.id).unlink(missing_ok=True)
                 write_job(self._file(job.id), job, self._shared)
@@ -295,7 +293,7 @@ class ImportJobs(ForPerson):
         return self._starts(job)
 
     def _starts(self, job: ImportJob) -> bool:
-        waited = shared_time(self._shared) - datetime.fromisoformat(job.updated_at)
+        waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
         return waited.total_seconds() < STARTING_SECONDS
 
     def _file(self, id_: str) -> Path:

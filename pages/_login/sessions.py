@@ -8,7 +8,6 @@ whatever others it comes.
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import re
 import time
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import StorageError
-from engine.people import EndedLogins, ended_logins
+from engine.people import ended_logins
 from engine.types.people import CLAIMS, Person
 
 USER_COOKIE = "_streamlit_user"
@@ -70,7 +69,7 @@ def end(cookies: Mapping[str, str]) -> None:
         StorageError: that will be forgotten when SeedLens is restarted.
     """
     if digests := _digests(cookies):
-        _ended().add(digests)
+        ended_logins().add(digests)
 
 
 def has_ended(cookies: Mapping[str, str]) -> bool:
@@ -79,7 +78,7 @@ def has_ended(cookies: Mapping[str, str]) -> bool:
     Raises:
         StorageError: nobody knows, for what was kept of ended logins cannot be read.
     """
-    return _ended().has_any(_digests(cookies))
+    return ended_logins().has_any(_digests(cookies))
 
 
 def admitted_as(name: str) -> Admitted | None:
@@ -90,14 +89,9 @@ def admitted_as(name: str) -> Admitted | None:
 def is_over(admitted: Admitted) -> bool:
     """Whether this login was ended, or nobody knows."""
     try:
-        return _ended().has_any(admitted.digests)
+        return ended_logins().has_any(admitted.digests)
     except StorageError:
         return True
-
-
-@functools.cache
-def _ended() -> EndedLogins:
-    return ended_logins()
 
 
 def _digests(cookies: Mapping[str, str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
     assert corpora(other) == corpora(small_home)
     assert_refused(other, "restore", file, says=("in use", "SEEDLENS_HOME"))
     assert_refused(other, "verify", small_source, says=("not a backup of SeedLens",))
-    (other / "ledger.duckdb").unlink()
+    (other / "ledger.sqlite").unlink()
     found = run_inside(other, "doctor", "--rebuild")
     assert (found.code, found.stdout.splitlines()[0]) == (0, "Listed again: small")
     assert corpora(other) == corpora(small_home)
@@ -65,14 +66,15 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
     before = corpora(home)
     assert before
     assert corpora(tmp_path / "restored") == before
-    for damaged in ("ledger.duckdb", "ledger.duckdb.wal"):
+    gc.collect()  # nothing has it open any more
+    for damaged in ("ledger.sqlite", "ledger.sqlite-wal"):
         (home / damaged).write_bytes(b"damaged")
-    assert_refusal(run_inside(home, "corpora"), ("ledger-copies", "ledger.duckdb.wal"))
-    [mend] = re.findall(r"`(rm -f ledger\.duckdb[^`]+)`", about)
+    assert_refusal(run_inside(home, "corpora"), ("ledger-copies", "ledger.sqlite-wal"))
+    [mend] = re.findall(r"`(rm -f ledger\.sqlite[^`]+)`", about)
     [copy] = (home / "ledger-copies").iterdir()
-    do(re.sub(r"ledger-\d{4}-\d\d-\d\d\.duckdb", copy.name, mend), home)
+    do(re.sub(r"ledger-\d{4}-\d\d-\d\d\.sqlite", copy.name, mend), home)
     assert corpora(home) == before
     [rebuild] = re.findall(r"A lost ledger\*\*: `seedlens ([^`]+)`", about)
-    (home / "ledger.duckdb").unlink()
+    (home / "ledger.sqlite").unlink()
     assert run_inside(home, *rebuild.split()).stdout.startswith("Listed again: small")
     assert corpora(home) == before

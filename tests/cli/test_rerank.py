@@ -15,14 +15,12 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.config import ROOT
-from storage.access import LedgerFile
-from storage.answers import Answers
+from storage.ledger import Ledger
 from tests.cli.command_line import Outcome, clean_environment, run_inside
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import forget_answers
-from tests.reading_answers import READ, WORDS, reads
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, READ, WORDS, read_knowledge, reads
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import forget_answers
+from tests.fakes.small_corpus import write_collection
 from tests.support import wait_until
 
 KEY = "sk-Rr7pT2vW9xYz4Lq1"
@@ -302,7 +300,7 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     process.kill()
     process.communicate()
     server.behaviour.latency = 0.0
-    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
+    kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
     assert kept > 30
     before = server.seen.requests
     whole = evaluated(home, collection, server, *RERANK)
@@ -329,5 +327,5 @@ def test_two_people_reranking_at_once_both_get_the_whole_ranking(
     for report in reports:
         assert (report["failed"], report["unanswered"], report["notes"]) == (0, 0, [])
     assert metrics(ended[0][0]) == metrics(ended[1][0])
-    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
+    kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
     assert kept == reports[0]["questions"] == reports[1]["questions"]

@@ -6,22 +6,21 @@ import os
 import shutil
 import signal
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
+from engine.jobs import processes
 from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
-from storage.server_jobs import SharedJobs
 from tests.cli.command_line import run_inside, write_lines
 from tests.cli.refusals import assert_refusal
+from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message
-from tests.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
 
 WRONG = "a-wrong-one"
@@ -130,8 +129,7 @@ def test_an_import_is_seen_and_stopped_from_another_home_and_one_that_was_killed
     killed = here.job(job.id)
     os.kill(killed.pid, signal.SIGKILL)
     wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    late = datetime.now(UTC) + timedelta(seconds=60)
-    monkeypatch.setattr(SharedJobs, "now", lambda _: late)
+    monkeypatch.setattr(processes, "STARTING_SECONDS", 0.0)
     assert there.job(job.id).state == "interrupted"
     there.dismiss(job.id)
     here.dismiss(job.id)
@@ -148,7 +146,7 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert url not in copied.stdout
     again = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
     assert_refusal(again, ("is not empty", "corpora"))
-    (home / "ledger.duckdb").unlink()
+    (home / "ledger.sqlite").unlink()
     there = run_inside(home, "corpora", "--json", SEEDLENS_LEDGER_URL=url)
     assert [corpus["name"] for corpus in there.json] == ["small"]
     file = tmp_path / "home.zip"
@@ -158,7 +156,7 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     back = run_inside(home, "ledger", "copy", "file", SEEDLENS_LEDGER_URL=url)
     assert (back.code, back.stderr) == (0, "")
     assert run_inside(home, "corpora", "--json").json[0]["name"] == "small"
-    assert (home / "ledger.duckdb").exists()
+    assert (home / "ledger.sqlite").exists()
 
 
 def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(

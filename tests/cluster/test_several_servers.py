@@ -7,9 +7,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,15 +16,12 @@ from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.jobs import job_files, processes
 from engine.jobs.processes import ImportJobs
-from engine.types.corpora import ImportJob, ImportRequest
+from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from storage.server_jobs import SharedJobs
-from tests import postgres_server
 from tests.cli.command_line import run_inside, write_lines
-from tests.postgres_server import PostgresServer
+from tests.fakes import postgres_server
+from tests.fakes.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
-
-SKEW = timedelta(hours=2)
 
 
 @pytest.fixture
@@ -52,15 +47,6 @@ def ended(jobs: ImportJobs, job_id: str) -> str:
     return "" if job.state == "running" else f"{job.state} {job.error}".strip()
 
 
-def clock_ahead_by(skew: timedelta) -> type[datetime]:
-    class Ahead(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return datetime.now(tz) + skew
-
-    return Ahead
-
-
 def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
     servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,10 +70,9 @@ def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed
     wait_until(lambda: here.job(job.id).progress.done, what="progress")
     os.kill(here.job(job.id).pid, signal.SIGKILL)
     wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    now = SharedJobs.now
     with monkeypatch.context() as there_later:
         there_later.setattr(processes, "HOST", "another-machine")
-        there_later.setattr(SharedJobs, "now", lambda jobs: now(jobs) + timedelta(seconds=60))
+        there_later.setattr(processes, "STARTING_SECONDS", 0.0)
         assert there.job(job.id).state == "interrupted"
         again = there.resume(job.id)
     wait_until(lambda: here.job(again.id).progress.phase == "indexing", what="the same again")
@@ -117,26 +102,6 @@ def test_servers_that_start_an_import_at_the_same_time_start_one(
     jobs = servers[0].library.jobs
     jobs.cancel(started[0].id)
     wait_until(lambda: ended(jobs, started[0].id), what="its end")
-
-
-@pytest.mark.parametrize("skew", [SKEW, -SKEW], ids=["ahead", "behind"])
-def test_machines_whose_clocks_are_hours_apart_agree_on_which_imports_run(
-    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: timedelta
-) -> None:
-    here, there = (server.library.jobs for server in servers)
-    monkeypatch.setattr(here, "_spawn", lambda _: None)  # its process never came up
-    with monkeypatch.context() as skewed:
-        for module in (job_files, processes):
-            skewed.setattr(module, "datetime", clock_ahead_by(skew))
-        job: ImportJob = here.start(ImportRequest(many(tmp_path), "many"))
-    for jobs in (here, there):
-        assert jobs.job(job.id).state == "running", "it is just being started"
-    noted = datetime.fromisoformat(there.job(job.id).updated_at)
-    assert abs(noted - datetime.now(UTC)) < timedelta(minutes=1), "by the clock of the server"
-    now = SharedJobs.now
-    monkeypatch.setattr(SharedJobs, "now", lambda jobs: now(jobs) + timedelta(seconds=60))
-    for jobs in (here, there):
-        assert jobs.job(job.id).state == "interrupted"
 
 
 @pytest.mark.nightly

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from engine.corpora.backup import back_up, restore, verify
@@ -61,14 +61,16 @@ def test_it_can_be_searched_and_backed_up(
 def test_a_backup_of_it_has_what_a_killed_program_left_in_the_log_of_the_ledger(
     protected: Explorer, tmp_path: Path
 ) -> None:
-    with duckdb.connect(str(protected.home.ledger)) as connection:
-        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
-        connection.execute("INSERT INTO texts (text_id, text, time) VALUES ('t', 'left', now())")
-    assert Path(f"{protected.home.ledger}.wal").exists()
+    connection = sqlite3.connect(protected.home.ledger, isolation_level=None)
+    connection.execute("INSERT INTO texts VALUES ('t', 'left', '2026-01-01 00:00:00.000000')")
+    log = Path(f"{protected.home.ledger}-wal")
+    before = log.read_bytes()
+    assert before
     back_up(protected.home, protected.ledger, tmp_path / "home.zip")
     restore(tmp_path / "home.zip", Home(tmp_path / "back"))
     assert make_explorer(tmp_path / "back").ledger.text("t") == "left"
-    assert Path(f"{protected.home.ledger}.wal").exists(), "nothing was written to it"
+    assert log.read_bytes() == before, "nothing was written to it"
+    connection.close()
 
 
 def test_what_would_be_stored_is_refused_with_the_reason(

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from storage.ledger import Ledger
-from tests import ledgers_made_once
-
-
-@pytest.fixture(autouse=True)
-def _ledgers_as_they_are() -> Iterator[None]:
-    with ledgers_made_once.as_people_have_them():
-        yield
 
 
 @pytest.fixture(params=["file", "server"])
@@ -24,7 +16,7 @@ def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> partial[Ledge
     url = ""
     if request.param == "server":
         url = request.getfixturevalue("postgres").database()
-    return partial(Ledger, tmp_path / "ledger.duckdb", url=url)
+    return partial(Ledger, tmp_path / "ledger.sqlite", url=url)
 
 
 @pytest.fixture

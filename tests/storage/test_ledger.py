@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from storage.database import LONGEST_REMEMBERED
 from storage.errors import StorageError
 from storage.home import CorpusNameError, Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
-from storage.records import Judgment
+from storage.records import Judgment, Verdict
 from storage.trails import TrailNameRow
 from tests.storage.rows import NOW, corpus, judgment
 
@@ -264,14 +263,6 @@ def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(ledger: Ledg
     assert [row.name for row in trails.saved("ada")] == ["hers"]
 
 
-def test_what_is_asked_with_texts_of_any_length_takes_no_memory_afterwards(ledger: Ledger) -> None:
-    long = "t" * (LONGEST_REMEMBERED + 1)
-    assert ledger.trails.steps(long) == []
-    assert ledger.text(long) is None
-    assert ledger.trails.steps("short") == []
-    assert {key[1] for key in ledger.trails._file._memory if len(key) > 1} == {"short"}  # type: ignore[arg-type,index]
-
-
 def test_a_text_pasted_twice_has_one_id(ledger: Ledger) -> None:
     text_id = ledger.put_text("a pasted abstract")
     assert ledger.put_text("a pasted abstract") == text_id
@@ -345,3 +336,12 @@ def test_changing_a_list_that_was_read_does_not_change_the_next_one(ledger: Ledg
     ledger.judging.add([judgment("d1")])
     ledger.judging.history("demo").clear()
     assert len(ledger.judging.history("demo")) == 1
+
+
+@pytest.mark.parametrize(("verdict", "relevance"), [("grade", None), ("skip", 2)])
+def test_the_database_itself_refuses_grades_that_are_none(
+    ledger: Ledger, verdict: Verdict, relevance: int | None
+) -> None:
+    with pytest.raises(StorageError, match="cannot hold this value"):
+        ledger.judging.add([replace(judgment(), verdict=verdict, relevance=relevance)])
+    assert ledger.judging.history("demo") == []

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from storage.answers import AnswerRow
-from storage.asked import AskedRow
 from storage.builds import BuildRow, LabelRow, StepRow
 from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
-from storage.trails import TrailNameRow
-from tests.postgres_server import PostgresServer
+from storage.trails import AskedRow, TrailNameRow
+from tests.fakes.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 
 MANY = 2_500
@@ -50,6 +48,8 @@ def fill(ledger: Ledger) -> None:
     ledger.trails.keep("t", "demo", "d1")
     ledger.trails.put_name(TrailNameRow("t", "mine", "ann", False, NOW))
     ledger.trails.save_search("ann", "search", "?q=1")
+    ledger.ended_logins.add(["a login"])
+    ledger.spending.add("ada@example.org", 1, 2, 3)
     ledger.asked.put(AskedRow("x", "ann", "demo", "why?", "done", "because", NOW))
 
 
@@ -66,6 +66,7 @@ def contents(ledger: Ledger) -> list[object]:
         ledger.experiments.evaluation("c", "1", "[]", "{}"), ledger.experiments.evaluations("c"),
         ledger.answers.heads("e", "m").tolist(), ledger.answers.capabilities("e", "m"),
         ledger.answers.find(KEYS[-3:-1]), ledger.trails.all(), ledger.trails.kept("t"),
+        ledger.ended_logins.has_any(["a login"]), ledger.spending.of("ada@example.org"),
         ledger.trails.saved("ann"), ledger.asked.find("x"), ledger.asked.latest("ann", 5),
     ]  # fmt: skip
 
@@ -73,7 +74,7 @@ def contents(ledger: Ledger) -> list[object]:
 def test_a_ledger_goes_to_a_server_and_comes_back_as_it_was(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    file, back = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "back.duckdb")
+    file, back = Ledger(tmp_path / "ledger.sqlite"), Ledger(tmp_path / "back.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     fill(file)
     rows = file.copy_to(server)
@@ -93,7 +94,7 @@ def test_the_id_of_a_run_that_was_removed_is_not_given_again(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     """Evaluations name runs by their ids."""
-    file, back = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "back.duckdb")
+    file, back = Ledger(tmp_path / "ledger.sqlite"), Ledger(tmp_path / "back.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     run = RunRow(0, "c", "demo", "1", "mine", "{}", True, 1.5, "the run", NOW)
     for _ in range(3):
@@ -114,20 +115,20 @@ def test_a_backup_of_a_ledger_on_a_server_is_a_file(
 ) -> None:
     server = Ledger(tmp_path / "none", url=postgres.database())
     fill(server)
-    server.copy(tmp_path / "copy.duckdb")
-    assert contents(Ledger(tmp_path / "copy.duckdb")) == contents(server)
+    server.copy(tmp_path / "copy.sqlite")
+    assert contents(Ledger(tmp_path / "copy.sqlite")) == contents(server)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_what_is_there_already_is_not_mixed_with_another_ledger(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    file = Ledger(tmp_path / "ledger.duckdb")
+    file = Ledger(tmp_path / "ledger.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     file.judging.add([judgment("d1")])
     server.put_text("there")
     for source, target in ((file, server), (server, file)):
-        with pytest.raises(StorageError, match=r"is not empty: \w+ have rows"):
+        with pytest.raises(StorageError, match=r"is not empty: \w+(, \w+)* have rows"):
             source.copy_to(target)
     assert len(file.judging.history("demo")) == 1
     assert server.judging.history("demo") == []
@@ -136,20 +137,10 @@ def test_what_is_there_already_is_not_mixed_with_another_ledger(
 def test_a_value_that_the_server_cannot_hold_stops_the_copy_and_leaves_nothing(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    file = Ledger(tmp_path / "ledger.duckdb")
+    file = Ledger(tmp_path / "ledger.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
     file.judging.add([judgment("d1")])
     file.put_text("a text with a \0 in it")
     with pytest.raises(StorageError, match=r"cannot hold this value.*NUL"):
         file.copy_to(server)
     assert server.judging.history("demo") == []
-
-
-def test_a_file_with_a_table_that_no_ledger_has_is_refused(tmp_path: Path) -> None:
-    file, other = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "other.duckdb")
-    file.put_text("a text")
-    with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
-        connection.execute('CREATE TABLE "more; DROP TABLE corpora" (x VARCHAR)')
-    with pytest.raises(StorageError, match=r"is no ledger: it has a table 'more; DROP"):
-        file.copy_to(other)
-    assert other.corpora() == []

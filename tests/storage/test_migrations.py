@@ -1,180 +1,170 @@
-"""The schema grows by numbered steps, once each, and never backwards."""
+"""Ledgers of earlier versions are brought up to date whole, and stay as they were."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import hashlib
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from storage import migrations
-from storage.errors import StorageError
+from storage.errors import LedgerBusyError, StorageError
 from storage.ledger import Ledger
-from storage.migrations import MIGRATIONS, migrate, version_of
+from storage.migrations import newest
+from tests.fakes.postgres_server import PostgresServer
+from tests.storage import old_ledgers
 
-TABLES = {
-    *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
-    *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
-    *("project_versions", "project_queries", "pool_items"),
-    *("build_versions", "build_labels", "build_steps", "query_states", "asked"),
-    *("trail_names", "saved_searches"),
-}
+TIME = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
+    """Everything of :func:`tests.storage.old_ledgers.rows` is there."""
+    (corpus,) = ledger.corpora()
+    assert (corpus.name, corpus.created_at) == ("c", TIME)
+    history = ledger.judging.history("c", "p")
+    assert [said.event for said in history] == [f"e{n}" for n in range(1, 8)]
+    assert {(s.note, s.marks, s.rank, s.seconds, s.time) for s in history} == {
+        ("O'Brien 🌱", ((1, 4),), 3, 1.5, TIME)
+    }
+    current = [(s.annotator, s.doc_id, s.relevance) for s in ledger.judging.latest("c", "p")]
+    assert current == [("Ada", "d1", 1), ("Ada", "d2", None), ("Lea", "d1", 2)]
+    assert [step.position for step in ledger.trails.steps("t")] == [1, 2]
+    kept = [(row.doc_id, row.note) for row in ledger.trails.kept("t")]
+    later = version > 6
+    assert kept == ([("d2", "why"), ("d1", "why")] if later else [("d1", ""), ("d2", "")])
+    assert ledger.text("x") == "pasted"
+    run = ledger.experiments.computed_run("c", "1", "bm25", "{}")
+    assert run is not None
+    assert run.run == "run"
+    (uploaded,) = ledger.experiments.uploaded_runs("k")
+    assert ledger.experiments.run_text(uploaded.id) == "run"
+    evaluation = ledger.experiments.evaluation("k", "1", "[]", "{}")
+    assert evaluation is not None
+    assert evaluation.result == "result"
+    assert [row.qrels for row in ledger.experiments.qrels()] == ["q 0 d 1"]
+    keys = [f"{n:064x}" for n in range(3)]
+    assert ledger.answers.find(keys) == dict.fromkeys(keys, "{}")
+    assert ledger.answers.capabilities("e", "m") == "{}"
+    assert [row.settings for row in ledger.projects.all()] == ["[]"]
+    assert [row.query_id for row in ledger.projects.queries("c", "p")] == ["q"]
+    assert ledger.projects.retired("c", "p") == {"q2"}
+    assert [row.doc_id for row in ledger.projects.pool("c", "p")] == ["d1", "d2", "d3"]
+    assert [row.settings for row in ledger.builds.all()] == ["{}"]
+    assert [row.label for row in ledger.builds.labels("c", "b")] == ["x"]
+    step = ledger.builds.last("c", "b", "s")
+    assert step is not None
+    assert step.content == "content"
+    if later:
+        assert [row.name for row in ledger.trails.all("Ada")] == ["mine"]
+        assert [row.link for row in ledger.trails.saved("Ada")] == ["?seed=1"]
+        asked = ledger.asked.find("a")
+        assert asked is not None
+        assert asked.answer == "because"
+    # It goes on where it was.
+    assert ledger.judging.undo("c", "p", "Ada") == history[2]
+    assert ledger.experiments.add_run(uploaded) == uploaded.id + 1
+    ledger.trails.keep("t", "c", "d3")
+    assert ledger.trails.kept("t")[-1].doc_id == "d3"
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_ledger_of_duckdb_is_copied_whole_and_stays_as_it_was(
+    tmp_path: Path, version: int
+) -> None:
+    old = tmp_path / "ledger.duckdb"
+    old_ledgers.make(old, version)
+    login = hashlib.sha256(b"ended").hexdigest()
+    (tmp_path / "ended-logins").write_text(f"{int(time.time())} {login}\nhalf a line\n")
+    before = old.read_bytes()
+    check(Ledger(tmp_path / "ledger.sqlite"), version)
+    assert old.read_bytes() == before
+    again = Ledger(tmp_path / "ledger.sqlite")
+    assert again.ended_logins.has_any([login])
+    assert len(again.judging.history("c", "p")) == 8, "and is not copied again"
+
+
+def test_a_ledger_of_duckdb_that_was_left_in_the_middle_of_its_work_is_copied_whole(
+    tmp_path: Path,
+) -> None:
+    old = tmp_path / "ledger.duckdb"
+    with duckdb.connect(str(old)) as connection:
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+        for sql, values in old_ledgers.statements():
+            connection.execute(sql, values)
+    assert Path(f"{old}.wal").stat().st_size
+    check(Ledger(tmp_path / "ledger.sqlite"))
+
+
+def test_a_ledger_of_duckdb_that_is_open_elsewhere_is_not_copied(tmp_path: Path) -> None:
+    import multiprocessing
+
+    old_ledgers.make(tmp_path / "ledger.duckdb")
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=hold, args=(tmp_path / "ledger.duckdb", there)
+    )
+    process.start()
+    try:
+        assert here.recv() == "open"
+        with pytest.raises(LedgerBusyError, match="Close all programs of the earlier version"):
+            Ledger(tmp_path / "ledger.sqlite", wait_seconds=0.3).corpora()
+        assert not (tmp_path / "ledger.sqlite").exists()
+    finally:
+        process.kill()
+        process.join()
+    check(Ledger(tmp_path / "ledger.sqlite"))
+
+
+def hold(path: Path, ready: object) -> None:
+    connection = duckdb.connect(str(path))
+    ready.send("open")  # type: ignore[attr-defined]
+    time.sleep(60)
+    connection.close()
+
+
+@pytest.mark.parametrize("version", [3, 10])
+def test_a_ledger_of_duckdb_that_is_too_old_or_too_new_is_refused(
+    tmp_path: Path, version: int
+) -> None:
     with duckdb.connect(str(tmp_path / "ledger.duckdb")) as connection:
-        yield connection
+        for sql, values in old_ledgers.statements(version)[: version + 1]:
+            connection.execute(sql, values)
+    with pytest.raises(StorageError, match=rf"ledger\.duckdb has schema version {version}.*4 to 9"):
+        Ledger(tmp_path / "ledger.sqlite").corpora()
+    assert not (tmp_path / "ledger.sqlite").exists()
 
 
-def tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    return {
-        row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    }
+def test_a_damaged_ledger_of_duckdb_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "ledger.duckdb").write_bytes(b"not a database " * 5000)
+    with pytest.raises(StorageError, match=r"ledger\.duckdb cannot be read.*left the file"):
+        Ledger(tmp_path / "ledger.sqlite").corpora()
+    assert not (tmp_path / "ledger.sqlite").exists()
 
 
-def test_an_empty_file_is_taken_to_the_newest_version(
-    connection: duckdb.DuckDBPyConnection,
+def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
+    postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    assert version_of(connection) == 0
-    assert migrate(connection) == len(MIGRATIONS) == version_of(connection)
-    assert tables(connection) == TABLES
+    import psycopg
 
-
-def test_migrating_again_changes_nothing(connection: duckdb.DuckDBPyConnection) -> None:
-    migrate(connection)
-    connection.execute("INSERT INTO texts VALUES ('a', 'kept', TIMESTAMP '2026-01-01')")
-    before = connection.execute("FROM schema_version").fetchall()
-
-    assert migrate(connection) == len(MIGRATIONS)
-
-    assert connection.execute("FROM schema_version").fetchall() == before
-    assert connection.execute("SELECT text FROM texts").fetchall() == [("kept",)]
-
-
-def test_migrations_are_numbered_in_order_from_one() -> None:
-    numbers = [re.match(r"m(\d{4})_\w+", migration.__name__) for migration in MIGRATIONS]
-    assert [int(found[1]) for found in numbers if found] == list(range(1, len(MIGRATIONS) + 1))
-
-
-def m_add_column(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("ALTER TABLE texts ADD COLUMN title VARCHAR")
-
-
-def m_fails_half_way(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("CREATE TABLE half (x INTEGER)")
-    raise RuntimeError("half way")
-
-
-def test_an_older_file_gets_only_the_missing_steps_and_keeps_its_rows(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migrate(connection)
-    connection.execute("INSERT INTO texts VALUES ('a', 'kept', TIMESTAMP '2026-01-01')")
-    monkeypatch.setattr(migrations, "MIGRATIONS", [*MIGRATIONS, m_add_column])
-
-    assert migrate(connection) == len(MIGRATIONS) + 1
-
-    assert connection.execute("SELECT text, title FROM texts").fetchall() == [("kept", None)]
-    names = connection.execute("SELECT name FROM schema_version ORDER BY version").fetchall()
-    assert names == [(step.__name__,) for step in (*MIGRATIONS, m_add_column)]
-
-
-def test_a_migration_that_fails_leaves_the_file_as_it_was(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migrate(connection)
-    monkeypatch.setattr(migrations, "MIGRATIONS", [*MIGRATIONS, m_add_column, m_fails_half_way])
-
-    with pytest.raises(RuntimeError, match="half way"):
-        migrate(connection)
-
-    assert version_of(connection) == len(MIGRATIONS)
-    assert tables(connection) == TABLES
-
-
-def test_a_newer_schema_is_refused_with_both_versions_and_the_file(
-    connection: duckdb.DuckDBPyConnection, tmp_path: Path
-) -> None:
-    migrate(connection)
-    connection.execute("INSERT INTO schema_version VALUES (99, 'm0099', TIMESTAMP '2026-01-01')")
-
-    with pytest.raises(StorageError, match=rf"newer SeedLens.* 99.*{len(MIGRATIONS)}") as caught:
-        migrate(connection)
-
-    assert str(tmp_path / "ledger.duckdb") in str(caught.value)
-    assert version_of(connection) == 99
-
-
-@pytest.mark.parametrize(("verdict", "relevance"), [("grade", -1), ("grade", None), ("skip", 2)])
-def test_the_database_itself_refuses_grades_that_are_none(
-    connection: duckdb.DuckDBPyConnection, verdict: str, relevance: int | None
-) -> None:
-    migrate(connection)
-    with pytest.raises(duckdb.ConstraintException):
+    url = postgres.database()
+    with psycopg.connect(url) as connection:
+        for sql, values in old_ledgers.statements():
+            sql = sql.replace("BLOB", "BYTEA").replace("DOUBLE", "DOUBLE PRECISION")
+            connection.execute(sql.replace("?", "%s"), values)  # type: ignore[arg-type]
         connection.execute(
-            """INSERT INTO judgment_events (event, project, corpus, query_id, doc_id, verdict,
-                   relevance, annotator, origin, note, marks, instruction, system, blind, undoes,
-                   time)
-               VALUES ('e', '', 'c', 'q', 'd', ?, ?, 'a', 'person', '', '[]', '', '', false, '',
-                   TIMESTAMP '2026-01-01')""",
-            [verdict, relevance],
+            "ALTER TABLE answers ADD COLUMN rowid BIGINT GENERATED ALWAYS AS IDENTITY"
         )
-
-
-def test_judgments_of_the_first_schema_move_over_and_a_copy_stays(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            "CREATE TABLE schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)"
-        )
-        for number, step in enumerate(MIGRATIONS[:3], start=1):
-            step(connection)
-            connection.execute("INSERT INTO schema_version VALUES (?, ?, now())", [number, "old"])
-        for relevance in (1, 3, None):
-            connection.execute(
-                """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
-                       instruction, rank, system, time)
-                   VALUES ('c', 'q', 'd', ?, 'ann', 'why', 'w', 2, 'dense', '2026-01-01')""",
-                [relevance],
-            )
-    before = path.read_bytes()
-
-    history = Ledger(path).judging.history("c")
-
-    assert [(row.relevance, row.verdict) for row in history] == [
-        (1, "grade"),
-        (3, "grade"),
-        (None, "withdrawn"),
-    ]
-    assert {(row.note, row.rank, row.system, row.project) for row in history} == {
-        ("why", 2, "dense", "")
-    }
-    assert Ledger(path).judging.latest("c") == []
-    backup = tmp_path / "ledger.duckdb.schema-3"
-    assert backup.read_bytes() == before
-
-
-def test_a_ledger_from_before_builds_opens_and_keeps_what_it_has(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            "CREATE TABLE schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)"
-        )
-        for number, step in enumerate(MIGRATIONS[:4], start=1):
-            step(connection)
-            connection.execute("INSERT INTO schema_version VALUES (?, ?, now())", [number, "old"])
-        connection.execute(
-            """INSERT INTO project_versions (corpus, project, settings, author, time)
-               VALUES ('c', 'p', '{}', 'who', '2026-01-01')"""
-        )
-    before = path.read_bytes()
-
-    ledger = Ledger(path)
-
-    assert ledger.builds.all() == []
-    assert [row.project for row in ledger.projects.all()] == ["p"]
-    assert ledger.projects.retired("c", "p") == frozenset()
-    assert (tmp_path / "ledger.duckdb.schema-4").read_bytes() == before
+        connection.execute("CREATE TABLE ended_logins (digest VARCHAR PRIMARY KEY, "
+                           "ended_at TIMESTAMPTZ NOT NULL)")  # fmt: skip
+        connection.execute("INSERT INTO ended_logins VALUES ('a login', now())")
+        connection.execute("CREATE TABLE leases (name VARCHAR PRIMARY KEY, content BYTEA NOT NULL)")
+    check(Ledger(tmp_path / "ledger.sqlite", url=url))
+    again = Ledger(tmp_path / "ledger.sqlite", url=url)
+    assert again.ended_logins.has_any(["a login"])
+    with again.leases.of("c", "p") as leases:
+        assert leases == {}
+    with again._database.read() as connection:
+        versions = connection.exec_driver_sql("SELECT max(version) FROM schema_version")
+        assert versions.scalar() == newest()

@@ -17,10 +17,9 @@ import pytest
 
 from engine.config import ROOT
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
-from storage.leases import Lease
 from storage.ledger import Ledger
-from storage.migrations import MIGRATIONS
-from tests.postgres_server import PASSWORD, PostgresServer
+from storage.people import Lease
+from tests.fakes.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
 from tests.support import wait_until
 
@@ -43,7 +42,7 @@ def url(postgres: PostgresServer) -> str:
 def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
+    ledger = Ledger(tmp_path / "ledger.sqlite", url=own_postgres.database())
     ledger.judging.add([judgment("before")])
     acknowledged, refused, done = ["before"], [], threading.Event()
 
@@ -76,7 +75,7 @@ def test_a_server_that_is_killed_and_comes_back_loses_no_acknowledged_judgment(
     stored = [row.doc_id for row in ledger.judging.history("demo")]
     assert sorted(stored) == sorted(acknowledged), "each once, also those sent twice"
     assert ledger.judging.latest("demo") == Ledger(
-        tmp_path / "ledger.duckdb", url=ledger_url(own_postgres, ledger)
+        tmp_path / "ledger.sqlite", url=ledger_url(own_postgres, ledger)
     ).judging.latest("demo")
 
 
@@ -87,7 +86,7 @@ def ledger_url(server: PostgresServer, ledger: Ledger) -> str:
 def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=own_postgres.database())
+    ledger = Ledger(tmp_path / "ledger.sqlite", url=own_postgres.database())
     ledger.judging.add([judgment("d1")])
     own_postgres.stop("fast")
     back = threading.Timer(0.5, own_postgres.start)
@@ -99,7 +98,7 @@ def test_a_read_waits_for_a_server_that_is_away_for_a_moment(
 def test_a_server_that_stays_away_is_named_after_the_wait(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.duckdb", 0.5, own_postgres.database())
+    ledger = Ledger(tmp_path / "ledger.sqlite", 0.5, own_postgres.database())
     ledger.judging.add([judgment("d1")])
     own_postgres.stop("fast")
     started = time.monotonic()
@@ -129,7 +128,7 @@ def whole_chain(error: BaseException | None) -> str:
 def test_a_password_that_is_not_encoded_is_refused_and_not_shown(tmp_path: Path, raw: str) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(StorageError, match="SEEDLENS_LEDGER_URL is not the address") as caught:
-        Ledger(tmp_path / "ledger.duckdb", url=f"postgresql://me:{raw}@localhost/db")
+        Ledger(tmp_path / "ledger.sqlite", url=f"postgresql://me:{raw}@localhost/db")
     shown = whole_chain(caught.value)
     assert not [part for part in ("xq7", "zk9", "1234") if part in shown]
 
@@ -142,7 +141,7 @@ def test_what_is_no_address_of_a_server_is_refused_with_how_to_write_one(
 ) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(StorageError, match=r"Write postgresql://USER:PASSWORD@HOST"):
-        Ledger(tmp_path / "ledger.duckdb", url=url)
+        Ledger(tmp_path / "ledger.sqlite", url=url)
 
 
 def test_wrong_credentials_are_a_clear_error_without_the_password(
@@ -150,33 +149,33 @@ def test_wrong_credentials_are_a_clear_error_without_the_password(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     wrong = "wrong horse/battery@staple"
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=postgres.url("postgres", wrong))
+    ledger = Ledger(tmp_path / "ledger.sqlite", url=postgres.url("postgres", wrong))
     started = time.monotonic()
     with pytest.raises(StorageError, match=r"authentication failed.*SEEDLENS_LEDGER_URL") as caught:
         ledger.corpora()
     assert time.monotonic() - started < 5, "nobody waits for that"
     shown = f"{whole_chain(caught.value)} {caplog.text} {vars(ledger)!r} {ledger.name}"
     assert not [part for part in (wrong, "horse", "staple") if part in shown]
-    nowhere = Ledger(tmp_path / "ledger.duckdb", url=postgres.url("no_such"))
+    nowhere = Ledger(tmp_path / "ledger.sqlite", url=postgres.url("no_such"))
     with pytest.raises(StorageError, match=r'database "no_such" does not exist') as caught:
         nowhere.corpora()
     assert "horse" not in whole_chain(caught.value)
-    assert PASSWORD not in repr(vars(nowhere._file))
+    assert PASSWORD not in repr(vars(nowhere._database))
 
 
 def test_what_an_address_says_of_encryption_holds(
     own_postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    url, file = own_postgres.database(), tmp_path / "ledger.duckdb"
+    url, file = own_postgres.database(), tmp_path / "ledger.sqlite"
     with pytest.raises(StorageError, match=r"does not support SSL, but SSL was required"):
         Ledger(file, url=f"{url}?sslmode=require").corpora()
     trusted = own_postgres.certify()
     own_postgres.stop("fast")
     own_postgres.start()
     ledger = Ledger(file, url=f"{url}?sslmode=verify-full&sslrootcert={trusted}")
-    with ledger._file.access(writes=False) as connection:
+    with ledger._database.read() as connection:
         encrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
-        assert connection.execute(encrypted).fetchone() == (True,)
+        assert connection.exec_driver_sql(encrypted).scalar() is True
     other = tmp_path / "other.crt"
     other.write_text("")
     for wrong in (f"sslrootcert={other}", f"sslrootcert={tmp_path / 'none.crt'}"):
@@ -184,8 +183,8 @@ def test_what_an_address_says_of_encryption_holds(
             Ledger(file, url=f"{url}?sslmode=verify-full&{wrong}").corpora()
         assert "horse" not in whole_chain(caught.value)
     plain = Ledger(file, url=f"{url}?sslmode=disable")
-    with plain._file.access(writes=False) as connection:
-        assert connection.execute(encrypted).fetchone() == (False,)
+    with plain._database.read() as connection:
+        assert connection.exec_driver_sql(encrypted).scalar() is False
 
 
 def test_a_command_says_so_in_one_line_and_without_the_password(
@@ -208,28 +207,27 @@ def test_without_the_package_it_says_what_to_install(
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.delitem(sys.modules, name)
-    for name in ("storage.postgres", "storage.server_jobs", "storage.server_locks"):
+    for name in ("storage.postgres",):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
         StorageError, match=r"missing \(psycopg\).*pip install 'seedlens\[cluster\]'"
     ):
-        Ledger(tmp_path / "ledger.duckdb", url="postgresql://localhost/seedlens")
+        Ledger(tmp_path / "ledger.sqlite", url="postgresql://localhost/seedlens")
 
 
 # Versions
 
 
-def test_a_ledger_of_a_newer_seedlens_is_refused_also_when_it_was_changed_meanwhile(
-    url: str, tmp_path: Path
-) -> None:
+def test_a_ledger_of_a_newer_seedlens_is_refused(url: str, tmp_path: Path) -> None:
     import psycopg
 
-    ledger = Ledger(tmp_path / "ledger.duckdb", url=url)
+    ledger = Ledger(tmp_path / "ledger.sqlite", url=url)
     ledger.judging.add([judgment()])
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("INSERT INTO schema_version VALUES (99, 'm0099', now())")
-        for access in (ledger.corpora, lambda: ledger.judging.add([judgment("d2")])):
+        newer = Ledger(tmp_path / "ledger.sqlite", url=url)
+        for access in (newer.corpora, lambda: newer.judging.add([judgment("d2")])):
             with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
                 access()
         other.execute("DELETE FROM schema_version WHERE version = 99")
@@ -237,7 +235,7 @@ def test_a_ledger_of_a_newer_seedlens_is_refused_also_when_it_was_changed_meanwh
 
 
 def test_processes_that_begin_at_once_make_one_schema(url: str, tmp_path: Path) -> None:
-    ledgers = [Ledger(tmp_path / "ledger.duckdb", url=url) for _ in range(6)]
+    ledgers = [Ledger(tmp_path / "ledger.sqlite", url=url) for _ in range(6)]
     threads = [
         threading.Thread(target=ledger.judging.add, args=([judgment(f"d{n}")],))
         for n, ledger in enumerate(ledgers)
@@ -247,10 +245,8 @@ def test_processes_that_begin_at_once_make_one_schema(url: str, tmp_path: Path) 
     for thread in threads:
         thread.join()
     assert len(ledgers[0].judging.history("demo")) == 6
-    with ledgers[0]._file.access() as connection:
-        assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (
-            len(MIGRATIONS),
-        )
+    with ledgers[0]._database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM schema_version").scalar() == 1
 
 
 def test_a_database_that_cannot_hold_every_letter_is_refused(
@@ -261,16 +257,16 @@ def test_a_database_that_cannot_hold_every_letter_is_refused(
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
     with pytest.raises(StorageError, match=r"/latin cannot hold a ledger.*UTF-8"):
-        Ledger(tmp_path / "ledger.duckdb", url=postgres.url("latin")).corpora()
+        Ledger(tmp_path / "ledger.sqlite", url=postgres.url("latin")).corpora()
 
 
 def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
     url: str, tmp_path: Path
 ) -> None:
-    holder = Ledger(tmp_path / "ledger.duckdb", url=url)
-    other = Ledger(tmp_path / "ledger.duckdb", 0.3, url)
+    holder = Ledger(tmp_path / "ledger.sqlite", url=url)
+    other = Ledger(tmp_path / "ledger.sqlite", 0.3, url)
     holder.judging.add([judgment("d1")])
-    with holder._file.access():
+    with holder._database.write():
         with pytest.raises(LedgerBusyError, match=r"0\.3 s.*Try again"):
             other.judging.add([judgment("d2")])
         assert len(other.judging.latest("demo")) == 1
@@ -330,14 +326,14 @@ def test_a_lock_is_taken_again_when_the_server_was_away(
 def test_leases_are_those_of_all_machines_and_stay_as_they_were_after_an_error(
     url: str, tmp_path: Path
 ) -> None:
-    one, other = (Ledger(tmp_path / name / "ledger.duckdb", url=url) for name in ("a", "b"))
+    one, other = (Ledger(tmp_path / name / "ledger.sqlite", url=url) for name in ("a", "b"))
+    lease = Lease("Ada", (("q", "d"),))
     with one.leases.of("c", "p") as leases:
-        leases["visit"] = Lease("Ada", (("q", "d"),), "t1")
-        one.judging.add([judgment()])  # what is stored meanwhile is stored
+        leases["visit"] = lease
     with suppress(ValueError), other.leases.of("c", "p") as leases:
         leases.clear()
         raise ValueError
     with other.leases.of("c", "p") as leases:
-        assert leases == {"visit": Lease("Ada", (("q", "d"),), "t1")}
+        assert leases == {"visit": lease}
     with other.leases.of("c", "q") as leases:
         assert leases == {}

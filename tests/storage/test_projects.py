@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +37,7 @@ def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
 def test_what_is_added_after_a_copy_was_put_in_its_place_is_not_taken_for_what_was_there(
     tmp_path: Path,
 ) -> None:
-    file, copy = tmp_path / "ledger.duckdb", tmp_path / "copy.duckdb"
+    file, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.duckdb"
     ledger = Ledger(file)
     ledger.copy(copy)
     before, after = (ProjectQueryRow("c", "p", "1", f'{{"text": "{n}"}}', NOW) for n in "ab")
@@ -47,7 +46,8 @@ def test_what_is_added_after_a_copy_was_put_in_its_place_is_not_taken_for_what_w
     ledger.projects.add_to_pool(pooled[:1])
     assert ledger.projects.queries("c", "p") == [before]
     assert ledger.projects.pool("c", "p") == pooled[:1]
-    shutil.copyfile(copy, file)  # the same file to the system, and the same ids as before
+    ledger.close()
+    copy.replace(file)
     ledger.projects.add_queries([after])
     ledger.projects.add_to_pool(pooled[1:])
     assert ledger.projects.queries("c", "p") == [after]

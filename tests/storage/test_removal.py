@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN = {
     "storage/removal.py": "the function itself",
     "storage/files.py": "a file that this call could not finish",
-    "storage/access.py": "a copy that this call could not finish, or a file that none finished",
+    "storage/sqlite.py": "a copy that this call could not finish, or a file that none finished",
     "engine/corpora/backup.py": "what this call wrote, and could not finish or needs no more",
     "engine/jobs/processes.py": "the flag and the record of a job of this process",
     "engine/job_process.py": "the flag of the job of this process",

@@ -323,8 +323,9 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
     if focus is not None:
         read = (focus.sentence_weights.tobytes(), focus.aspect_weights.tobytes())
         known_aspect = corpus.remembered(f"{name} {hash(read)}")
-    new = [row for row in places
-           if row not in known or (focus is not None and row not in known_aspect)]  # fmt: skip
+    new = [
+        row for row in places if row not in known or (focus is not None and row not in known_aspect)
+    ]
     stored = [_told(found) for found in corpus.tokens(np.array(new, dtype=np.intp))]
     mine = told_by(seed.idf)
     tokens, seed_idf = seed.tokens[mine], seed.idf[mine]

@@ -19,7 +19,7 @@ from engine.corpora.contracts import (
 )
 from engine.numeric import distinct, standardised
 from engine.search.systems.baselines import query_words
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 NARROWS = 8.0
 """Standard deviations of the topic's scores that a full answer to the facts is worth."""

@@ -221,15 +221,16 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
 def test_queries_are_those_of_the_ledger_that_a_copy_put_in_its_place_holds(
     small_copy: Explorer,
 ) -> None:
-    annotation, ledger = small_copy.annotation, small_copy.home.ledger
-    before = ledger.read_bytes()
+    annotation, copy = small_copy.annotation, small_copy.home.root / "copy"
+    small_copy.ledger.copy(copy)
     project = annotation.save(Project("small", "p"), "lead")
     annotation.add_queries(project, {"1": Query("small", text="Bees die in winter.")})
     own, wording = annotation.project("small"), Query("small", text="Loaves rise.")
     judgment = Judgment("text-0f1e2d3c4b5a_any", "bread-network", "ann", 2)
     annotation.judge(own, judgment, wording)
     assert annotation.query(project, "1").text == "Bees die in winter."
-    ledger.write_bytes(before)
+    small_copy.ledger.close()
+    copy.replace(small_copy.home.ledger)
     project = annotation.save(Project("small", "p"), "lead")
     tides = Query("small", text="When does the tide turn?")
     annotation.add_queries(project, {"1": tides})

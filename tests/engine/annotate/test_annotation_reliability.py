@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from benchmarks.annotators import KEY_EVERY, MOST_CPU, MOST_WAITED, PEOPLE, _at_work, filled
 from engine.config import ROOT
@@ -27,7 +27,7 @@ from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
-from tests.small_corpus import METHODS, PROBLEMS
+from tests.fakes.small_corpus import METHODS, PROBLEMS
 from tests.support import make_explorer, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
@@ -180,11 +180,11 @@ def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
     annotation = make_explorer(home, ledger_wait_seconds=0.3).annotation
     project = shared.annotation.project("small")
     annotation.queries(project)
-    with (
-        FileLock(f"{home / 'ledger.duckdb'}.lock"),
-        pytest.raises(LedgerBusyError, match=r"stayed locked.*nothing was changed.*Try again"),
-    ):
+    other = sqlite3.connect(home / "ledger.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerBusyError, match=r"stayed locked.*nothing was changed.*Try again"):
         annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
+    other.close()
     annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
     assert [j.event for j in annotation.history(project)] == ["once"]
 

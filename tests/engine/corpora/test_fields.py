@@ -12,7 +12,7 @@ from engine.corpora.schema import facet
 from engine.explorer import Explorer
 from engine.types.limits import FIELD_CHARS, FIELDS
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 
 
 def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
@@ -75,7 +75,7 @@ def test_a_column_called_year_that_is_not_the_year_breaks_no_filter(fresh: Explo
 
 ODD_IDS = (
     "constructor", "__proto__", "it's", "x' OR '1'='1", "'; DROP TABLE judgments; --", '"', "%s",
-    "{0.__class__}", "../../ledger.duckdb", "C:\\x", "a/b", "*", "?x=1&y=2#z", "=1+1", "\u202eidx",
+    "{0.__class__}", "../../ledger.sqlite", "C:\\x", "a/b", "*", "?x=1&y=2#z", "=1+1", "\u202eidx",
     "<b>", "[x](y)", "null", "0",
 )  # fmt: skip
 

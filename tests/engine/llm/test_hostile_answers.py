@@ -15,6 +15,7 @@ from engine.ask.citations import read_citations
 from engine.assist.assist_prompts import explaining, noting
 from engine.assist.infer_claims import Claim, Counts, facts_in
 from engine.llm.budget import Account, Budget, Meter
+from engine.llm.client import complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import (
@@ -25,14 +26,12 @@ from engine.llm.messages import (
     json_text,
     without_reasoning,
 )
-from engine.llm.run import complete
-from engine.llm.streamed_reply import StreamedReply
+from engine.llm.transport import StreamedReply
 from engine.types.limits import MOST_REPORTED
 from storage.answers import Answers
-from storage.spending import Spending
-from tests.model_http import Handler
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from storage.ledger import Ledger
+from tests.fakes.model_server import Handler, ModelServer
+from tests.fakes.model_sessions import connection
 
 LONG = 100_000
 
@@ -151,11 +150,13 @@ def test_an_endpoint_gives_nothing_back_to_a_budget(tmp_path: Path) -> None:
     for wrong in (-1, MOST_REPORTED + 1, float("nan"), float("inf"), "2"):
         assert _used(prompt_tokens=7, completion_tokens=wrong) is None
         assert _used(prompt_tokens=wrong, completion_tokens=2) is None
-    account = Account("ada@example.org", Budget(tokens=1_000), Spending(tmp_path))
+    account = Account(
+        "ada@example.org", Budget(tokens=1_000), Ledger(tmp_path / "ledger.sqlite").spending
+    )
     meter = Meter(Budget(), account)
     meter.hold(100, 20)
     meter.settle((100, 20), _used(prompt_tokens=-5_000, completion_tokens=-5_000), answered=True)
-    spent = Spending(tmp_path).of("ada@example.org")
+    spent = Ledger(tmp_path / "ledger.sqlite").spending.of("ada@example.org")
     assert (spent.input_tokens, spent.output_tokens) == (100, 20)
 
 

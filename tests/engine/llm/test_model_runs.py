@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,20 +16,16 @@ import pytest
 from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.client import Client
-from engine.llm.connecting import try_endpoint
+from engine.llm.client import Client, ask_model, complete, finish
+from engine.llm.connecting import estimator, try_endpoint
 from engine.llm.endpoint_errors import RefusedError
-from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
-from engine.llm.run import ask_model, complete, finish
-from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
-from storage.access import LedgerFile
 from storage.answers import Answers
-from storage.spending import Spending
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import (
+from storage.ledger import Ledger
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import (
     OTHERS,
     PAIRS,
     TEXTS,
@@ -110,35 +105,6 @@ def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answe
     assert kept(server, store) == len(PAIRS)
 
 
-class Counting(Answers):
-    """The ledger, and how often it was looked into."""
-
-    looks = 0
-
-    def find(self, keys: Collection[str]) -> dict[str, str]:
-        self.looks += 1
-        return super().find(keys)
-
-
-def test_a_repeat_of_hundreds_of_rounds_looks_into_the_ledger_a_few_times(
-    server: ModelServer, home: Path
-) -> None:
-    """One look costs as much as a fast answer, and heapsort asks one pair after the other."""
-    store = Counting(LedgerFile(home / "ledger.duckdb", 30))
-    home.mkdir()
-
-    async def ask(judge: ModelJudge) -> Reranked:
-        return await rerank(list(TEXTS), judge, "heapsort", Options(top=10))
-
-    first = judged(server, store, ask)
-    assert first.usage.rounds > 50
-    assert store.looks == 0, "an empty ledger has nothing to tell"
-    again = judged(server, store, ask)
-    assert (again.usage.calls, again.usage.cached) == (0, first.usage.asked)
-    assert again.value[0] == first.value[0]
-    assert store.looks <= 2
-
-
 def test_the_other_order_another_wording_and_another_model_are_other_questions(
     server: ModelServer, store: Answers
 ) -> None:
@@ -173,7 +139,7 @@ def test_requests_that_are_cancelled_before_they_are_answered_count_for_the_day(
 ) -> None:
     """Whoever cancels again and again has the model at work all the same."""
     try_endpoint(connection(server.url), store)
-    spending = Spending(tmp_path)
+    spending = Ledger(tmp_path / "ledger.sqlite").spending
     account = Account("ada@example.org", Budget(tokens=10**6), spending)
     server.behaviour.latency = 30
     jobs, job_id = begun_comparing(server, store, concurrency=2, account=account)
@@ -190,7 +156,7 @@ def test_requests_that_time_out_count_for_the_day(
 ) -> None:
     """The model may be at work on them all the same, and whoever asks goes on asking."""
     try_endpoint(connection(server.url), store)
-    spending = Spending(tmp_path)
+    spending = Ledger(tmp_path / "ledger.sqlite").spending
     account = Account("ada@example.org", Budget(tokens=10**6), spending)
     server.behaviour.faults = {"timeout": 1.0}
     with pytest.raises(RefusedError, match="answered nothing within"):
@@ -206,7 +172,7 @@ def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
     server: ModelServer, home: Path, store: Answers
 ) -> None:
     server.behaviour.latency = 0.2
-    code = "import sys; from pathlib import Path; from tests.model_sessions import *\n"
+    code = "import sys; from pathlib import Path; from tests.fakes.model_sessions import *\n"
     code += "compared(sys.argv[1], answers(Path(sys.argv[2])), concurrency=2)"
     process = subprocess.Popen([sys.executable, "-c", code, server.url, str(home)], cwd=ROOT)
     wait_until(lambda: kept(server, store) >= 5, what="five answers that are kept")

@@ -41,7 +41,7 @@ from engine.search.systems.late_interaction import (
     token_cosines,
 )
 from engine.types.searches import Filter, Query
-from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
+from tests.fakes.small_corpus import DOCUMENTS, METHODS, PROBLEMS
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 SEEDS = ("bees-network", "no-method", "plain", "emoji", "hebrew", "long")

@@ -13,8 +13,7 @@ from engine.explorer import Explorer
 from engine.search.queries import parse_reading
 from engine.search.systems import READ_TERMS, SYSTEMS
 from engine.types.documents import Document
-from engine.types.searches import Query, SearchResults
-from engine.types.terms import Term
+from engine.types.searches import Query, SearchResults, Term
 
 BEES = Query("small", seed="bees-interview", k=40)
 FOUND = re.compile("convolutional|neural", re.IGNORECASE)

@@ -1,0 +1,157 @@
+"""The ledger of earlier versions, a file of DuckDB: read once, to make the new one."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, Table, TypeDecorator
+
+from storage.errors import LedgerBusyError, StorageError
+from storage.experiments import QRELS, RUNS
+from storage.judgment_events import CURRENT, fill_current
+from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables
+from storage.people import ENDED_LOGINS
+from storage.tables import put
+
+OLDEST, NEWEST = 4, 9
+"""Versions of the schema that can be read."""
+POLL_SECONDS = 0.1
+_LAST_GIVEN = """
+    SELECT last_value FROM duckdb_sequences() WHERE sequence_name = ? AND last_value IS NOT NULL"""
+_LOCKED = ("Could not set lock on file", "used by another process")
+_ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
+_MISSING: dict[tuple[str, str], str] = {
+    ("kept_events", "note"): "''",
+    ("kept_events", "place"): "id::DOUBLE",
+    ("corpora", "generation"): "''",
+}
+"""Columns that came with a later version of the schema, and what they were filled with."""
+
+
+def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
+    """Copy all that a ledger of DuckDB holds, and the logins that were ended; the file stays.
+
+    Args:
+        target: within a transaction on an empty ledger.
+
+    Raises:
+        LedgerBusyError: another program, of an earlier version perhaps, has it open.
+        StorageError: it cannot be read, or it is of a version that is too old.
+    """
+    deadline = time.monotonic() + wait_seconds
+    try:
+        # Programs of earlier versions hold this lock while they have it open.
+        with FileLock(f"{file}.lock", timeout=max(0.0, wait_seconds)):
+            connection = _opened(file, deadline)
+            try:
+                _copy_all(connection, target, file)
+            finally:
+                connection.close()
+    except Timeout as error:
+        raise _busy(file, wait_seconds) from error
+    except duckdb.Error as error:
+        if any(words in str(error) for words in _LOCKED):
+            raise _busy(file, wait_seconds) from error
+        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise StorageError(
+            f"The ledger {file} cannot be read: {detail}",
+            "SeedLens left the file as it is. If it is damaged, put a backup in its place, or move "
+            "it away to start a new one.",
+        ) from error
+    _copy_ended_logins(file.with_name("ended-logins"), target)
+    fill_current(target)
+
+
+def _opened(file: Path, deadline: float) -> duckdb.DuckDBPyConnection:
+    while True:
+        try:
+            return duckdb.connect(str(file), read_only=True, config={"threads": 1})
+        except duckdb.IOException as error:
+            locked = any(words in str(error) for words in _LOCKED)
+            if not locked or time.monotonic() >= deadline:
+                raise
+            time.sleep(POLL_SECONDS)
+
+
+def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path) -> None:
+    tables: dict[str, set[str]] = {}
+    for name, column in source.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+    ).fetchall():
+        tables.setdefault(name, set()).add(column)
+    version = 0
+    if "schema_version" in tables:
+        row = source.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
+        version = int(row[0]) if row else 0
+    if not OLDEST <= version <= NEWEST:
+        raise StorageError(
+            f"The ledger {file} has schema version {version}, and this SeedLens can read versions "
+            f"{OLDEST} to {NEWEST}.",
+            "Open it once with SeedLens 0.1 of November 2026. Nothing was changed.",
+        )
+    for table in copied_tables():
+        if table.name in tables and table is not CURRENT:
+            _copy(source, target, table, tables[table.name])
+    for table, sequence in ((RUNS, "run_ids"), (QRELS, "qrels_file_ids")):
+        given = source.execute(_LAST_GIVEN, [sequence]).fetchone()
+        continue_after(target, table, int(given[0]) if given else 0)
+
+
+def _copy(
+    source: duckdb.DuckDBPyConnection, target: Connection, table: Table, there: set[str]
+) -> None:
+    columns = [
+        c for c in table.columns if c.name in {*there, "rowid"} or (table.name, c.name) in _MISSING
+    ]
+    given = ", ".join(
+        c.name if c.name in {*there, "rowid"} else _MISSING[table.name, c.name] for c in columns
+    )
+    order = next((name for name in ("id", "rowid") if name in table.c), "ALL")
+    cursor = source.execute(f"SELECT {given} FROM {table.name} ORDER BY {order}")  # noqa: S608
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        put(
+            target,
+            table,
+            [
+                {
+                    c.name: _value(c.type, value, target)
+                    for c, value in zip(columns, row, strict=True)
+                }
+                for row in rows
+            ],
+        )
+
+
+def _value(kind: Any, value: Any, target: Connection) -> Any:
+    """A stored value as a program has it; ``rowid`` counts from 0 in DuckDB, which is as good."""
+    if isinstance(kind, TypeDecorator):
+        return kind.process_result_value(value, target.dialect)
+    return value
+
+
+def _copy_ended_logins(file: Path, target: Connection) -> None:
+    if file.is_file():
+        found = map(_ENDED.fullmatch, file.read_text("ascii", errors="replace").splitlines())
+        put(
+            target,
+            ENDED_LOGINS,
+            [
+                {"digest": one[2], "ended_at": datetime.fromtimestamp(int(one[1]), UTC)}
+                for one in found
+                if one
+            ],
+        )
+
+
+def _busy(file: Path, wait_seconds: float) -> LedgerBusyError:
+    return LedgerBusyError(
+        f"The ledger {file} stayed locked by another process for {wait_seconds:g} s; nothing was "
+        "changed.",
+        "Close all programs of the earlier version, then try again.",
+    )

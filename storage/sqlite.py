@@ -1,0 +1,225 @@
+"""The ledger as a SQLite file in the home, which all programs of one machine share."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy import QueuePool, create_engine, text
+
+from storage import migrations
+from storage.database import MOST_CONNECTIONS, Database
+from storage.errors import StorageError, StorageFullError
+from storage.home import PRIVATE_FOLDER
+
+COPIES = "ledger-copies"
+"""The folder beside the ledger for its dated copies."""
+OLD_NAME = "ledger.duckdb"
+"""The ledger of earlier versions, from which a new one is made."""
+PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
+POLL_SECONDS = 0.01
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_FSYNC")
+_BUSY = ("SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_RECOVERY", "SQLITE_LOCKED")
+_NOT_PREPARED = (-1, -1)
+_Identity = tuple[int, int]
+
+
+class SqliteDatabase(Database):
+    """The file behind a ledger.
+
+    Args:
+        path: made, from the ledger of an earlier version if there is one, on the first access.
+    """
+
+    def __init__(self, path: Path, wait_seconds: float) -> None:
+        self._path = path
+        self._source = _Source(path)
+        engine = create_engine(
+            "sqlite://",
+            creator=partial(_open, self._source, wait_seconds),
+            poolclass=QueuePool,
+            pool_size=MOST_CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=max(wait_seconds, 0.1),
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+        )
+        super().__init__(str(path), engine, wait_seconds, sqlite3.Error)
+        self._prepared = _NOT_PREPARED
+        self._preparing = threading.Lock()
+
+    @property
+    def place(self) -> _Identity:
+        return self._prepared
+
+    def is_protected(self) -> bool:
+        with self._errors():
+            self.prepare()
+        return self._source.is_protected
+
+    def prepare(self) -> None:
+        if self._prepared == _identity(self._path) != _NOT_PREPARED:
+            return
+        with self._preparing:
+            if self._prepared == _identity(self._path) != _NOT_PREPARED:
+                return
+            self.engine.dispose()
+            self._source.is_protected = False
+            self._check_replaced()
+            try:
+                self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+                lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
+                with lock.acquire(poll_interval=POLL_SECONDS):
+                    if not self._path.exists():
+                        self._make()
+                    self._check()
+            except Timeout as error:
+                raise self.busy() from error
+            except OSError as error:
+                if error.errno not in PROTECTED or not os.access(self._path, os.R_OK):
+                    raise self.explained(error) from error
+                self._source.is_protected = True
+                self._check()
+            self._prepared = _identity(self._path)
+
+    def _check_replaced(self) -> None:
+        """Raise StorageError where another file was put in the place of this one beside its log."""
+        log = Path(f"{self._path}-wal")
+        if self._prepared != _NOT_PREPARED and self._path.exists() and log.exists():
+            raise StorageError(
+                f"The ledger {self._path} was replaced while it was open, and {log.name} beside it "
+                "is of the one before.",
+                f"Stop SeedLens, remove {log.name}, and start again.",
+            )
+
+    def _check(self) -> None:
+        with self.engine.connect() as connection:
+            if self._source.is_protected:
+                migrations.check(connection, self.name)
+                return
+            if not migrations.version_of(connection):
+                raise self.explained(OSError("it is empty"))
+            migrations.migrate(connection, self.name)
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+    def _make(self) -> None:
+        """Make the file beside its place and move it there: nobody finds half of one."""
+        new = self._path.with_name(f"{self._path.name}.new")
+        for stale in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
+            stale.unlink(missing_ok=True)
+        engine = create_engine(f"sqlite:///{new}", isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA synchronous = OFF")  # until all is there
+            connection.exec_driver_sql("BEGIN")
+            migrations.create(connection)
+            old = self._path.with_name(OLD_NAME)
+            if old.exists():
+                from storage.duckdb_ledger import import_ledger  # late: few have one
+
+                import_ledger(old, connection, self.wait_seconds)
+            connection.exec_driver_sql("COMMIT")
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        engine.dispose()
+        with new.open("r+b") as file:
+            os.fsync(file.fileno())
+        for log in (Path(f"{self._path}-wal"), Path(f"{self._path}-shm")):
+            log.unlink(missing_ok=True)  # of a file that is gone
+        new.replace(self._path)
+
+    def _begin(self, driver: Any, *, durable: bool) -> None:
+        if self._source.is_protected:
+            raise self._protected()
+        driver.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        driver.execute("BEGIN IMMEDIATE")
+
+    def copy(self, target: Path) -> None:
+        half = target.with_name(f"{target.name}.new")
+        half.unlink(missing_ok=True)
+        try:
+            with self.read() as connection:
+                connection.execute(text("VACUUM INTO :target"), {"target": str(half)})
+            half.replace(target)
+        except OSError as error:
+            raise self.explained(error) from error
+        finally:
+            half.unlink(missing_ok=True)
+
+    def _protected(self) -> StorageError:
+        return StorageError(
+            f"The home {self._path.parent} cannot be written to: nothing was stored.",
+            "It can be searched. To store something, change its permissions, or set "
+            "SEEDLENS_HOME to a copy of it.",
+        )
+
+    def explained(self, error: Exception) -> StorageError:
+        kind = getattr(error, "sqlite_errorname", "")
+        if kind in _BUSY:
+            return self.busy()
+        if kind.startswith("SQLITE_READONLY"):
+            return self._protected()
+        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        if kind in _FULL or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
+            return StorageFullError(
+                f"There is no room to write to the ledger {self._path}: {detail}",
+                "Free some space on that disk and try again. What was stored before is intact.",
+            )
+        if isinstance(error, (UnicodeEncodeError, OverflowError)) or kind in (
+            "SQLITE_CONSTRAINT_CHECK",
+            "SQLITE_CONSTRAINT_NOTNULL",
+            "SQLITE_TOOBIG",
+        ):
+            return StorageError(
+                f"The ledger {self._path} cannot hold this value: {detail}",
+                "Correct the value. Nothing was changed.",
+            )
+        return StorageError(
+            f"The ledger {self._path} cannot be read or written: {detail}",
+            "SeedLens left the file as it is. Check its permissions; if it is damaged, move it and "
+            f"{self._path.name}-wal away and put a backup in its place "
+            f"({self._path.parent / COPIES} has copies of the last days), or none to start a new "
+            "one.",
+        )
+
+
+@dataclass
+class _Source:
+    """The file that connections open."""
+
+    path: Path
+    is_protected: bool = False
+
+    @property
+    def address(self) -> str:
+        options = "mode=rw"
+        if self.is_protected:
+            # Without a log nobody writes to it, and no file can be made beside it.
+            log = Path(f"{self.path}-wal")
+            options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        return f"{self.path.absolute().as_uri()}?{options}"
+
+
+def _open(source: _Source, wait_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        source.address,
+        uri=True,
+        timeout=wait_seconds,
+        check_same_thread=False,
+        isolation_level=None,
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _identity(path: Path) -> _Identity:
+    try:
+        status = path.stat()
+    except OSError:  # missing, or unreadable: opening it will say which
+        return _NOT_PREPARED
+    return (status.st_dev, status.st_ino)

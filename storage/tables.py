@@ -1,0 +1,256 @@
+"""The ledger's tables: one per record, whose fields are the columns.
+
+Each table is defined beside its record; :data:`METADATA` has all of them once
+:mod:`storage.ledger` is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    DateTime,
+    Dialect,
+    Double,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
+
+Record = TypeVar("Record")
+METADATA = MetaData()
+MOST_VALUES = 500
+"""In one condition."""
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time, stored in UTC without a zone."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(
+                f"the time {value.isoformat()} has no time zone; use datetime.now(UTC)"
+            )
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class PackedText(TypeDecorator[str]):
+    """A text, stored compressed; "" stays empty."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _: Dialect) -> bytes | None:
+        return None if value is None else zlib.compress(value.encode()) if value else b""
+
+    def process_result_value(self, value: bytes | None, _: Dialect) -> str | None:
+        return None if value is None else zlib.decompress(value).decode() if value else ""
+
+
+class Spans(TypeDecorator[tuple[Any, ...]]):
+    """Nested tuples of numbers or texts, stored as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: tuple[Any, ...] | None, _: Dialect) -> str | None:
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, _: Dialect) -> tuple[Any, ...] | None:
+        return None if value is None else _spans(value)
+
+
+@lru_cache(maxsize=4096)
+def _spans(text: str) -> tuple[Any, ...]:
+    return tuple(tuple(one) for one in json.loads(text))
+
+
+NUMBER = BigInteger().with_variant(Integer, "sqlite")
+"""The type of ids: in SQLite the place of a row."""
+_TYPES: dict[str, type[TypeEngine[Any]]] = {
+    "int": BigInteger,
+    "float": Double,
+    "bool": Boolean,
+    "datetime": UtcTime,
+    "date": Date,
+    "Packed": PackedText,
+}
+"""Type of a field -> of its column. Tuples are :class:`Spans`, all others text."""
+
+
+def table(
+    name: str,
+    record: type[Any],
+    *more: SchemaItem,
+    key: Sequence[str] = (),
+    numbered: bool = True,
+    reused: bool = True,
+) -> Table:
+    """The table of a record.
+
+    Args:
+        more: other columns, indexes and constraints.
+        key: the primary key where rows are not numbered.
+        numbered: rows have an ``id`` by which they are in order of arrival.
+        reused: False where rows are removed and their ids must not come back.
+    """
+    columns: list[Column[Any]] = []
+    if numbered and not key:
+        columns.append(Column("id", NUMBER, primary_key=True))
+    for field in fields(record):
+        if field.name != "id":
+            kind = str(field.type).removesuffix(" | None")
+            type_ = Spans if kind.startswith("tuple") else _TYPES.get(kind, Text)
+            optional = str(field.type).endswith(" | None")
+            columns.append(
+                Column(field.name, type_, primary_key=field.name in key, nullable=optional)
+            )
+    return Table(name, METADATA, *more, *columns, sqlite_autoincrement=not reused)
+
+
+def columns_of(table: Table, record: type[Any], without: str = "") -> list[ColumnElement[Any]]:
+    """The columns of a record, in the order of its fields.
+
+    Args:
+        without: a compressed text that is left empty, since it is not needed.
+    """
+    return [
+        literal("").label(field.name) if field.name == without else table.c[field.name]
+        for field in fields(record)
+    ]
+
+
+def last_of(table: Table, *key: str, where: Sequence[ColumnElement[bool]] = ()) -> Any:
+    """The condition that a row is the last of its key, among rows that meet a condition."""
+    last = select(func.max(table.c.id)).where(*where).group_by(*(table.c[name] for name in key))
+    return table.c.id.in_(last)
+
+
+def records(
+    connection: Connection, make: Callable[..., Record], query: Select[Any], **values: object
+) -> list[Record]:
+    """The rows of a query, with the values of its parameters, as records."""
+    return [make(*row) for row in connection.execute(query, values)]
+
+
+def first(
+    connection: Connection, make: Callable[..., Record], query: Select[Any], **values: object
+) -> Record | None:
+    """The first row of a query as a record; None without one."""
+    row = connection.execute(query, values).first()
+    return None if row is None else make(*row)
+
+
+def values_of(row: Any) -> dict[str, Any]:
+    """The fields of a record by name, without its ``id``, which the table gives."""
+    return {f.name: getattr(row, f.name) for f in fields(row) if f.name != "id"}
+
+
+def insert(
+    connection: Connection, table: Table, rows: Sequence[Any], *, skip_known: bool = False
+) -> int:
+    """Append records; returns how many there were.
+
+    Args:
+        skip_known: leave out rows whose key is there already.
+    """
+    return put(connection, table, [values_of(row) for row in rows], "skip" if skip_known else "")
+
+
+def upsert(
+    connection: Connection, table: Table, rows: Sequence[Any], kept: Sequence[str] = ()
+) -> None:
+    """Append records, or replace those of the same primary key.
+
+    Args:
+        kept: columns that stay as they are where there is a row.
+    """
+    put(connection, table, [values_of(row) for row in rows], "replace", tuple(kept))
+
+
+def put(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    known: Literal["", "skip", "replace"] = "",
+    kept: tuple[str, ...] = (),
+) -> int:
+    """Append rows, all with values for the same columns; returns how many were stored.
+
+    Args:
+        known: what is done with a row whose key is there already; "" for an error.
+        kept: see :func:`upsert`.
+    """
+    if not rows:
+        return 0
+    names, given = tuple(rows[0]), [*rows]
+    statement = _insert(connection.dialect.name, table, names, known, kept)
+    if connection.dialect.name != "sqlite":
+        given = [{f"every_{name}": [row[name] for row in rows] for name in names}]
+    return connection.execute(statement, given).rowcount
+
+
+@lru_cache
+def _insert(
+    dialect: str, table: Table, names: tuple[str, ...], known: str, kept: tuple[str, ...]
+) -> Any:
+    """An INSERT: in PostgreSQL of one list for each column, since row by row takes long."""
+    statement: Any = sqlite.insert(table).inline()
+    if dialect != "sqlite":
+        from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load
+
+        lists = (
+            bindparam(f"every_{n}", type_=postgresql.ARRAY(table.c[n].type, dimensions=1))
+            for n in names
+        )
+        statement = postgresql.insert(table)
+        statement = statement.from_select(names, select(*map(func.unnest, lists)))
+    if known == "skip":
+        statement = statement.on_conflict_do_nothing()
+    elif known == "replace":
+        key = [column.name for column in table.primary_key]
+        changed = {n: statement.excluded[n] for n in names if n not in (*key, *kept)}
+        statement = statement.on_conflict_do_update(index_elements=key, set_=changed)
+    return statement.execution_options(preserve_rowcount=True)
+
+
+def insert_one(connection: Connection, table: Table, row: Any) -> int:
+    """Append a record and return its id."""
+    done = connection.execute(table.insert().values(values_of(row)))
+    return int(done.inserted_primary_key[0])  # type: ignore[index]
+
+
+def pieces(values: Sequence[Record]) -> list[Sequence[Record]]:
+    """Values in lists that are short enough for one condition."""
+    return [values[at : at + MOST_VALUES] for at in range(0, len(values), MOST_VALUES)]

@@ -1,0 +1,164 @@
+"""The current judgments are at all times what the whole history says."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from storage.judgment_events import CURRENT, fill_current
+from storage.ledger import Ledger
+from storage.projects import PoolRow
+from storage.records import Judgment, new_event
+from tests.storage.rows import NOW, corpus, judgment
+
+QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
+PEOPLE = ("Ada", "Ben", "model:m")
+PLACES = (("demo", ""), ("demo", "p"), ("other", "p"))
+
+
+def latest(history: Iterable[Judgment]) -> list[Judgment]:
+    """The current judgments by their definition: the last event of each annotator and item that
+    nobody took back, adjudications apart."""
+    history = list(history)
+    undone = {said.undoes for said in history if said.verdict == "undo"}
+    last: dict[tuple[object, ...], Judgment] = {}
+    for said in history:
+        if said.verdict != "undo" and said.event not in undone:
+            key = (said.item, said.annotator, said.origin == "adjudication")
+            last.pop(key, None)
+            last[key] = said
+    return [said for said in last.values() if said.verdict != "withdrawn"]
+
+
+def any_event(chance: random.Random, known: Sequence[Judgment]) -> Judgment:
+    """A grade, skip, doubt, withdrawal, adjudication, or an undo of anything, known or not."""
+    place = chance.choice(PLACES)
+    who, item = chance.choice(PEOPLE), (chance.choice(QUERIES), chance.choice(DOCUMENTS))
+    said = Judgment(*item, who, corpus=place[0], project=place[1], verdict="skip")
+    kind = chance.random()
+    if kind < 0.5:
+        origin = "model" if who == "model:m" else chance.choice(("person", "import"))
+        said = replace(said, verdict="grade", relevance=chance.randrange(4), origin=origin)
+    elif kind < 0.6:
+        said = replace(said, verdict="grade", relevance=1, origin="adjudication")
+    elif kind < 0.8:
+        said = replace(said, verdict=chance.choice(("withdrawn", "unsure", "skip")))
+        said = replace(said, origin=chance.choice(("person", "adjudication")))
+    elif known:
+        # Of another item than it names, of an undo, or of what arrives later.
+        target = chance.choice(known)
+        own = target if chance.random() < 0.7 else said
+        event = target.event if chance.random() < 0.9 else "later"
+        said = replace(own, verdict="undo", relevance=None, undoes=event)
+    return replace(said, event="later" if chance.random() < 0.03 else new_event())
+
+
+def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
+    for place in PLACES:
+        expected = latest(ledger.judging.history(*place))
+        assert followed.judging.latest(*place) == expected
+        who, needed = chance.choice(PEOPLE), chance.randrange(1, 4)
+        told = followed.judging.current(*place).of(who, ITEMS, needed)
+        own = [s for s in expected if s.annotator == who and s.origin != "adjudication"]
+        assert [*told.own.values()] == own
+        counts = Counter(s.item for s in expected if s.is_annotation)
+        assert +Counter(told.annotated) == counts
+        assert +Counter(told.verdicts) == Counter(s.verdict for s in own if s.item in ITEMS)
+        assert told.left == len(told.lacking - told.own.keys())
+        assert told.lacking == {item for item in ITEMS if counts[item] < needed}
+        assert told.annotations == sum(min(needed, counts[item]) for item in ITEMS)
+
+
+ITEMS = [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 20))]
+)
+def test_what_counts_is_what_the_whole_history_says_after_every_step_of_two_programs(
+    open_ledger: partial[Ledger], seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    # Two of them, as in two processes: neither notices directly what the other does.
+    programs = [open_ledger(), open_ledger()]
+    known: list[Judgment] = []
+    for _ in range(16):
+        program = chance.choice(programs)
+        if chance.random() < 0.75:
+            events = [any_event(chance, known) for _ in range(chance.choice((1, 1, 1, 5)))]
+            program.judging.add(events)
+            known += events
+        else:
+            place, who = chance.choice(PLACES), chance.choice(PEOPLE)
+            items = [(q, d) for q in QUERIES for d in DOCUMENTS if chance.random() < 0.5]
+            program.judging.undo(*place, who, only=items or None)
+        if chance.random() < 0.1:  # an import with what it found
+            place = chance.choice(PLACES)
+            more = replace(any_event(chance, known), corpus=place[0], project=place[1])
+            program.judging.change(*place, [], lambda history, standing, other: [more])  # noqa: B023
+        check(programs[0], chance.choice(programs), chance)
+    for program in programs:
+        check(open_ledger(), program, chance)
+    one, other = ([p.judging.latest(*place) for place in PLACES] for p in programs)
+    assert one == other
+
+
+def test_the_current_judgments_of_a_ledger_without_any_are_found_again(ledger: Ledger) -> None:
+    chance, known = random.Random(7), list[Judgment]()  # noqa: S311
+    for _ in range(60):
+        known.append(any_event(chance, known))
+        ledger.judging.add(known[-1:])
+    before = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert any(before)
+    with ledger._database.write() as connection:
+        connection.execute(CURRENT.delete())
+        fill_current(connection)
+    after = [ledger.judging.latest(*place, annotator=who) for place in PLACES for who in PEOPLE]
+    assert after == before
+
+
+def test_what_another_process_left_as_it_was_is_the_same_object_still(
+    open_ledger: partial[Ledger],
+) -> None:
+    ledger, other = open_ledger(), open_ledger()
+    ledger.judging.add([judgment("d1")])
+    pool, corpora = ledger.projects.pool("demo", "p"), ledger.corpora()
+    other.judging.add([judgment("d2")])
+    assert ledger.projects.pool("demo", "p") is pool
+    assert ledger.corpora() == corpora == []
+    assert len(ledger.judging.latest("demo")) == 2
+    other.projects.add_to_pool([PoolRow("demo", "p", "q", "d", "bm25", 1, NOW)])
+    other.put_corpus(corpus())
+    assert len(ledger.projects.pool("demo", "p")) == 1
+    assert ledger.corpora() == [corpus()]
+    other.put_corpus(replace(corpus(), documents=3))
+    assert ledger.corpora() == [replace(corpus(), documents=3)]
+
+
+def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
+    open_ledger: partial[Ledger],
+) -> None:
+    programs = [open_ledger(), open_ledger()]
+    missing: list[str] = []
+
+    def work(number: int) -> None:
+        ledger = programs[number % 2]
+        for count in range(8):
+            said = judgment(f"d{count}", annotator=f"t{number}")
+            ledger.judging.add([said])
+            if said.event not in {j.event for j in ledger.judging.latest("demo")}:
+                missing.append(said.event)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not missing
+    assert len(programs[0].judging.latest("demo")) == len(programs[1].judging.latest("demo")) == 48
