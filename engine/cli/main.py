@@ -79,7 +79,7 @@ def app(
     if address not in LOOPBACK:
         anybody = (
             ", and everybody who opens it reads and deletes all corpora, and judges under any "
-            "name: set up login (see docs/serving.md)"
+            "name: set up login (see docs/operating.md)"
         )
         click.echo(
             f"Warning: {address} can be reached from other machines{'' if login else anybody}. "

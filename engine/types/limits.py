@@ -1,4 +1,4 @@
-"""Limits of what comes from outside that several modules share, or that docs/serving.md lists.
+"""Limits of what comes from outside that several modules share, or that docs/operating.md lists.
 
 Characters are Unicode code points. What is longer is refused with a message that names the limit,
 or, at an import, is a row that a person decides about; nothing is cut in silence. Two limits are

@@ -217,7 +217,7 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
 
 
 def test_the_table_of_limits_says_what_holds() -> None:
-    page = (ROOT / "docs" / "serving.md").read_text("utf-8")
+    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
     table = page.partition("## Limits")[2]
     megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
     for name in (*megabytes, "MESSAGE_BYTES"):
