@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +231,7 @@ class OpenCorpus:
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.term_index.CorpusWords.find_titles`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
@@ -255,12 +256,12 @@ class OpenCorpus:
         return self._sample.sentences
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """See :meth:`engine.corpora.term_index.CorpusWords.idf`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
         return self._words.idf(text, spans)
 
     @property
     def rarity(self) -> Callable[[str], float]:
-        """See :meth:`engine.corpora.term_index.CorpusWords.rarity`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
         return self._words.rarity
 
     def surroundings(self, seed: Seed) -> Surroundings:
