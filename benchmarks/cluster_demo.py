@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.serving import app, free_port, proxy
 from engine.config import DEMO, DEMO_CORPUS, ROOT
-from tests import postgres_server, ray_cluster, s3_server
+from tests.fakes import postgres_server, ray_cluster, s3_server
 
 CSFCUBE = ROOT.parent / "shared" / "data" / "csfcube-open"
 PORT = 8501

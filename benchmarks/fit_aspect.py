@@ -37,8 +37,8 @@ from engine.search.systems.aspect_system import (
     joined,
 )
 from engine.search.topics import sampled
-from engine.types.collections import Collection, Topic
 from engine.types.corpora import ImportRequest
+from engine.types.evaluations import Collection, Topic
 from engine.types.searches import Query
 
 STEERS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

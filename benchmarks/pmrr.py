@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.figures import Figure, table, timed
 from engine.measures.metrics import mean
 from engine.measures.p_mrr import p_mrr
-from engine.types.collections import Grades
+from engine.types.evaluations import Grades
 
 PART = "pmrr"
 FOLDER = "SEEDLENS_MTEB"

@@ -33,8 +33,8 @@ from engine.errors import CorpusMissingError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests import postgres_server, ray_cluster, s3_server
-from tests.ray_cluster import SmallCluster, kill_worker
+from tests.fakes import postgres_server, ray_cluster, s3_server
+from tests.fakes.ray_cluster import SmallCluster, kill_worker
 from tests.support import write_jsonl
 
 SHARD = 8

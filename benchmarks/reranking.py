@@ -32,9 +32,8 @@ from engine.evaluate.model_runs import topic_criterion
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options, rerank
-from engine.types.collections import Grades, Topic
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import CSFCUBE_NDCG
+from engine.types.evaluations import CSFCUBE_NDCG, Grades, Topic
 from engine.types.searches import Query
 
 PART = "reranking"

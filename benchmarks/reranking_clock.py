@@ -21,9 +21,8 @@ from pathlib import Path
 from benchmarks.sources import CSFCUBE
 from engine.assist.reranking import Assignment, Finished, Plan, rerank_one
 from engine.config import ROOT
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.run import complete
 from engine.rerank import Progress
 from storage.answers import Answers
 from storage.ledger import Ledger
@@ -61,7 +60,7 @@ class Clocked:
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
     """The server; gone when the block ends."""
-    command = [sys.executable, "-m", "tests.model_server", "--qrels", str(CSFCUBE)]
+    command = [sys.executable, "-m", "tests.fakes.model_server", "--qrels", str(CSFCUBE)]
     command += ["--port", "0", "--latency", str(LATENCY), *JUDGE, "--model", MODEL]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -39,7 +39,7 @@ from benchmarks.serving import App, app, proxy
 from engine.config import Settings
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from tests.postgres_server import LASTING, missing, running
+from tests.fakes.postgres_server import LASTING, missing, running
 
 PART = "servers"
 SERVERS = 2

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from engine.errors import SeedLensError
     from engine.explorer import Explorer
     from engine.lenses.definitions import read_lens
-    from engine.types.collections import Collection, Topic
     from engine.types.comparisons import Comparison, ComparisonRequest, Sensitivity, Variant
-    from engine.types.corpora import ImportReport, ImportRequest
+    from engine.types.corpora import ImportReport, ImportRequest, Repairs
     from engine.types.documents import Document
-    from engine.types.evaluations import Evaluation
+    from engine.types.evaluations import Collection, Evaluation, Topic
     from engine.types.lenses import Aspect, Lens
-    from engine.types.repairs import Repairs
     from engine.types.searches import Filter, Query, Ranking, Result, SearchResults
 
 __all__ = [
@@ -60,13 +58,11 @@ _NAMES_OF = {
     "engine.errors": ("SeedLensError",),
     "engine.explorer": ("Explorer",),
     "engine.lenses.definitions": ("read_lens",),
-    "engine.types.collections": ("Collection", "Topic"),
     "engine.types.comparisons": ("Comparison", "ComparisonRequest", "Sensitivity", "Variant"),
-    "engine.types.corpora": ("ImportReport", "ImportRequest"),
+    "engine.types.corpora": ("ImportReport", "ImportRequest", "Repairs"),
     "engine.types.documents": ("Document",),
-    "engine.types.evaluations": ("Evaluation",),
+    "engine.types.evaluations": ("Collection", "Evaluation", "Topic"),
     "engine.types.lenses": ("Aspect", "Lens"),
-    "engine.types.repairs": ("Repairs",),
     "engine.types.searches": ("Filter", "Query", "Ranking", "Result", "SearchResults"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}

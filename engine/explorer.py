@@ -10,6 +10,7 @@ from datetime import date
 from functools import lru_cache, partial
 
 import numpy as np
+import pyarrow as pa
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.notebook import Notebook
@@ -22,7 +23,8 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.corpora.sharing import adding, home_of
-from engine.errors import CorpusBusyError, SeedLensError, StorageError
+from engine.errors import BadInputError, CorpusBusyError, SeedLensError, StorageError
+from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
@@ -41,18 +43,16 @@ from engine.search.interpretation import lens_words, load_network
 from engine.search.queries import check_held, parse_filters, parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system, reads_wording
+from engine.text import size
 from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
-from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact
 from engine.types.encoders import Encoder, Passage
-from engine.types.evaluations import Evaluation, SystemScores
-from engine.types.facets import SELECTION, Facets
-from engine.types.facts import Fact
+from engine.types.evaluations import Collection, Evaluation, SystemScores
 from engine.types.lenses import Lens
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
-from engine.types.searches import Filter, FoundDocument, Query, SearchResults
+from engine.types.searches import SELECTION, Facets, Filter, FoundDocument, Query, SearchResults
 from storage.ledger import Ledger
 from storage.selections import write_selection
 
@@ -70,6 +70,7 @@ class Explorer(ForPerson):
         maps: the documents of a corpus in the plane.
         collections: test collections, and judgments and runs that people uploaded.
         evaluations: how systems do on a test collection.
+        analysis: queries in SQL over a corpus, and over what was judged and measured on it.
         gaps: how much better a model recognises what is relevant than systems find it.
         verifier: what a language model adds, where one is connected.
         annotation: projects, pools, queues and judgments.
@@ -113,7 +114,13 @@ class Explorer(ForPerson):
         self.notebook = Notebook(
             self._ledger, self.library, self.annotation, self.settings.annotator
         )
-        self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
+        self.comparing = Comparisons(
+            self.settings,
+            self._ledger.answers,
+            self.library,
+            self.notebook.grades,
+            self.searcher,
+        )
         self.maps = Maps(
             *(self.library, self.annotation, self.searcher, self.settings, self._ledger.answers),
             partial(adding, self.home, self._ledger),
@@ -125,9 +132,9 @@ class Explorer(ForPerson):
             self.home, self._ledger, self.settings, self.library, self.annotation
         )
         self.verifier = Assistant(self.settings, self._ledger, self.searcher)
-        connect = self.verifier.connection
-        self.evaluations = Evaluations(self._ledger, self.collections, self.searcher, connect)
-        self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)
+        shared = (self.settings, self._ledger, self.collections, self.searcher)
+        self.evaluations, self.gaps = Evaluations(*shared), Gaps(*shared)
+        self.analysis = Analysis(self.library, self.annotation, self.evaluations)
         self.reader = Reader(self.settings, self._ledger, self.searcher)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}
         self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(
@@ -309,6 +316,18 @@ class Explorer(ForPerson):
         """
         searcher = self.searcher(corpus or self.library.import_collection(collection))
         return sensitivity(searcher, collection, systems, variants, steer=steer)
+
+    def sql(self, corpus: str, query: str) -> pa.Table:
+        """The result of one SELECT over a corpus, and what was judged and measured on it; see
+        :mod:`engine.evaluate.analysis`."""
+        found = self.analysis.run(corpus, query)
+        if found.truncated:
+            raise BadInputError(
+                f"The result has more than {found.table.num_rows:,} rows, which take "
+                f"{size(found.table.nbytes)}.",
+                "Add a LIMIT, or read fewer columns.",
+            )
+        return found.table
 
     # -- documents ---------------------------------------------------------------------
 

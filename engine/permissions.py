@@ -12,7 +12,7 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from engine.errors import NotAllowedError
 from engine.types.corpora import absolute
@@ -51,11 +51,22 @@ def operator_only(
 
 
 def all_for_leads(part: type[Part]) -> type[Part]:
-    """A part of the facade whose public methods are all :func:`leads_only`, new ones too."""
-    for name, method in list(vars(part).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(part, name, leads_only(method))
-    return part
+    """A part of the facade whose public methods are all :func:`leads_only`, inherited ones too."""
+    public = [name for name in dir(part) if not name.startswith("_")]
+    methods = [n for n in public if inspect.isfunction(inspect.getattr_static(part, n))]
+    return limited(leads_only, *methods)(part)
+
+
+def limited(limit: Callable[[Any], Any], *names: str) -> Callable[[type[Part]], type[Part]]:
+    """A part of the facade whose methods of these names are ``leads_only``, or ``operator_only``,
+    although it inherits them."""
+
+    def decorate(part: type[Part]) -> type[Part]:
+        for name in names:
+            setattr(part, name, limit(getattr(part, name)))
+        return part
+
+    return decorate
 
 
 def check_operator(person: Person) -> None:

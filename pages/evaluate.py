@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._common.shared import error_boundary, show_problem
-from pages._evaluate import controls, evaluate_page, evaluate_results, files, gap_view
+from pages._evaluate import controls, evaluate_page, evaluate_results, files, gap_view, sql_panel
 from pages._explore.first_visit import open_page
 
 with error_boundary():
@@ -36,3 +36,5 @@ with error_boundary():
             evaluate_page.history(explorer, view, info)
     if not collections or view.part == "systems":
         files.own_files(explorer, collections)
+    if collections:
+        sql_panel.sql_panel(explorer, info.corpus)

@@ -38,3 +38,7 @@ class CorpusBusyError(StorageError):
 
 class LedgerBusyError(StorageError):
     """The ledger stayed locked by other processes for longer than we wait."""
+
+
+class QueryError(SeedLensError):
+    """A query in SQL cannot be run, or was refused or stopped."""

@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     CheckConstraint,
     Column,
     ColumnElement,
@@ -461,7 +462,7 @@ _CHANGED = (
     .where(CURRENT.c.changed > bindparam("after"))
     .order_by(CURRENT.c.changed)
 )
-_GIVEN = bindparam("events", expanding=True)
+_GIVEN: BindParameter[Sequence[str]] = bindparam("events", expanding=True)
 _KNOWN = select(EVENTS.c.event).where(EVENTS.c.event.in_(_GIVEN))
 _UNDONE = select(EVENTS.c.corpus, EVENTS.c.project, EVENTS.c.undoes).where(
     _IS_UNDO, EVENTS.c.undoes.in_(_GIVEN)

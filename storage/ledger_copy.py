@@ -50,7 +50,7 @@ def _copy(source: Connection, target: Connection, table: Table) -> int:
     query = select(table).order_by(*table.primary_key.columns)
     copied = 0
     for rows in source.execute(query).mappings().partitions(ROWS_AT_ONCE):
-        put(target, table, rows)
+        put(target, table, list(map(dict, rows)))
         copied += len(rows)
     continue_after(target, table, _last_given(source, table))
     return copied

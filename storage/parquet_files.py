@@ -2,16 +2,16 @@
 
 CSV and TSV are deliberately not read so: Arrow cannot say which row is broken, and DuckDB 2.0 drops
 the rows behind a quote that is never closed without an error (60,000 of 60,100 rows returned).
-``engine.ingest.delimited`` reads them.
+``engine.ingest.tables`` reads them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from storage.errors import StorageError
 
@@ -25,28 +25,6 @@ _BUFFER = 2**20
 
 class TableError(StorageError):
     """A table file could not be read; the message is Arrow's, in one line."""
-
-
-class Packed(NamedTuple):
-    """A column of one row group.
-
-    Attributes:
-        packed, unpacked: bytes in the file, and of its values, as the file says.
-    """
-
-    column: str
-    packed: int
-    unpacked: int
-
-
-def packed_columns(path: Path) -> Iterator[Packed]:
-    """What a file says of its columns, in each row group. Raises TableError as :func:`rows`."""
-    with _opened(path) as file:
-        about = file.metadata
-        for group in map(about.row_group, range(about.num_row_groups)):
-            for one in map(group.column, range(group.num_columns)):
-                unpacked = max(one.total_uncompressed_size, 8 * one.num_values)
-                yield Packed(one.path_in_schema, one.total_compressed_size, unpacked)
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -78,11 +56,8 @@ def _opened(path: Path) -> Iterator[ParquetFile]:
 
 
 def _apart(names: list[str]) -> list[str]:
-    used: set[str] = set()
-    numbers: Counter[str] = Counter()  # each goes on where it was, or equal names take squares
-    for at, name in enumerate(names):
-        while names[at] in used:
-            numbers[name] += 1
-            names[at] = f"{name}_{numbers[name]}"
-        used.add(names[at])
-    return names
+    used: dict[str, None] = {}
+    for name in names:
+        others = (f"{name}_{number}" for number in count(1))
+        used[next(one for one in chain([name], others) if one not in used)] = None
+    return list(used)

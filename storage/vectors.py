@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 import lancedb
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
@@ -133,6 +134,23 @@ class Remote:
     options: tuple[tuple[str, str], ...]
     version: int
     digest: str
+
+
+class _Columns(pa.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
+    """Some columns of a data set of Lance: DuckDB cannot read those of 16-bit floats."""
+
+    def __init__(self, whole: Any, names: Sequence[str]) -> None:
+        self._whole, self._names = whole, list(names)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([self._whole.schema.field(name) for name in self._names])
+
+    def scanner(
+        self, columns: list[str] | None = None, filter: pa.compute.Expression | None = None
+    ) -> Any:
+        """A scanner of Lance over these columns of the rows that meet the filter."""
+        return self._whole.scanner(self._names if columns is None else columns, filter)
 
 
 class StoredTable:
@@ -360,6 +378,11 @@ class StoredTable:
         with _wrapped("reading", self.path):
             query = self._table.search().select(list(names)).limit(max(self.count(), 1))
             yield from query.to_batches(batch_size)
+
+    def data_set(self, names: Sequence[str]) -> pa.dataset.Dataset:
+        """Some columns of all rows, of which others read what they need."""
+        with _wrapped("reading", self.path):
+            return _Columns(self._table.to_lance(), names)
 
     def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
         """The doc_id of the rows nearest to ``vector`` by cosine, through the vector index where

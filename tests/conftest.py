@@ -19,14 +19,13 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from tests import postgres_server
-from tests.csfcube_files import write_judged
 from tests.encoded_once import EncodedOnce
-from tests.postgres_server import PostgresServer
-from tests.small_collection import write_collection
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import postgres_server
+from tests.fakes.csfcube_files import write_judged
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.small_corpus import DOCUMENTS, write_collection
+from tests.fakes.tiny_models import save_bert
 from tests.support import made_once, make_explorer, root_of_all, write_jsonl
-from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
@@ -84,7 +83,7 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("SEEDLENS_HOME", str(tmp_path_factory.mktemp("session-home")))
         patch.setenv("HF_HUB_OFFLINE", "1")
         # Nobody has to wait for the repeats of failed requests to a model.
-        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+        patch.setattr("engine.llm.transport.FIRST_PAUSE", 0.02)
         # Maps too: few tests look at one, and those make it.
         patch.setenv("SEEDLENS_MAPS", "0")
         yield

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -81,7 +82,13 @@ def test_examples_of_a_page_run_in_order(
     assert run_in_order(blocks, home, tmp_path)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def test_the_page_of_commands_and_settings_is_current() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["page"]()
+    stored = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    assert stored == made, "write it with: python docs/make_cli.py"
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda path: path.name)
 def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

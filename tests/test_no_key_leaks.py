@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from engine.config import Settings
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
+from engine.llm.client import complete
 from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.run import complete
 from engine.types.people import Person
-from tests.model_server import serving
-from tests.model_sessions import (
+from tests.fakes.model_server import serving
+from tests.fakes.model_sessions import (
     ALIKE,
     KEY,
     OTHERS,

@@ -12,8 +12,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from engine.text import counted
 from engine.types.annotating import Disagreement, Item, Judgment, Scale
-from engine.types.plurals import counted
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 

@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.annotate.adjudication import Decision, decide, graded_by_model
+from engine.text import counted
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
     AgreementPoint,
     AgreementStep,
+    GradingDifference,
     Item,
     Judgment,
+    ModelCheck,
     PoolItem,
     Scale,
 )
 from engine.types.evaluations import Interval
-from engine.types.grading import GradingDifference, ModelCheck
-from engine.types.plurals import counted
 
 Table = NDArray[np.int64]
 Values = NDArray[np.float64]

@@ -38,9 +38,9 @@ from engine.collections.readers import read_collection, wording_of
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import check_query, query_from_json, query_to_json
+from engine.text import counted
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_INSTRUCTION
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.records import new_event
 

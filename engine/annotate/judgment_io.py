@@ -38,6 +38,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.permissions import all_for_leads
 from engine.search.queries import query_to_dict
+from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     JUDGMENT_FORMATS,
@@ -48,7 +49,6 @@ from engine.types.annotating import (
 from engine.types.documents import Document
 from engine.types.limits import EXPORT_BYTES, MEGABYTE
 from engine.types.people import ForPerson
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.files import write_whole
 from storage.ledger import Ledger

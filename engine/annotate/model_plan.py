@@ -20,9 +20,16 @@ from engine.llm.judges import document_text
 from engine.llm.judging_prompts import SEED_TOKENS
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import cut_text, fenced, harmless, harmless_line
-from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
+from engine.types.annotating import (
+    MOST_ANCHORS,
+    GradingRequest,
+    Item,
+    Judgment,
+    PoolItem,
+    Project,
+    Scale,
+)
 from engine.types.documents import Document
-from engine.types.grading import MOST_ANCHORS, GradingRequest
 from engine.types.searches import Query
 
 
@@ -47,7 +54,6 @@ class GradingPlan:
         gone: candidates that the corpus does not hold any more, or whose query it cannot be asked.
     """
 
-    project: Project
     annotator: str
     request: GradingRequest
     queries: Mapping[str, Query]
@@ -57,6 +63,10 @@ class GradingPlan:
     done: int = 0
     judged: int = 0
     gone: int = 0
+
+    @property
+    def project(self) -> Project:
+        return self.request.project
 
     @property
     def asked(self) -> list[str]:
@@ -76,7 +86,6 @@ class GradingPlan:
 
 
 def make_plan(
-    project: Project,
     annotator: str,
     request: GradingRequest,
     pool: Iterable[PoolItem],
@@ -110,9 +119,9 @@ def make_plan(
         else:
             to_grade[item[0]].append(item)
     candidates = [item for items in to_grade.values() for item in items][: request.limit]
-    anchors = known_positives(project, queries, judgments, known, annotator)
+    anchors = known_positives(request.project, queries, judgments, known, annotator)
     return GradingPlan(
-        project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
+        annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
     )
 
 

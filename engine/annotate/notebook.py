@@ -19,8 +19,7 @@ from engine.search.queries import check_text, query_from_json, query_id, query_t
 from engine.types.annotating import Judgment
 from engine.types.limits import LONGEST_TRAIL, MOST_NAME, MOST_REFERENCES
 from engine.types.people import ForPerson
-from engine.types.searches import Query
-from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
+from engine.types.searches import KeptDocument, Query, SavedSearch, TrailInfo
 from storage.ledger import Ledger
 from storage.trails import TrailNameRow
 
@@ -175,7 +174,7 @@ class Notebook(ForPerson):
         return [_seed_title(query, opened.get(query.corpus)) for query in queries]
 
     def export_trail(self, trail_id: str, kind: str) -> str:
-        """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/trails.py``)."""
+        """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
         from engine.search.trails import export_trail
 
         steps = self.trail(trail_id)

@@ -30,8 +30,7 @@ from engine.types.annotating import (
 from engine.types.callbacks import Ask
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
-from engine.types.searches import WHOLE, Query, Ranking
-from engine.types.terms import Term
+from engine.types.searches import WHOLE, Query, Ranking, Term
 from storage.projects import PoolRow
 
 DEPTH = PoolRequest().depth

@@ -22,6 +22,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
+from engine.text import counted
 from engine.types.annotating import (
     ADJUDICATED,
     MODEL_PREFIX,
@@ -36,7 +37,6 @@ from engine.types.annotating import (
 )
 from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
 from engine.types.people import ForPerson
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow

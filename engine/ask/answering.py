@@ -9,11 +9,10 @@ from engine.ask.citations import read_citations
 from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, ask_model
 from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import QUOTED_RULE, Message
-from engine.llm.run import ask_model
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.callbacks import Ask
 from engine.types.models import ModelReport

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from engine.types.links import paper_link
-from engine.types.markdown import plain, reference
+from engine.text import plain
+from engine.types.documents import paper_link, reference
 from engine.types.reading import AnswerPart, AskJob, Citation, GivenPassage, remarks
 
 Form = Literal["md", "json"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
 from engine.search.topics import Ranker
-from engine.types.collections import RELEVANT, Collection, Topic
+from engine.types.evaluations import RELEVANT, Collection, Topic
 from engine.types.searches import Filter
 
 POOL_FIELD = "tuple_set_id"

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
@@ -17,16 +17,15 @@ from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.jobs.runner import JobRunner, check_ends, new_job_id
-from engine.llm.connecting import connect
+from engine.llm.connecting import connect, estimator
 from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
 from engine.types.reading import (
     MOST_PASSAGES,
@@ -36,7 +35,6 @@ from engine.types.reading import (
     AskRequest,
     Exchange,
 )
-from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
@@ -74,7 +72,7 @@ class Reader(ForPerson):
         opened = self._searcher(corpus).corpus
         return any_scenarios(stored_scenarios(opened), opened.doc_ids)
 
-    def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+    def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What an answer costs at most; nothing is asked."""
         connection = connect(self._settings, endpoint, person=self.person)
         former = self._former(request)
@@ -82,7 +80,7 @@ class Reader(ForPerson):
         asked = messages(request.question, passages_of(results, scenarios), former=former)
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
         cost = estimator(connection, self._answers).estimate([prompt], 1)
-        return CostEstimate(ASK, len(results), rounds=1, exact=True, **asdict(cost))
+        return replace(cost, items=len(results), rounds=1)
 
     def ask(
         self,

@@ -9,22 +9,20 @@ context, and a judge grades the answers against the reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from engine.ask.reading_plans import Asked, Condition, PreparedReading
 from engine.ask.reading_prompts import Grade, declines, grading
-from engine.assist.model import Model
 from engine.assist.reranking import usage_report
-from engine.llm.client import Client
-from engine.llm.estimates import estimator
+from engine.llm.budget import Usage
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import Outcome, complete
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
-from engine.types.models import summed
+from engine.types.models import Estimate, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
-from engine.types.reranking import CostEstimate
 
 SAMPLED = 20
 """Questions of a condition from whose lengths its cost is estimated."""
@@ -41,55 +39,59 @@ class Read:
     points: Sequence[float | None]
 
 
-def read_now(prepared: PreparedReading, model: Model) -> ReadingTest:
-    """Let a model answer a collection's questions under every condition.
+class ReaderTest(TaskRunner[PreparedReading, ReadingTest]):
+    """Lets a model answer a collection's questions under every condition.
 
     Answers are kept: the same test again asks nothing. A run that ends early (Ctrl-C, budget,
     endpoint) is measured on what was answered, and its report says so.
     """
 
-    async def work(client: Client) -> dict[Condition, Read]:
-        answers = {}
-        for condition in prepared.given:
-            if client.stopped:
+    def _task(self, request: PreparedReading) -> _Reading:
+        return _Reading(request)
+
+
+@dataclass(frozen=True)
+class _Reading(ModelTask[ReadingTest]):
+    prepared: PreparedReading
+
+    def estimate(self, known: Estimator) -> Estimate:
+        prepared = self.prepared
+        given, every = prepared.given, max(1, prepared.queries // SAMPLED)
+        parts = [known.estimate(prepared.prompts(c, every), prepared.queries) for c in given]
+        if prepared.plan.grade:
+            asked = next(iter(given.values()))[0]
+            question = grading(asked.question, "?" * 200, asked.reference)
+            parts.append(known.estimate([question], prepared.queries * len(parts)))
+        grades, items = prepared.plan.grade, len(given) * prepared.queries
+        return replace(
+            summed(parts), items=items, rounds=len(given) * (1 + grades), exact=not grades
+        )
+
+    async def run(self, run: TaskRun) -> TaskReport[ReadingTest]:
+        prepared, answers = self.prepared, {}
+        total = len(prepared.given) * prepared.queries
+        run.progress(0, total)
+        for number, condition in enumerate(prepared.given, start=1):
+            if run.stopped:
                 break
-            answers[condition] = await _read(client, prepared, condition)
-        return answers
-
-    outcome = complete(model.connection, model.store, work, model.tell, model.cancelled)
-    return _measured(prepared, outcome)
-
-
-def estimate_reading(prepared: PreparedReading, model: Model) -> CostEstimate:
-    """What the test costs at most when nothing of it was asked before. Nothing is asked."""
-    known = estimator(model.connection, model.store)
-    every = max(1, prepared.queries // SAMPLED)
-    parts = [known.estimate(prepared.prompts(c, every), prepared.queries) for c in prepared.given]
-    if prepared.plan.grade:
-        asked = next(iter(prepared.given.values()))[0]
-        question = grading(asked.question, "?" * 200, asked.reference)
-        parts.append(known.estimate([question], prepared.queries * len(parts)))
-    rounds = len(prepared.given) * (2 if prepared.plan.grade else 1)
-    return CostEstimate(
-        READ,
-        max(prepared.plan.sizes),
-        rounds,
-        exact=not prepared.plan.grade,
-        **asdict(summed(parts)),
-    )
+            answers[condition] = await _read(run, prepared, condition)
+            run.progress(number * prepared.queries, total)
+        test = _measured(prepared, answers, run.usage)
+        left = sum(row.queries - row.answered for row in test.rows)
+        return TaskReport(result=test, left=left if run.stopped else 0)
 
 
-async def _read(client: Client, prepared: PreparedReading, condition: Condition) -> Read:
-    answers = await client.ask(prepared.prompts(condition))
+async def _read(run: TaskRun, prepared: PreparedReading, condition: Condition) -> Read:
+    answers = await run.ask(prepared.prompts(condition), prepared.queries)
     points: list[float | None] = [None] * len(answers)
-    if prepared.plan.grade and not client.stopped:
+    if prepared.plan.grade and not run.stopped:
         asked = prepared.given[condition]
         prompts: dict[int, Prompt[Grade]] = {
             at: grading(one.question, answer, one.reference)
             for at, (one, answer) in enumerate(zip(asked, answers, strict=True))
             if answer is not None
         }
-        grades = await client.ask(list(prompts.values()))
+        grades = await run.ask(list(prompts.values()))
         for at, grade in zip(prompts, grades, strict=True):
             points[at] = None if grade is None else float(grade.points)
     return Read(answers, points)
@@ -98,9 +100,10 @@ async def _read(client: Client, prepared: PreparedReading, condition: Condition)
 # -- measuring -----------------------------------------------------------------------------
 
 
-def _measured(prepared: PreparedReading, outcome: Outcome[dict[Condition, Read]]) -> ReadingTest:
-    rows = tuple(_row(prepared, condition, outcome.value) for condition in prepared.given)
-    usage = outcome.usage
+def _measured(
+    prepared: PreparedReading, answers: Mapping[Condition, Read], usage: Usage
+) -> ReadingTest:
+    rows = tuple(_row(prepared, condition, answers) for condition in prepared.given)
     unanswered = usage.asked - usage.answered - usage.cached
     report = usage_report(READ, max(prepared.plan.sizes), prepared.queries, unanswered, usage)
     return ReadingTest(

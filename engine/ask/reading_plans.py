@@ -15,7 +15,7 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection, Topic
+from engine.types.evaluations import Collection, Topic
 
 SIZES = (1, 10, 30)
 """Documents given, as in ImpliRet's table 3."""

@@ -5,34 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.assist_prompts import Explanation, explaining
-from engine.assist.model import Model, recalled
+from engine.assist.assist_prompts import explaining
 from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
+from engine.assist.ranking_estimates import KEPT, estimate_ranking
+from engine.assist.reranking import recalled
 from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
+from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
-from engine.llm.client import Client
-from engine.llm.connecting import HOW, connect, describe, offered_models, try_endpoint
+from engine.llm.client import ask_once
+from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
-from engine.llm.estimates import estimator
 from engine.llm.judges import document_text
-from engine.llm.run import complete
 from engine.llm.texts import Quoted
 from engine.rerank import MODES
 from engine.search.queries import check_query
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher, criterion_for
-from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.callbacks import Ask, tell_nobody
 from engine.types.documents import Document
 from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
 from engine.types.reranking import (
-    CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
     QuotedText,
@@ -74,7 +72,7 @@ class Assistant(ForPerson):
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
         self.jobs = JobRunner()
-        self._estimates = EstimateCache()
+        self._estimates = Recent[Hashable, Estimate](KEPT)
 
     # -- the endpoint --------------------------------------------------------------------
 
@@ -123,18 +121,9 @@ class Assistant(ForPerson):
         """
         return connect(self._settings, endpoint, most_calls, self.person)
 
-    def model(
-        self,
-        connection: Connection,
-        tell: Callable[[RoundProgress], None] = tell_nobody,
-        cancelled: Ask = never,
-    ) -> Model:
-        """A connection with this home's answers, for :mod:`engine.evaluate.model_runs`."""
-        return Model(connection, self._answers, tell, cancelled)
-
     # -- rankings --------------------------------------------------------------------------
 
-    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What a ranking will cost; nothing is asked. Tokens only with an endpoint."""
         return self._estimated(request, endpoint, lambda: self._staged(request.query))
 
@@ -226,19 +215,11 @@ class Assistant(ForPerson):
         criterion = criterion_for(searcher, query, seed)
         prompt = explaining(criterion, document_text(seed.document), document_text(document))
 
-        async def work(client: Client) -> Explanation | None:
-            [answer] = await client.ask([prompt])
-            if answer is None:
-                client.raise_problem()
-            return answer
-
-        done = complete(connection, self._answers, work)
-        answer = done.value
-        if answer is None:
-            raise EndpointError(
-                "The model gave no explanation whose evidence stands in the two documents.",
-                "Read the marked passages instead, or ask another model.",
-            )
+        unfounded = EndpointError(
+            "The model gave no explanation whose evidence stands in the two documents.",
+            "Read the marked passages instead, or ask another model.",
+        )
+        answer, usage = ask_once(connection, self._answers, prompt, unfounded)
         return GeneratedExplanation(
             doc_id=doc_id,
             similar=answer.similar,
@@ -248,7 +229,7 @@ class Assistant(ForPerson):
             unfounded=answer.unfounded,
             model=connection.endpoint.model,
             endpoint=connection.endpoint.address,
-            cached=done.usage.cached > 0,
+            cached=usage.cached > 0,
         )
 
     # -- wordings ----------------------------------------------------------------------------
@@ -317,16 +298,16 @@ class Assistant(ForPerson):
         request: RerankRequest,
         endpoint: Endpoint | None,
         staged: Callable[[], tuple[Searcher, FirstStage]],
-    ) -> CostEstimate:
+    ) -> Estimate:
         plan, info = plan_for(request), self.endpoint(endpoint)
         query = replace(request.query, k=1, offset=0)
 
-        def make() -> CostEstimate:
+        def make() -> Estimate:
             connection = self.connection(endpoint) if info.set_up else None
-            assignment = assignment_of(*staged())
-            return estimate_ranking(plan, query.system, assignment, connection, self._answers)
+            known = estimator(connection, self._answers)
+            return estimate_ranking(plan, query.system, assignment_of(*staged()), known)
 
-        return self._estimates.get((query, plan, info, self._identity(query)), make)
+        return self._estimates.one((query, plan, info, self._identity(query)), make)
 
     def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
         """The ranking that a model begins with."""

@@ -19,8 +19,7 @@ from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.messages import Prompt, Words, json_prompt
 from engine.llm.texts import PART_TOKENS, Quoted, cut_text, estimate_tokens, fenced
-from engine.types.documents import Span
-from engine.types.facts import Fact, FactKind
+from engine.types.documents import Fact, FactKind, Span
 
 KINDS: tuple[FactKind, ...] = ("place", "date", "amount")
 INFERRING = "facts/1"
@@ -140,7 +139,6 @@ class Counts:
         unquoted: claims whose quote does not stand in the text.
         unusable: claims whose value is none: an unknown code or unit, no day of the calendar.
         known: claims that say what the rules found, or what another claim says.
-        failed: documents without a usable answer.
     """
 
     documents: int = 0
@@ -148,7 +146,6 @@ class Counts:
     unquoted: int = 0
     unusable: int = 0
     known: int = 0
-    failed: int = 0
 
 
 def facts_in(

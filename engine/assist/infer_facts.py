@@ -7,9 +7,9 @@ ledger, so that running again goes on from there without asking again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from engine.assist.infer_claims import (
     FEWEST_TOKENS,
@@ -37,18 +37,12 @@ from engine.corpora.stored_facts import (
     store_facts,
 )
 from engine.errors import BadInputError
-from engine.llm.budget import Usage
-from engine.llm.client import Client
-from engine.llm.connecting import connect
-from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import Estimator, estimator
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, part_tokens
-from engine.llm.run import complete
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import parts_of
-from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.documents import Document
-from engine.types.facts import Fact, FactKind
-from engine.types.models import Estimate
+from engine.types.documents import Document, Fact, FactKind
+from engine.types.models import Estimate, TaskReport
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
@@ -73,166 +67,123 @@ class InferRequest:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InferEstimate(Estimate):
-    """What a run takes at most; answers that are in the ledger cost nothing."""
-
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class InferProgress:
-    """How far a run is, in documents."""
-
-    done: int
-    total: int
-    facts: int
-
-
-@dataclass(frozen=True, slots=True)
-class InferReport:
-    """What a run did.
-
-    Attributes:
-        left: documents that were not reached.
-    """
-
-    request: InferRequest
-    counts: Counts
-    left: int
-    usage: Usage
-
-
-TellInferring = Callable[[InferProgress], None]
-
-
-@dataclass(frozen=True)
-class FactsByModel:
+class FactsByModel(TaskRunner[InferRequest, Counts]):
     """Lets the connected model name facts. Of one home; safe to share between threads."""
 
-    home: Home
-    ledger: Ledger
-    settings: Settings
-    library: Library
+    def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
+        self._home, self._ledger, self._library = home, ledger, library
 
-    def estimate(self, request: InferRequest, endpoint: Endpoint | None = None) -> InferEstimate:
-        """What a run takes at most; nothing is asked."""
-        corpus, doc_ids = self._plan(request)
-        known = estimator(connect(self.settings, endpoint), self.ledger.answers)
-        cost = _estimated(known, corpus, doc_ids, request.kinds)
-        return InferEstimate(len(doc_ids), **asdict(cost))
+    def _task(self, request: InferRequest) -> InferFacts:
+        return InferFacts(request, self._library, self._home, self._ledger, self._settings)
 
-    def run(
+
+class InferFacts(ModelTask[Counts]):
+    """Asks about documents and stores what holds, batch by batch."""
+
+    def __init__(
         self,
         request: InferRequest,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: TellInferring = tell_nobody,
-        cancelled: Ask = never,
-    ) -> InferReport:
-        """Ask and store now. Ctrl-C ends it; what was stored, and every answer, stays."""
-        self._plan(request)
-        connection = connect(self.settings, endpoint, most_calls)
-        connection = connection.within(self.estimate(request, endpoint))
-        with self._writing(request.corpus):
-            corpus, doc_ids = self._plan(request)
-            schema = table_schema(corpus.spec, corpus.lens)
-            table = DocumentTable.open_or_create(corpus.table.path, schema)
-            job = _Job(corpus, table, request.kinds, connection.endpoint.model, tell)
-            try:
-                outcome = complete(
-                    connection,
-                    self.ledger.answers,
-                    lambda client: job.work(client, doc_ids),
-                    cancelled=cancelled,
-                )
-            finally:
-                self._finish(corpus, table)
-        counts = job.counts
-        left = len(doc_ids) - counts.documents - counts.failed
-        return InferReport(request, replace(counts), left, outcome.usage)
-
-    def _plan(self, request: InferRequest) -> tuple[OpenCorpus, list[str]]:
-        """The corpus, and the documents that are to be asked about."""
+        library: Library,
+        home: Home,
+        ledger: Ledger,
+        settings: Settings,
+    ) -> None:
         if not request.kinds or not set(request.kinds) <= set(KINDS):
             raise BadInputError(
                 f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
             )
         if request.limit is not None and request.limit < 1:
             raise BadInputError("The limit is below one document.", "Give 1 or more.")
-        corpus = self.library.open(request.corpus)
-        return corpus, corpus.doc_ids[: request.limit]
+        self.request, self.key, self._library = request, request.corpus, library
+        self._home, self._ledger, self._settings = home, ledger, settings
+        self._open()
 
-    def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
-        """Build the indexes where what was written took rows out of them."""
-        row = self.ledger.corpus(corpus.name)
-        if row is not None and not table.is_finished():
-            build_indexes(table, row, corpus.lens, self.settings, READERS_GRACE)
+    def _open(self) -> tuple[OpenCorpus, list[str]]:
+        """The corpus, and the documents that are to be asked about."""
+        corpus = self._library.open(self.request.corpus)
+        return corpus, corpus.doc_ids[: self.request.limit]
 
-    def _writing(self, corpus: str) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[None]:
         return writing(
-            self.home,
-            self.ledger,
-            corpus,
-            f"The corpus '{corpus}' is being written to by another process.",
+            self._home,
+            self._ledger,
+            self.request.corpus,
+            f"The corpus '{self.request.corpus}' is being written to by another process.",
             "Wait until that is done, or cancel it.",
         )
 
+    def estimate(self, known: Estimator) -> Estimate:
+        corpus, doc_ids = self._open()
+        tokens = _part_tokens(known.known.room)
+        sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
+        prompts = [
+            prompt
+            for start in range(0, len(sampled), BATCH)
+            for document in corpus.documents(sampled[start : start + BATCH])
+            for prompt in _prompts(document, self.request.kinds, tokens)
+        ]
+        calls = round(len(prompts) * len(doc_ids) / max(1, len(sampled)))
+        return replace(known.estimate(prompts, calls), items=len(doc_ids))
 
-@dataclass
-class _Job:
-    """One run under way; the caller holds the corpus's lock."""
+    async def run(self, run: TaskRun) -> TaskReport[Counts]:
+        corpus, doc_ids = self._open()
+        schema = table_schema(corpus.spec, corpus.lens)
+        table = DocumentTable.open_or_create(corpus.table.path, schema)
+        counts, failed = Counts(), 0
+        run.progress(0, len(doc_ids))
+        try:
+            tokens = _part_tokens(await run.context())
+            for start in range(0, len(doc_ids), BATCH):
+                if run.stopped:
+                    break
+                group = doc_ids[start : start + BATCH]
+                documents = await asyncio.to_thread(corpus.documents, group)
+                claims = await _asked(run, documents, self.request.kinds, tokens)
+                answered = {d: c for d, c in claims.items() if c is not None}
+                if not run.stopped:  # else some were not asked about
+                    failed += len(claims) - len(answered)
+                await asyncio.to_thread(self._store, table, answered, run.model, counts)
+                done = counts.documents + failed
+                run.progress(done, len(doc_ids), failed=failed, made=counts.facts)
+        finally:
+            self._finish(corpus, table)
+        left = len(doc_ids) - counts.documents - failed
+        return TaskReport(result=counts, failed=failed, left=left)
 
-    corpus: OpenCorpus
-    table: DocumentTable
-    kinds: Sequence[FactKind]
-    model: str
-    tell: TellInferring
-    counts: Counts = field(default_factory=Counts)
+    def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
+        """Build the indexes where what was written took rows out of them."""
+        row = self._ledger.corpus(corpus.name)
+        if row is not None and not table.is_finished():
+            build_indexes(table, row, corpus.lens, self._settings, READERS_GRACE)
 
-    async def work(self, client: Client, doc_ids: Sequence[str]) -> None:
-        """Ask about these documents and store what holds."""
-        self._tell(len(doc_ids))
-        tokens = _part_tokens(await client.context())
-        for start in range(0, len(doc_ids), BATCH):
-            if client.stopped:
-                return
-            group = doc_ids[start : start + BATCH]
-            documents = await asyncio.to_thread(self.corpus.documents, group)
-            claims = await _asked(client, documents, self.kinds, tokens)
-            answered = {d: c for d, c in claims.items() if c is not None}
-            if not client.stopped:  # else some were not asked about
-                self.counts.failed += len(claims) - len(answered)
-            await asyncio.to_thread(self._store, answered)
-            self._tell(len(doc_ids))
-
-    def _store(self, answered: dict[str, list[Claim]]) -> None:
+    def _store(
+        self,
+        table: DocumentTable,
+        answered: dict[str, list[Claim]],
+        model: str,
+        counts: Counts,
+    ) -> None:
         """Put what holds in place of what a model said of these kinds before."""
-        rows = self.table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
+        kinds = self.request.kinds
         changed: dict[str, tuple[Fact, ...]] = {}
-        for row in rows:
+        for row in table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist():
             before = facts_of(row)
-            kept = [f for f in before if not (f.generated and f.kind in self.kinds)]
+            kept = [f for f in before if not (f.generated and f.kind in kinds)]
             claims, text = answered[row["doc_id"]], row["text"]
-            claimed = facts_in(claims, text, kept, self.kinds, self.model, self.counts)
-            after = in_reading_order([*kept, *claimed])
+            after = in_reading_order([*kept, *facts_in(claims, text, kept, kinds, model, counts)])
             if after != before:
                 changed[row["doc_id"]] = after
-        store_facts(self.table, changed)
-
-    def _tell(self, total: int) -> None:
-        done = self.counts.documents + self.counts.failed
-        self.tell(InferProgress(done, total, self.counts.facts))
+        store_facts(table, changed)
 
 
 async def _asked(
-    client: Client, documents: Sequence[Document], kinds: Sequence[FactKind], tokens: int
+    run: TaskRun, documents: Sequence[Document], kinds: Sequence[FactKind], tokens: int
 ) -> dict[str, list[Claim] | None]:
     """The claims about each document; None where a part of it was not answered."""
     prompts = {d.doc_id: _prompts(d, kinds, tokens) for d in documents}
     asked: list[Prompt[Claims]] = [prompt for some in prompts.values() for prompt in some]
-    replies = await client.ask(asked)
+    replies = await run.ask(asked, len(documents))
     answers = iter(replies)
     claims: dict[str, list[Claim] | None] = {}
     for doc_id, some in prompts.items():
@@ -253,18 +204,3 @@ def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list
 def _part_tokens(context: int | None) -> int:
     """Room for a part of a document in a model's context; None where nobody knows that."""
     return part_tokens(context, inferring("", "", None, KINDS), most_tokens, FEWEST_TOKENS)
-
-
-def _estimated(
-    known: Estimator, corpus: OpenCorpus, doc_ids: Sequence[str], kinds: Sequence[FactKind]
-) -> Estimate:
-    """What asking about these documents takes at most, from a sample of their lengths."""
-    tokens = _part_tokens(known.known.room)
-    sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
-    prompts = [
-        prompt
-        for start in range(0, len(sampled), BATCH)
-        for document in corpus.documents(sampled[start : start + BATCH])
-        for prompt in _prompts(document, kinds, tokens)
-    ]
-    return known.estimate(prompts, round(len(prompts) * len(doc_ids) / max(1, len(sampled))))

@@ -20,17 +20,16 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, ask_model
 from engine.llm.endpoints import Connection
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher, criterion_for
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import ModelReport
-from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
 from storage.answers import Answers
 
@@ -50,7 +49,7 @@ class ModelRanking:
     plan: Plan | None
     searcher: Searcher
     stage: FirstStage
-    estimate: CostEstimate
+    estimate: Estimate
 
     @property
     def kept(self) -> KeptRanking:
@@ -60,9 +59,16 @@ class ModelRanking:
         identity = ranked_from(self.searcher.corpus, [self.query.system])
         ranking = stage.ranking
         return KeptRanking(
-            self.query, self.plan, self.estimate, identity, stage.query, pasted, stage.read,
-            ranking.rows, ranking.scores,
-        )  # fmt: skip
+            self.query,
+            self.plan,
+            self.estimate,
+            identity,
+            stage.query,
+            pasted,
+            stage.read,
+            ranking.rows,
+            ranking.scores,
+        )
 
     def begun(self, connection: Connection) -> RankingProgress:
         """Before anything was asked: the order of the first stage."""
@@ -187,7 +193,7 @@ class KeptRanking:
 
     query: Query
     plan: Plan | None
-    estimate: CostEstimate
+    estimate: Estimate
     identity: str
     staged: Query
     pasted: Seed | None

@@ -6,15 +6,14 @@ count and not by a tokenizer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.assist.assist_prompts import noting, rewording
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
-from engine.llm.endpoints import Connection
-from engine.llm.estimates import Estimator, estimator
+from engine.llm.connecting import Estimator
 from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
@@ -22,10 +21,8 @@ from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import LENGTH
 from engine.rerank.tournament import BATCH
 from engine.search.searcher import Searcher
-from engine.types.collections import Topic
-from engine.types.models import summed
-from engine.types.reranking import CostEstimate
-from storage.answers import Answers
+from engine.types.evaluations import Topic
+from engine.types.models import Estimate, summed
 
 SAMPLE = 6
 """Queries whose documents are measured where there are many."""
@@ -34,7 +31,7 @@ DOCUMENTS = 12
 OF_ONE = 30
 """Documents that are measured where there is one query only."""
 KEPT = 256
-"""Estimates that are remembered."""
+"""Estimates that a facade remembers, by all that they depend on."""
 _LIST = {"listwise": LENGTH, "tournament": BATCH}
 """Documents per list at most."""
 
@@ -47,31 +44,26 @@ class Sample:
     texts: Mapping[str, str]
 
 
-def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> CostEstimate:
-    """What reranking asks, without tokens.
+Counted = tuple[str, Estimate]
+"""A mode of reranking, or the name of a system that asks a model; and what it asks, without
+tokens."""
 
-    Args:
-        sizes: documents of each ranking.
-    """
+
+def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> Counted:
+    """What reranking asks; ``sizes`` are the documents of each ranking."""
     depths = [min(plan.depth, size) for size in sizes]
     each = [estimate(plan.mode, depth, TOP) for depth in depths if depth > 0]
-    return CostEstimate(
-        plan.mode,
-        plan.depth,
+    return plan.mode, Estimate(
         rounds=sum(one.rounds for one in each),
         exact=all(one.exact for one in each),
         calls=sum(one.calls for one in each),
     )
 
 
-def count_for_system(system: str, sizes: Sequence[int]) -> CostEstimate:
-    """What a system that asks a model asks, whatever the answers are; without tokens.
-
-    Args:
-        sizes: documents of each ranking.
-    """
+def count_for_system(system: str, sizes: Sequence[int]) -> Counted:
+    """What a system that asks a model asks, whatever the answers are; ``sizes`` as above."""
     hops = [1 if system == "rewrite" else min(HOPS, -(-size // PER_HOP)) for size in sizes]
-    return CostEstimate(system, 0, rounds=sum(hops), exact=True, calls=sum(hops))
+    return system, Estimate(rounds=sum(hops), calls=sum(hops))
 
 
 def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
@@ -86,42 +78,21 @@ def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
 
 
 def estimate_cost(
-    depth: int,
-    counts: Sequence[CostEstimate],
-    samples: Sequence[Sample],
-    connection: Connection | None,
-    store: Answers,
-) -> CostEstimate:
-    """The sum, with tokens and cost where a model is connected. Asks nothing.
-
-    Args:
-        depth: of the estimate.
-    """
-    if connection is None or not samples:
-        return total_cost(depth, counts)
-    known = estimator(connection, store)
-    return total_cost(depth, [_with_tokens(known, one, samples) for one in counts])
-
-
-def total_cost(depth: int, estimates: Sequence[CostEstimate]) -> CostEstimate:
-    """All of them together, as an estimate of that depth."""
-    return CostEstimate(
-        ", ".join(dict.fromkeys(one.mode for one in estimates)),
-        depth,
-        rounds=sum(one.rounds for one in estimates),
-        exact=all(one.exact for one in estimates),
-        **asdict(summed(estimates)),
-    )
+    counts: Sequence[Counted], samples: Sequence[Sample], known: Estimator
+) -> Estimate:
+    """The sum, with tokens and cost where there are samples. Asks nothing."""
+    if not samples:
+        return summed([count for _, count in counts])
+    return summed([_with_tokens(known, mode, count, samples) for mode, count in counts])
 
 
 def estimate_ranking(
     plan: Plan | None,
     system: str,
     assignment: Assignment,
-    connection: Connection | None,
-    store: Answers,
-) -> CostEstimate:
-    """What one ranking costs; tokens only with a connection.
+    known: Estimator,
+) -> Estimate:
+    """What one ranking costs; tokens only where a model is connected.
 
     Args:
         plan: how to rerank; None for a search on ``system``, which asks a model by itself.
@@ -134,31 +105,17 @@ def estimate_ranking(
         count, depth = count_for_reranking(plan, [total]), min(plan.depth, total)
         doc_ids = assignment.doc_ids[: depth : max(1, depth // OF_ONE)]
     samples = []
-    if connection is not None:  # else no text need be read
+    if known.model:  # else no text need be read
         samples.append(Sample(assignment.criterion, assignment.texts(doc_ids)))
-    return estimate_cost(plan.depth if plan else 0, [count], samples, connection, store)
+    return estimate_cost([count], samples, known)
 
 
-class EstimateCache:
-    """The latest estimates, by all that they depend on. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Hashable, CostEstimate] = {}
-
-    def get(self, key: Hashable, make: Callable[[], CostEstimate]) -> CostEstimate:
-        """The estimate of a key; made where it is not kept."""
-        known = self._kept.get(key)
-        if known is None:
-            if len(self._kept) >= KEPT:
-                self._kept = {}
-            known = self._kept[key] = make()
-        return known
-
-
-def _with_tokens(known: Estimator, count: CostEstimate, samples: Sequence[Sample]) -> CostEstimate:
+def _with_tokens(
+    known: Estimator, mode: str, count: Estimate, samples: Sequence[Sample]
+) -> Estimate:
     """With the mean over the samples, each asked all the questions."""
-    prompts = [_question(known, count.mode, sample) for sample in samples]
-    return replace(count, **asdict(known.estimate(prompts, count.calls)))
+    cost = known.estimate([_question(known, mode, sample) for sample in samples], count.calls)
+    return replace(cost, rounds=count.rounds, exact=count.exact)
 
 
 def _question(known: Estimator, mode: str, sample: Sample) -> Prompt[Any]:

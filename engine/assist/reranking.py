@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.jobs.runner import JobRunner
 from engine.llm.budget import Usage
 from engine.llm.client import Client
+from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
 from engine.llm.judging_prompts import Criterion
 from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
-from engine.types.callbacks import tell_nobody
 from engine.types.models import ModelReport, ModelUsage
 from engine.types.reranking import DEFAULT_DEPTH
 from engine.types.searches import PAGE_SIZE
@@ -96,25 +98,16 @@ async def rerank_all(
     client: Client,
     assignments: Sequence[Assignment],
     plan: Plan,
-    at_once: int,
-    on_done: Callable[[], None] = tell_nobody,
 ) -> list[Finished]:
-    """All of them, in their order.
-
-    Args:
-        at_once: rankings under way at the same time: those begun first are done first, so that
-            a budget buys whole rankings rather than the beginnings of all.
-        on_done: told after each.
-    """
-    slots = asyncio.Semaphore(max(1, at_once))
+    """All of them, in their order. Those begun first are done first, so that a budget buys whole
+    rankings rather than the beginnings of all."""
+    slots = asyncio.Semaphore(client.concurrency)
 
     async def one(assignment: Assignment) -> Finished:
         async with slots:
             if client.stopped == "cancelled":
                 return _untouched(assignment)
-            finished = await rerank_one(client, assignment, plan)
-            on_done()
-            return finished
+            return await rerank_one(client, assignment, plan)
 
     return list(await asyncio.gather(*map(one, assignments)))
 
@@ -167,3 +160,13 @@ def _of_usage(usage: Usage) -> dict[str, Any]:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def recalled(jobs: JobRunner, job_id: str) -> str | None:
+    """Wait for a job that may send nothing; its id where the ledger had all answers, else None."""
+    with suppress(EndpointError):
+        if not jobs.result(job_id).stopped:
+            return job_id
+    with suppress(NotAllowedError):  # of somebody else, who asked for the same just now
+        jobs.dismiss(job_id)
+    return None

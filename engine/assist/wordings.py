@@ -11,16 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.run import complete
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.lenses import Lens
 from engine.types.models import ModelUsage
 from engine.types.reranking import WordingReading, WordingReadings
-from engine.types.terms import Term
+from engine.types.searches import Term
 from storage.answers import Answers
 
 READING = "wording-reading/2"

@@ -25,9 +25,9 @@ from engine.build.build_records import (
 from engine.build.labelling import Work, label_counts
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
+from engine.text import counted
 from engine.types.builds import BuildSpec, Cluster
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from storage.builds import StepRow
 
 Embed = Callable[[Sequence[str]], FloatArray]

@@ -19,26 +19,25 @@ from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError, UnknownNameError
-from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import OnProgress, TaskRunner
+from engine.llm.tasks import TaskRunner
 from engine.permissions import all_for_leads, operator_only
 from engine.types.builds import (
     BUILD_STEPS,
     BuildSpec,
-    BuildStep,
     Provenance,
+    StepRequest,
 )
-from engine.types.callbacks import tell_nobody
-from engine.types.models import TaskEstimate, TaskReport
-from engine.types.people import ForPerson
 from storage.builds import BuildRow
 from storage.home import Home
 from storage.ledger import Ledger
 
 
 @all_for_leads
-class CollectionBuilds(ForPerson):
+class CollectionBuilds(TaskRunner[StepRequest, int]):
     """Collections built for an attribute. Safe to share between threads and processes.
+
+    ``items`` of an estimate are documents, clusters or candidates that are left. What a step rests
+    on must be there, else it raises BadInputError.
 
     Everything that the steps make and people change is kept in the ledger, append-only.
     What names a corpus and a build raises UnknownNameError when there is none.
@@ -58,12 +57,11 @@ class CollectionBuilds(ForPerson):
         library: Library,
         annotation: Annotation,
     ) -> None:
+        super().__init__(settings, ledger.answers)
         self._home, self._ledger = home, ledger
         self._library, self._annotation = library, annotation
         # Digests and vocabularies of two or three corpora.
         self._recent: Recent[Hashable, Any] = Recent(6)
-        self._tasks = TaskRunner(settings, ledger.answers)
-        self.jobs = self._tasks.jobs
 
     def names(self, corpus: str | None = None) -> list[tuple[str, str]]:
         """(corpus, name) of every build of a corpus that can be searched, the newest last."""
@@ -112,47 +110,9 @@ class CollectionBuilds(ForPerson):
             build.rows.put(BuildRow(spec.corpus, spec.name, text, build.author, build.time))
         return spec
 
-    # -- running the steps -------------------------------------------------------------
-
-    def estimate(
-        self, corpus: str, name: str, step: BuildStep, endpoint: Endpoint | None = None
-    ) -> TaskEstimate:
-        """What a step would ask of the model at most; nothing is asked. ``items`` are documents,
-        clusters or candidates that are left. Raises BadInputError where what the step rests on is
-        not there yet."""
-        return self._tasks.estimate(self._task(corpus, name, step), endpoint)
-
-    def start(
-        self,
-        corpus: str,
-        name: str,
-        step: BuildStep,
-        author: str,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-    ) -> str:
-        """Run a step in the background; see :meth:`TaskRunner.start`, and :meth:`estimate`."""
-        author = check_annotator(author)
-        task = self._task(corpus, name, step, author)
-        return self._tasks.start(task, endpoint, most_calls, author)
-
-    def run(
-        self,
-        corpus: str,
-        name: str,
-        step: BuildStep,
-        author: str,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: OnProgress = tell_nobody,
-    ) -> TaskReport[int]:
-        """Run a step now; see :meth:`TaskRunner.run`, and :meth:`estimate`."""
-        task = self._task(corpus, name, step, check_annotator(author))
-        return self._tasks.run(task, endpoint, most_calls, tell)
-
-    def _task(self, corpus: str, name: str, step: BuildStep, author: str = "") -> RunStep:
-        return RunStep(self.open(corpus, name), step, author, self._home, self._ledger)
+    def _task(self, request: StepRequest) -> RunStep:
+        build = self.open(request.corpus, request.build)
+        return RunStep(build, request, self._home, self._ledger)
 
     # -- what comes of it --------------------------------------------------------------
 

@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import cast
 
 from engine.annotate.judgments import BUILT, check_member, checked
 from engine.annotate.projects import model_annotator
@@ -26,12 +25,18 @@ from engine.build.build_records import (
 )
 from engine.build.labelling import Work
 from engine.errors import BadInputError
-from engine.llm.client import Client
-from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
+from engine.text import counted
+from engine.types.annotating import (
+    GradeCounts,
+    GradeMeaning,
+    GradingRequest,
+    Judgment,
+    PoolRequest,
+    Project,
+    Scale,
+)
 from engine.types.builds import Cluster
-from engine.types.grading import GradingProgress, GradingReport, GradingRequest
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow
@@ -65,7 +70,9 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
     notes = (*_retired(gone), *positives.notes, *_notes(project), *report.notes)
     if not work.stopped:
         await asyncio.to_thread(_keep, work, expanded, basis)
-    return TaskReport(result=report.graded, failed=report.failed, left=report.left, notes=notes)
+    return TaskReport(
+        result=report.result.graded, failed=report.failed, left=report.left, notes=notes
+    )
 
 
 def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
@@ -87,15 +94,13 @@ def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[
     return pooled
 
 
-async def _graded(work: Work, project: Project, expanded: Sequence[Expanded]) -> GradingReport:
-    request = GradingRequest(tuple(one.query_id for one in expanded))
-
-    def tell(progress: GradingProgress) -> None:
-        work.say(progress.done - progress.failed, progress.total, progress.seconds)
-
-    grading = work.build.annotation.grading
-    client = cast(Client, work.run.client)
-    return await grading.grade(client, project, request, tell, work.run.cancelled)
+async def _graded(
+    work: Work, project: Project, expanded: Sequence[Expanded]
+) -> TaskReport[GradeCounts]:
+    request = GradingRequest(project, tuple(one.query_id for one in expanded))
+    task = work.build.annotation.grading.within(request, work.step)
+    with task.held():
+        return await task.grade(work.run)
 
 
 def _saved_project(work: Work) -> Project:

@@ -15,11 +15,11 @@ from engine.build.opened_build import OpenBuild
 from engine.lenses.definitions import find_aspect
 from engine.llm.messages import Prompt
 from engine.llm.tasks import TaskRun
+from engine.text import counted
 from engine.types.builds import BuildSpec, BuildStep
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from storage.builds import LabelRow, StepRow
 
 
@@ -41,9 +41,9 @@ class Work:
         """Why no more is to be done; "" while more is."""
         return self.run.stopped
 
-    def say(self, done: int, total: int, seconds: float | None = None) -> None:
-        """Tell how far it is; ``seconds`` is what ``done`` took, None for all so far."""
-        self.run.progress(done, total, seconds=seconds, phase=self.step)
+    def say(self, done: int, total: int) -> None:
+        """Report how far it is."""
+        self.run.progress(done, total, phase=self.step)
 
     def row(self, content: str, basis: str) -> StepRow:
         """A row of the ledger about this run; a run that is not complete has no basis."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from engine.annotate.model_plan import Asked, grading, in_words
+from engine.annotate.projects import check_annotator
 from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
 from engine.build.build_records import pooling_basis
 from engine.build.clustering import ROUNDS, WINDOW, collapse
@@ -18,41 +19,35 @@ from engine.build.labelling import Work, aspect_of, label, label_counts, labelli
 from engine.build.opened_build import OpenBuild
 from engine.build.verbalising import MOST_AVOIDED, TRIES, verbalise
 from engine.errors import BadInputError
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.numeric import FloatArray
-from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep
+from engine.types.annotating import ANCHORS
+from engine.types.builds import BUILD_STEPS, BuildSpec, BuildStep, StepRequest
 from engine.types.documents import Document
 from engine.types.encoders import Passage
-from engine.types.grading import GradingRequest
-from engine.types.models import TaskEstimate, TaskReport, summed
+from engine.types.models import Estimate, TaskReport, summed
 from storage.home import Home
 from storage.ledger import Ledger
 
 SAMPLE = 200
 """Documents whose lengths are measured, evenly spread over all."""
-ANCHORS = GradingRequest().anchors
 
 
 class RunStep(ModelTask[int]):
     """One step of a build, from where it was left; one of a build at a time in all processes.
 
     Its result is how many labels that say something, clusters, queries or grades it made.
-
-    Args:
-        author: who starts it.
     """
 
-    def __init__(
-        self, build: OpenBuild, step: BuildStep, author: str, home: Home, ledger: Ledger
-    ) -> None:
-        spec = build.spec
+    def __init__(self, build: OpenBuild, request: StepRequest, home: Home, ledger: Ledger) -> None:
+        spec, step = build.spec, request.step
         self.request: BuildStep = step
         self.phase, self.key = step, (spec.corpus, spec.name)
         self.busy = f"Another step of '{spec.name}' is under way."
         self.needs_model = step != "collapse"  # which does something without one too
-        self._build, self._author, self._ledger = build, author, ledger
+        self._build, self._author, self._ledger = build, request.author, ledger
         # No name of a corpus or a build holds a dot.
         name = f"{spec.corpus}.{spec.name}.lock"
         self._lock = home.corpus_lock(spec.corpus).with_name(name)
@@ -63,16 +58,16 @@ class RunStep(ModelTask[int]):
             self._lock, self.busy, "Wait until it is done, or cancel it."
         )
 
-    def estimate(self, known: Estimator) -> TaskEstimate:
+    def estimate(self, known: Estimator) -> Estimate:
         items, plans = _PLANS[self.request](self._build)
         if not self.needs_model and not known.model:
             plans = []
         costs = [known.estimate(plan.sample, plan.calls) for plan in plans if plan.sample]
-        return TaskEstimate(items=items, **asdict(summed([known.total(0, 0, 0), *costs])))
+        return replace(summed([known.total(0, 0, 0), *costs]), items=items)
 
     async def run(self, run: TaskRun) -> TaskReport[int]:
         _check(self._build, self.request)
-        work = Work(self._build, self.request, self._author, run)
+        work = Work(self._build, self.request, check_annotator(self._author), run)
         if self.request == "label":
             return await label(work)
         if self.request == "collapse":

@@ -11,9 +11,9 @@ from engine.build.build_records import QUERIES, queries_from_json, query_basis, 
 from engine.build.labelling import Work, label_counts, unusable
 from engine.build.opened_build import Vocabulary, different
 from engine.llm.messages import Prompt
+from engine.text import counted
 from engine.types.builds import BuildQuery, Cluster, Overlap
 from engine.types.models import TaskReport
-from engine.types.plurals import counted
 from storage.builds import StepRow
 
 BATCH = 16

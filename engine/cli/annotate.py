@@ -20,6 +20,7 @@ from engine.cli.common import (
 from engine.cli.options import from_signature
 from engine.cli.terminal import bar_of, print_json, say_notes
 from engine.errors import BadInputError
+from engine.text import counted
 from engine.types.annotating import (
     SCALES,
     Agreement,
@@ -36,7 +37,6 @@ from engine.types.annotating import (
     are_passed_over,
 )
 from engine.types.evaluations import NDCG, SystemScores
-from engine.types.plurals import counted
 from engine.types.searches import Query
 
 if TYPE_CHECKING:

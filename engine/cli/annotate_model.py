@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from typing import Any
 
 import click
 from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.annotate import confusion_lines, measure_lines, measures_report
 from engine.cli.common import open_explorer
-from engine.cli.model import at_most, calls_so_far, confirm, end_run, taken
+from engine.cli.model import end_run, run_task, taken, task_fields
 from engine.cli.options import from_signature
-from engine.cli.terminal import advancing, print_json, say_notes, what_else
+from engine.cli.terminal import print_json, say_notes, what_else
 from engine.errors import BadInputError
-from engine.types.grading import (
-    GradingEstimate,
-    GradingReport,
-    GradingRequest,
-    ModelCheck,
-)
-from engine.types.plurals import counted
+from engine.text import counted
+from engine.types.annotating import ANCHORS, GradeCounts, GradingRequest, ModelCheck
+from engine.types.models import Estimate, TaskReport
 
-DEFAULTS = GradingRequest()
 LISTED = 20
 """Differences that are listed in words; --json has them all."""
 
@@ -34,7 +30,7 @@ def grade(
     *,
     project: str = "",
     query_ids: Sequence[str] = (),
-    anchors: int = DEFAULTS.anchors,
+    anchors: int = ANCHORS,
     limit: PositiveInt | None = None,
     judged: bool = False,
     again: bool = False,
@@ -64,47 +60,59 @@ def grade(
         raise BadInputError(
             "What is judged while exploring has no pool.", "Name a project with --project."
         )
-    annotation = open_explorer().annotation
+    from engine.annotate.projects import model_annotator
+
+    explorer = open_explorer()
+    annotation = explorer.annotation
     asked, grading = annotation.project(name, project), annotation.grading
     if check:
         _show_check(grading.check(asked), as_json)
         return
-    request = GradingRequest(tuple(query_ids), anchors, again, limit, judged)
-    estimate = grading.estimate(asked, request)
-    say_estimate(estimate)
-    if only_estimate:
-        if as_json:
-            print_json({"estimate": asdict(estimate)})
-        return
-    confirm(estimate.candidates, yes=yes)
-    with advancing("candidates", "grading", counts=calls_so_far) as tell:
-        report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report, report_line(report), as_json=as_json)
+    request = GradingRequest(asked, tuple(query_ids), anchors, again, limit, judged)
+    settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
+
+    def announced(estimate: Estimate) -> dict[str, Any]:
+        model = explorer.verifier.endpoint().model
+        asked = {"request": settings, "annotator": model and model_annotator(model)}
+        return {**asked, "candidates": estimate.items, **task_fields(estimate)}
+
+    estimate, report = run_task(
+        grading,
+        request,
+        _to_grade,
+        unit="candidates",
+        yes=yes,
+        budget_calls=budget_calls,
+        only_estimate=only_estimate,
+        announced=announced,
+        as_json=as_json,
+    )
+    done = {"request": settings, **task_fields(report)}
+    end_run(announced(estimate), done, report, report_line(report), as_json=as_json)
 
 
-def say_estimate(estimate: GradingEstimate) -> None:
-    """What is to be done, and what it will take at most, on stderr."""
-    queries = counted(estimate.queries, "query", "queries")
-    text = f"{estimate.candidates:,} candidates of {queries} to grade"
-    if estimate.done:
-        text += f"; {estimate.done:,} have this model's grade already"
-    if estimate.judged:
-        text += f"; {estimate.judged:,} are left to people, who graded them"
-    text += "."
-    if estimate.calls:
-        text += f" {at_most(estimate)}"
-    click.echo(text, err=True)
+def _to_grade(estimate: Estimate) -> str:
+    """What is to be done."""
+    counts = estimate.counts
+    queries = counted(counts["queries"], "query", "queries")
+    text = f"{estimate.items:,} candidates of {queries} to grade"
+    if counts["done"]:
+        text += f"; {counts['done']:,} have this model's grade already"
+    if counts["judged"]:
+        text += f"; {counts['judged']:,} are left to people, who graded them"
+    return f"{text}."
 
 
-def report_line(report: GradingReport) -> str:
+def report_line(report: TaskReport[GradeCounts]) -> str:
     """What a run did, in a sentence or two."""
-    each = ", ".join(f"{number:,} x {value}" for value, number in report.grades.items() if number)
+    made = report.result
+    each = ", ".join(f"{number:,} x {value}" for value, number in made.grades.items() if number)
     text = (
-        f"{report.annotator}: {report.graded:,} candidates graded{f' ({each})' if each else ''} in "
+        f"{made.annotator}: {made.graded:,} candidates graded{f' ({each})' if each else ''} in "
         f"{report.seconds:.1f} s; {taken(report)}"
     )
     parts = [
-        (report.changed, "graded otherwise than before"),
+        (made.changed, "graded otherwise than before"),
         (report.failed, "candidates without a usable answer"),
         (report.left, "candidates not reached"),
     ]

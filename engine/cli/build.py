@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,24 +16,25 @@ from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
     FAILED,
     INTERRUPTED,
-    asking,
+    asking_questions,
     at_most,
-    confirm,
     exit_code,
+    run_task,
     say_problem,
     taken,
     task_fields,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import advancing, bar_of, print_json, stop_requested, what_else
+from engine.cli.terminal import bar_of, print_json, stop_requested, what_else
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import (
     BuildSpec,
     BuildState,
     BuildStep,
+    StepRequest,
 )
-from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.models import Estimate, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
@@ -209,17 +211,18 @@ def run(
     if only_estimate:
         _only_estimate(builds, corpus, name, first, as_json)
         return
-    done: dict[BuildStep, tuple[TaskEstimate, TaskReport[int]]] = {}
+    done: dict[BuildStep, tuple[Estimate, TaskReport[int]]] = {}
     upcoming: BuildStep | None = first
     while upcoming is not None and upcoming not in done:
-        estimate = builds.estimate(corpus, name, upcoming)
-        click.echo(_estimate_line(upcoming, estimate), err=True)
-        confirm(estimate.calls, yes=yes)
-        with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
-            report = builds.run(
-                corpus, name, upcoming, author_or_own(author), most_calls=budget_calls, tell=tell
-            )
-        done[upcoming] = estimate, report
+        done[upcoming] = run_task(
+            builds,
+            StepRequest(corpus, name, upcoming, author_or_own(author)),
+            partial(_to_do, upcoming),
+            unit=COUNTED[upcoming],
+            yes=yes,
+            budget_calls=budget_calls,
+        )
+        report = done[upcoming][1]
         if not as_json:
             click.echo(_report_line(upcoming, report))
         say_problem(report.notes, report.problem)
@@ -234,16 +237,17 @@ def _only_estimate(
     if step is None:
         click.echo("Every step is complete.", err=True)
         return
-    estimate = builds.estimate(corpus, name, step)
+    estimate = builds.estimate(StepRequest(corpus, name, step))
     if as_json:
         print_json({"step": step, **task_fields(estimate)})
     else:
-        click.echo(_estimate_line(step, estimate))
+        asked = f" {at_most(estimate)}" if estimate.calls else ""
+        click.echo(f"{_to_do(step, estimate)}{asked}")
 
 
 def _finish(
     state: BuildState,
-    done: Mapping[BuildStep, tuple[TaskEstimate, TaskReport[int]]],
+    done: Mapping[BuildStep, tuple[Estimate, TaskReport[int]]],
     as_json: bool,
 ) -> None:
     if as_json:
@@ -258,10 +262,6 @@ def _finish(
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
     sys.exit(exit_code(*(report for _, report in done.values())))
-
-
-def _counts(progress: TaskProgress) -> str:
-    return f"{progress.calls:,} calls"
 
 
 @build.command()
@@ -351,12 +351,8 @@ def _show_state(state: BuildState, as_json: bool) -> None:
     click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
 
 
-def _estimate_line(step: BuildStep, estimate: TaskEstimate) -> str:
-    """What a step will take at most, in a sentence or two."""
-    text = f"{step}: {estimate.items:,} {COUNTED[step]} to do."
-    if estimate.calls:
-        text += f" {at_most(estimate)}"
-    return text
+def _to_do(step: BuildStep, estimate: Estimate) -> str:
+    return f"{step}: {estimate.items:,} {COUNTED[step]} to do."
 
 
 def _report_line(step: BuildStep, report: TaskReport[int]) -> str:
@@ -406,7 +402,7 @@ def implicit(
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
     bar = bar_of("sets", "generating", total=request.sets)
-    with bar, asking() as tell, stop_requested() as stopped:
+    with bar, asking_questions() as tell, stop_requested() as stopped:
         made = generate_implicit(
             explorer.ledger.answers,
             request,

@@ -13,7 +13,7 @@ from engine.errors import BadInputError, UnknownNameError
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from engine.types.collections import Collection
+    from engine.types.evaluations import Collection
     from engine.types.searches import Filter
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,19 +15,17 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from engine.cli.common import open_explorer
 from engine.cli.model import (
     INTERRUPTED,
-    at_most,
-    calls_so_far,
-    confirm,
     exit_code,
+    run_task,
     say_problem,
     taken,
     task_fields,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import advancing, print_json, stop_requested, training, what_else
+from engine.cli.terminal import print_json, stop_requested, training, what_else
 from engine.scenarios.training import Distilled, Training
-from engine.types.models import TaskEstimate, TaskReport
-from engine.types.tuning import (
+from engine.types.models import Estimate, TaskReport
+from engine.types.scenarios import (
     CANDIDATES,
     DOCUMENTS,
     MOST_CANDIDATES,
@@ -140,19 +139,21 @@ def aspects(
     out = out.expanduser().absolute()
     explorer = open_explorer()
     check_tuning(explorer.library.open(name), out)
-    estimate = explorer.pair_grading.estimate(request)
-    click.echo(
-        f"{estimate.items:,} questions about the aspects of {estimate.counts['documents']:,} "
-        f"documents. {at_most(estimate)}",
-        err=True,
+
+    estimate, report = run_task(
+        explorer.pair_grading,
+        request,
+        lambda estimate: (
+            f"{estimate.items:,} questions about the aspects of "
+            f"{estimate.counts['documents']:,} documents."
+        ),
+        unit="questions",
+        yes=yes,
+        budget_calls=budget_calls,
+        only_estimate=only_estimate,
+        announced=partial(_announced, request),
+        as_json=as_json,
     )
-    if only_estimate:
-        if as_json:
-            print_json({"estimate": _announced(request, estimate)})
-        return
-    confirm(estimate.items, yes=yes)
-    with advancing("questions", "grading", counts=calls_so_far) as tell:
-        report = explorer.pair_grading.run(request, most_calls=budget_calls, tell=tell)
     click.echo(_graded_line(report), err=True)
     say_problem(report.notes, report.problem)
     if report.stopped == "cancelled":
@@ -204,13 +205,13 @@ def tuned_line(tuned: Tuned) -> str:
     return f"{text}Use it with: seedlens import SOURCE --name NEW --encoder {tuned.folder}"
 
 
-def _announced(request: PairRequest, estimate: TaskEstimate) -> dict[str, Any]:
+def _announced(request: PairRequest, estimate: Estimate) -> dict[str, Any]:
     return {"request": request, "questions": estimate.items, **task_fields(estimate)}
 
 
 def _report(
     request: PairRequest,
-    estimate: TaskEstimate,
+    estimate: Estimate,
     report: TaskReport[tuple[AspectGroup, ...]],
     tuned: Tuned,
     tuning: Tuning,

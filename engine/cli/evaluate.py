@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +29,6 @@ from engine.cli.model import (
 from engine.cli.options import from_signature
 from engine.cli.terminal import (
     Figure,
-    advancing,
     bar_of,
     cell,
     print_json,
@@ -41,24 +38,22 @@ from engine.cli.terminal import (
 from engine.errors import BadInputError, SeedLensError
 from engine.lenses.variants import SETS
 from engine.search.reports import evaluation_report, gap_report
+from engine.text import counted
 from engine.types.comparisons import Sensitivity
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
+    Evaluated,
     Evaluation,
-    EvaluationProgress,
-    EvaluationReport,
     EvaluationRequest,
     Interval,
 )
-from engine.types.models import ModelReport
-from engine.types.plurals import counted
+from engine.types.models import Estimate, ModelReport, TaskReport
 from engine.types.reading import ReadingTest
-from engine.types.reranking import CostEstimate, Gap, GapRequest
+from engine.types.reranking import Gap, GapRequest
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from engine.llm.endpoints import Connection
 
 VARIANT_MEASURES = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
@@ -99,7 +94,6 @@ def evaluate(
     """
     from engine.collections.readers import read_collection
     from engine.evaluate.human import check_annotators
-    from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
     names = _names(systems)
@@ -111,7 +105,7 @@ def evaluate(
     given = {name: value for name, value in given.items() if value is not None}
     request = EvaluationRequest("", tuple(names), sample=sample, human=human, **given)
     explorer = open_explorer()
-    connection = _connection(explorer, request, budget_calls)
+    _check_model(explorer, request)
     if run_out is not None:
         _make_folder(run_out)
     say_notes(collection.warnings, "Warning")
@@ -120,11 +114,9 @@ def evaluate(
     request = replace(request, collection=key)
     for name, content in runs:
         explorer.collections.add_run(key, name, content)
-    with _watched() as tell:
-        report = in_foreground(
-            lambda cancelled: explorer.evaluations.evaluate(request, tell, cancelled, connection)
-        )
-    evaluation = _result(report)
+    with asking("evaluating") as tell:
+        report = explorer.evaluations.run(request, most_calls=budget_calls, tell=tell)
+    evaluation = _result(report, request)
     _say_what_is_missing(evaluation)
     for system, asked in evaluation.model_reports.items():
         say_what_it_took(system, asked)
@@ -147,33 +139,23 @@ def _names(systems: str) -> list[str]:
     return [name for name in parts if name in known or name in MODEL_SYSTEMS]
 
 
-def _connection(
-    explorer: Explorer, request: EvaluationRequest, most_calls: int | None
-) -> Connection | None:
-    """The connection to a model where one is needed, before anything is done."""
+def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
+    """Raise where a model is needed and none is connected, before anything is done."""
     from engine.assist.reranking import Plan
     from engine.evaluate.model_runs import needs_model
 
     if request.rerank:
         Plan(request.rerank, request.depth)  # refuses a mode that does not exist
-    return explorer.verifier.connection(most_calls=most_calls) if needs_model(request) else None
+    if needs_model(request):
+        explorer.verifier.connection()
 
 
-@contextmanager
-def _watched() -> Iterator[Callable[[EvaluationProgress], None]]:
-    """A bar on stderr, quiet when stderr is not a terminal."""
+def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evaluation:
+    """The evaluation in the order of the request, with what was asked of a model in this run and
+    not in previous ones."""
+    from engine.evaluate.model_runs import run_names
 
-    def counts(now: EvaluationProgress) -> str:
-        asked = now.report
-        return "" if asked is None else f"{asked.calls:,} calls, {asked.failed:,} failed"
-
-    with advancing("done", "evaluating", counts=counts) as tell:
-        yield tell
-
-
-def _result(report: EvaluationReport) -> Evaluation:
-    """The evaluation, with what was asked of a model in this run and not in previous ones."""
-    evaluation, stopped = report.evaluation, report.stopped
+    evaluation, stopped = report.result.evaluation, report.stopped
     if evaluation is None:
         click.echo(
             "Cancelled: systems that were ranked are kept. Run the same command again to go on.",
@@ -181,12 +163,13 @@ def _result(report: EvaluationReport) -> Evaluation:
         )
         sys.exit(INTERRUPTED)
     if stopped == "endpoint" and not any(r.stopped for r in evaluation.model_reports.values()):
-        raise SeedLensError(report.problem, report.remedy)
+        raise SeedLensError(report.problem)
     systems = {
         name: replace(scores, llm=_from_ledger(scores.llm))
-        if scores.llm is not None and name in report.known
+        if scores.llm is not None and name in report.result.known
         else scores
-        for name, scores in evaluation.systems.items()
+        for name in dict.fromkeys((*run_names(request), *evaluation.systems))
+        if (scores := evaluation.systems.get(name)) is not None
     }
     return replace(evaluation, systems=systems)
 
@@ -344,21 +327,17 @@ def gap(
     """
     from engine.collections.readers import read_collection
     from engine.evaluate.verification_gap import check_gap
-    from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
     sizes = whole_numbers(pool_sizes, "pool sizes", "--pool-sizes 20,50,100,200")
     request = GapRequest("", verifier, tuple(system_names(systems)), sizes, sample)
     check_gap(request)
     explorer = open_explorer()
-    connection = explorer.verifier.connection(most_calls=budget_calls)
+    explorer.verifier.connection()  # or says how to connect one, before anything is done
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
-    with _watched() as tell:
-        report = in_foreground(
-            lambda cancelled: explorer.gaps.measure(request, connection, tell, cancelled)
-        )
-    measured = report.gap
+    with asking("measuring") as tell:
+        measured = explorer.gaps.run(request, most_calls=budget_calls, tell=tell).result
     if measured is None:
         click.echo("Cancelled before the model was asked anything.", err=True)
         sys.exit(INTERRUPTED)
@@ -441,7 +420,7 @@ def read(
         estimate: Say what it would cost at most, and ask nothing.
     """
     from engine.ask.passages import stored_scenarios
-    from engine.ask.reader_test import estimate_reading, read_now
+    from engine.ask.reader_test import ReaderTest
     from engine.ask.reading_plans import ReadingPlan, prepare
     from engine.collections.readers import read_collection
 
@@ -450,21 +429,22 @@ def read(
     numbers = whole_numbers(sizes, "numbers of documents", "--k 1,10,30")
     plan = ReadingPlan(numbers, names, with_scenarios, grade, sample)
     explorer = open_explorer()
-    connection = explorer.verifier.connection(most_calls=budget_calls)
+    explorer.verifier.connection()  # or says how to connect one, before anything is done
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
     stored = stored_scenarios(searcher.corpus) if with_scenarios else None
     with bar_of("queries") as bar:
         prepared = prepare(searcher, collection, plan, stored, bar.update)
-    most = estimate_reading(prepared, explorer.verifier.model(connection))
+    tester = ReaderTest(explorer.settings, explorer.ledger.answers)
+    most = tester.estimate(prepared)
     if estimate:
         if as_json:
-            print_json(most)
+            print_json({"mode": "read", "depth": max(numbers), **asdict(most)})
         else:
             click.echo(_cost_line(most))
         return
     click.echo(f"At most: {_cost_line(most)}", err=True)
-    with asking() as told:
-        test = read_now(prepared, explorer.verifier.model(connection, told))
+    with asking("reading") as tell:
+        test = tester.run(prepared, most_calls=budget_calls, tell=tell).result
     say_what_it_took("read", test.report)
     if as_json:
         print_json(_reading_report(test))
@@ -473,7 +453,7 @@ def read(
     sys.exit(exit_code(test.report))
 
 
-def _cost_line(estimate: CostEstimate) -> str:
+def _cost_line(estimate: Estimate) -> str:
     """``270 questions, 410,000 + 27,000 tokens``."""
     return (
         f"{estimate.calls:,} questions, {estimate.input_tokens or 0:,} + "

@@ -22,7 +22,7 @@ from engine.cli.common import (
 )
 from engine.cli.model import (
     INTERRUPTED,
-    asking,
+    asking_questions,
     at_most,
     check_depth,
     exit_code,
@@ -33,11 +33,10 @@ from engine.cli.model import (
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, print_table, progress, say_notes, stop_requested
 from engine.errors import BadInputError, UnknownNameError
+from engine.text import spreadsheet_cell
 from engine.types.models import ModelUsage, summed
 from engine.types.reranking import DEFAULT_DEPTH, Move, Reranking, RerankRequest
-from engine.types.searches import Query, SearchResults
-from engine.types.spreadsheets import spreadsheet_cell
-from engine.types.trails import DOCUMENT_FORMATS, EXPORT_FORMATS, TrailInfo
+from engine.types.searches import DOCUMENT_FORMATS, EXPORT_FORMATS, Query, SearchResults, TrailInfo
 
 if TYPE_CHECKING:
     from engine.assist.assistant import Assistant
@@ -181,7 +180,7 @@ def _search_with_model(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
-    with asking() as tell:
+    with asking_questions() as tell:
         request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
         reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)

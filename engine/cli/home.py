@@ -12,7 +12,7 @@ from engine.cli.options import from_signature
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.plurals import size
+from engine.text import size
 from storage.home import Home
 
 if TYPE_CHECKING:

@@ -23,15 +23,17 @@ from engine.cli.terminal import (
     stop_requested,
 )
 from engine.errors import BadInputError
-from engine.types.corpora import CorpusInfo, ImportReport, ImportRequest
-from engine.types.limits import SERVICE_DOCUMENTS
-from engine.types.plurals import counted, size
-from engine.types.repairs import Repairs
-from engine.types.sources import (
+from engine.text import counted, size
+from engine.types.corpora import (
     DATASET_PREFIX,
+    CorpusInfo,
+    ImportReport,
+    ImportRequest,
     NamedDataset,
+    Repairs,
     ServiceQueries,
 )
+from engine.types.limits import SERVICE_DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer

@@ -18,6 +18,7 @@ from engine.cli.evaluate import evaluate, gap, read, sensitivity
 from engine.cli.home import backup, ledger, restore, verify
 from engine.cli.options import from_signature
 from engine.cli.scenarios import facts, scenarios
+from engine.cli.sql import sql
 from engine.cli.terminal import print_json, print_table, write_text_alone
 from engine.config import ROOT, Settings, __version__
 from engine.errors import SeedLensError
@@ -78,7 +79,7 @@ def app(
     if address not in LOOPBACK:
         anybody = (
             ", and everybody who opens it reads and deletes all corpora, and judges under any "
-            "name: set up login (see docs/serving.md)"
+            "name: set up login (see docs/operating.md)"
         )
         click.echo(
             f"Warning: {address} can be reached from other machines{'' if login else anybody}. "
@@ -124,7 +125,7 @@ COMMANDS: tuple[click.Command, ...] = (
     *(library.import_, library.update, library.corpora, library.lens_group),
     *(explore.search, explore.trail, explore.export_corpus, explore.map_command),
     *(judge, pool, project, grade, agreement, qrels),
-    *(evaluate, sensitivity, gap, read, build, generate),
+    *(evaluate, sensitivity, gap, read, sql, build, generate),
     *(facts, scenarios, distill, backup, verify, restore, ledger),
 )
 for command in COMMANDS:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from engine.cli.terminal import bar_of, print_json, say_notes
+from engine.cli.terminal import advancing, print_json, say_notes
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import (
     Estimate,
     ModelReport,
-    ModelRunProgress,
     ModelUsage,
-    TaskEstimate,
+    TaskProgress,
     TaskReport,
 )
 
+if TYPE_CHECKING:
+    from engine.llm.tasks import TaskRunner
+
+R = TypeVar("R")
+Request = TypeVar("Request")
 INTERRUPTED, FAILED = 130, 1
 
 
@@ -42,19 +46,25 @@ def confirm(asks: object, *, yes: bool) -> None:
         click.confirm("Go on?", abort=True, err=True)
 
 
-@contextmanager
-def asking() -> Iterator[Callable[[RoundProgress], None]]:
-    """A line on stderr about a run with a model, quiet when stderr is not a terminal."""
-    with bar_of("questions", "model") as bar:
+def asking(
+    doing: str, unit: str = "done", made: str = ""
+) -> AbstractContextManager[Callable[[TaskProgress], None]]:
+    """A bar on stderr about a task, quiet when stderr is not a terminal."""
 
-        def tell(progress: RoundProgress) -> None:
-            usage = progress.usage
-            if usage.settled < bar.n:  # the next system began
-                bar.reset()
-            bar.update(usage.settled - bar.n)
-            bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
+    def counts(progress: TaskProgress) -> str:
+        said = f"{progress.made:,} {made}, " if made else ""
+        return f"{said}{progress.calls:,} calls, {progress.failed:,} failed"
 
-        yield tell
+    return advancing(unit, doing, counts=counts)
+
+
+def asking_questions() -> AbstractContextManager[Callable[[RoundProgress], None]]:
+    """A bar on stderr about rounds of questions to a model."""
+
+    def counts(progress: RoundProgress) -> str:
+        return f"{progress.usage.calls:,} calls, {progress.usage.failed:,} failed"
+
+    return advancing("questions", "model", counts=counts)
 
 
 def say_what_it_took(name: str, report: ModelReport) -> None:
@@ -76,9 +86,36 @@ def say_problem(notes: Sequence[str], problem: str) -> None:
     say_notes([" ".join(problem.split())] if problem else [], "Warning")
 
 
-def calls_so_far(progress: ModelRunProgress) -> str:
-    """``358 calls, 2 failed``."""
-    return f"{progress.calls:,} calls, {progress.failed:,} failed"
+def run_task(
+    facade: TaskRunner[Request, R],
+    request: Request,
+    line: Callable[[Estimate], str],
+    *,
+    unit: str,
+    made: str = "",
+    yes: bool,
+    budget_calls: int | None,
+    only_estimate: bool = False,
+    announced: Callable[[Estimate], Any] = lambda estimate: estimate,
+    as_json: bool = False,
+) -> tuple[Estimate, TaskReport[R]]:
+    """Print what a request takes, ask whether to go on, and run it beside a bar.
+
+    Args:
+        line: what there is to do, in words.
+        unit, made: what is done and what comes of it, in the plural.
+        only_estimate: ends the command with the estimate, ``announced`` in JSON.
+    """
+    estimate = facade.estimate(request)
+    asked = f" {at_most(estimate)}" if estimate.calls else ""
+    click.echo(f"{line(estimate)}{asked}", err=True)
+    if only_estimate:
+        if as_json:
+            print_json({"estimate": announced(estimate)})
+        sys.exit(0)
+    confirm(estimate.calls, yes=yes)
+    with asking(made or unit, unit, made) as tell:
+        return estimate, facade.run(request, most_calls=budget_calls, tell=tell)
 
 
 def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
@@ -91,7 +128,7 @@ def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json
     sys.exit(exit_code(usage))
 
 
-def task_fields(record: TaskEstimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
+def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
     """A task's estimate or report as JSON has it, what it counts and what it made among the rest.
 
     Args:

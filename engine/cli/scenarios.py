@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ from click.core import ParameterSource
 from pydantic import NonNegativeInt, PositiveInt
 
 from engine.cli.common import open_explorer, parts_of
-from engine.cli.model import at_most, confirm, end_run, taken, task_fields
+from engine.cli.model import end_run, run_task, taken, task_fields
 from engine.cli.options import from_signature
-from engine.cli.terminal import advancing, print_json, print_table, what_else
+from engine.cli.terminal import print_json, print_table, what_else
 from engine.errors import BadInputError
-from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.models import Estimate, ModelUsage, TaskReport
 from engine.types.scenarios import (
     Component,
     ScenarioCounts,
@@ -25,7 +25,7 @@ from engine.types.scenarios import (
 )
 
 if TYPE_CHECKING:
-    from engine.assist.infer_facts import InferProgress, InferReport
+    from engine.assist.infer_claims import Counts
 
 
 @click.command()
@@ -79,11 +79,15 @@ def scenarios(
             raise BadInputError("--distilled and --extractive exclude each other.", "Name one.")
         source = "distilled"
     request = ScenarioRequest(name, source, component, weight, limit, distilled or "")
-    estimate = facade.estimate(request)
-    _say_estimate(estimate)
-    confirm(source == "generated" and estimate.items, yes=yes)
-    with advancing("documents", "scenarios", counts=_scenarios_counts) as tell:
-        report = facade.run(request, most_calls=budget_calls, tell=tell)
+    estimate, report = run_task(
+        facade,
+        request,
+        _to_write,
+        unit="documents",
+        made="scenarios",
+        yes=yes,
+        budget_calls=budget_calls,
+    )
     asked = {"request": asdict(request)}
     announced = {**asked, "documents": estimate.items, **task_fields(estimate)}
     done = {**asked, **task_fields(report)}
@@ -97,16 +101,11 @@ def _only_weight_given() -> bool:
     return all(source(other) is ParameterSource.DEFAULT for other in others)
 
 
-def _say_estimate(estimate: TaskEstimate) -> None:
-    """What is to be done, and what it will take at most, on stderr."""
+def _to_write(estimate: Estimate) -> str:
     known, embedded = estimate.counts["done"], estimate.counts["embedded"]
     done = f"; {known:,} have them already" if known else ""
     text = f"{estimate.items:,} documents to write scenarios for{done}."
-    if embedded:
-        text += f" {embedded:,} scenarios to be embedded again."
-    if estimate.calls:
-        text += f" {at_most(estimate)}"
-    click.echo(text, err=True)
+    return text + (f" {embedded:,} scenarios to be embedded again." if embedded else "")
 
 
 def _scenarios_line(corpus: str, report: TaskReport[ScenarioCounts]) -> str:
@@ -140,10 +139,6 @@ def _show_state(state: ScenarioState, as_json: bool) -> None:
     print_table(("source", "model", "scenarios", "documents"), rows)
     if state.outdated:
         click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
-
-
-def _scenarios_counts(progress: TaskProgress) -> str:
-    return f"{progress.made:,} written, {progress.failed:,} failed"
 
 
 # -- facts ---------------------------------------------------------------------------------------
@@ -242,33 +237,37 @@ def _infer(
     request = InferRequest(name, tuple(kind for kind in KINDS if kind in named), limit)
     explorer = open_explorer()
     inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
-    estimate = inferring.estimate(request)
-    click.echo(f"{estimate.documents:,} documents. {at_most(estimate)}", err=True)
-    confirm(estimate.calls, yes=yes)
-    with advancing("documents", "facts", counts=_facts_counts) as tell:
-        report = inferring.run(request, most_calls=budget_calls, tell=tell)
-    end_run(estimate, report, report.usage, _facts_line(report), as_json=as_json)
+    estimate, report = run_task(
+        inferring,
+        request,
+        lambda estimate: f"{estimate.items:,} documents.",
+        unit="documents",
+        made="facts",
+        yes=yes,
+        budget_calls=budget_calls,
+    )
+    announced = {"documents": estimate.items, **task_fields(estimate)}
+    counts = {**asdict(report.result), "failed": report.failed}
+    usage = {name: getattr(report, name) for name in (f.name for f in fields(ModelUsage))}
+    done = {"request": request, "counts": counts, "left": report.left, "usage": usage}
+    end_run(announced, done, report, _facts_line(name, report), as_json=as_json)
 
 
-def _facts_line(report: InferReport) -> str:
+def _facts_line(corpus: str, report: TaskReport[Counts]) -> str:
     """What a run did, in a sentence or two."""
-    counts, usage = report.counts, report.usage
+    counts = report.result
     text = (
-        f"'{report.request.corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
-        f"{usage.model}; {taken(usage)}"
+        f"'{corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
+        f"{report.model}; {taken(report)}"
     )
     parts = [
         (counts.known, "claims that were known already"),
         (counts.unquoted, "claims whose quote is not in the text"),
         (counts.unusable, "claims without a usable value"),
-        (counts.failed, "documents without a usable answer"),
+        (report.failed, "documents without a usable answer"),
         (report.left, "documents not reached"),
     ]
-    return text + what_else(parts, goes_on=bool(counts.failed or report.left))
-
-
-def _facts_counts(progress: InferProgress) -> str:
-    return f"{progress.facts:,} facts"
+    return text + what_else(parts, goes_on=bool(report.failed or report.left))
 
 
 def _day(text: str | None) -> date | None:

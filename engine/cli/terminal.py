@@ -16,8 +16,8 @@ import click
 from pydantic_core import to_jsonable_python
 from tqdm import tqdm
 
+from engine.text import size
 from engine.types.corpora import Progress
-from engine.types.plurals import size
 
 
 class Advance(Protocol):
@@ -164,8 +164,8 @@ def advancing(
 
         def tell(progress: Told) -> None:
             bar.total = progress.total or None
-            step = getattr(progress, "step", getattr(progress, "phase", doing))
-            bar.set_description(step, refresh=False)
+            step = getattr(progress, "step", getattr(progress, "phase", ""))
+            bar.set_description(step or doing, refresh=False)
             if counts is not None:
                 bar.set_postfix_str(counts(progress), refresh=False)
             bar.update(progress.done - bar.n)

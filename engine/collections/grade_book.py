@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from engine.collections.judgment_formats import GradeLine
 from engine.errors import BadInputError
-from engine.types.collections import Qrels
+from engine.text import counted
+from engine.types.evaluations import Qrels
 from engine.types.limits import HIGHEST_GRADE
-from engine.types.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import BadInputError
-from engine.types.collections import Qrels
+from engine.text import spreadsheet_cell
+from engine.types.evaluations import Qrels
 from engine.types.limits import COLLECTION_BYTES, MEGABYTE
-from engine.types.spreadsheets import spreadsheet_cell
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 _NAMED = f"'{' '.join(BEIR_COLUMNS)}'"

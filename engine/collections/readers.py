@@ -25,9 +25,9 @@ from engine.collections.judgment_formats import (
 from engine.collections.trec import qrels_in
 from engine.errors import BadInputError
 from engine.ingest import detect_format
-from engine.types.collections import MOST_GRADE, Collection, HeldCollection, Qrels, Topic
+from engine.text import counted
+from engine.types.evaluations import MOST_GRADE, Collection, HeldCollection, Qrels, Topic
 from engine.types.limits import COLLECTION_JSON_BYTES, LONGEST_INSTRUCTION
-from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 Signature = tuple[tuple[str, int, int], ...]

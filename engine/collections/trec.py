@@ -14,7 +14,7 @@ import numpy as np
 from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
 from engine.collections.judgment_formats import columns_of, content_of, decoded, grade_lines
 from engine.errors import BadInputError
-from engine.types.collections import Qrels
+from engine.types.evaluations import Qrels
 from engine.types.searches import Ranking
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compare.verdicts import Judgments, Profile, find_best, find_verdicts
-from engine.corpora.background_sample import sample_rows
 from engine.corpora.contracts import Seed
+from engine.corpora.passage_vectors import sample_rows
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
@@ -42,8 +42,7 @@ from engine.types.comparisons import (
     VariantRanking,
 )
 from engine.types.evaluations import CSFCUBE_NDCG
-from engine.types.searches import PAGE_SIZE, Query, Ranking
-from engine.types.terms import TermUse
+from engine.types.searches import PAGE_SIZE, Query, Ranking, TermUse
 
 MOST_MOVERS = 12
 LEAST_SPREAD = 0.02

@@ -14,6 +14,7 @@ from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
 from engine.compare.model_comparisons import ModelComparisons
 from engine.compare.sensitivity_table import sensitivity, topics_to_vary
+from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
@@ -25,7 +26,6 @@ from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.callbacks import Ask
-from engine.types.collections import Collection
 from engine.types.comparisons import (
     Comparison,
     ComparisonRequest,
@@ -37,9 +37,11 @@ from engine.types.comparisons import (
     Variant,
 )
 from engine.types.corpora import CorpusInfo
+from engine.types.evaluations import Collection
 from engine.types.models import RunProgress
 from engine.types.people import ForPerson
 from engine.types.searches import Query
+from storage.answers import Answers
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Corpus, its version, systems and sets of variants."""
@@ -59,10 +61,15 @@ class Comparisons(ForPerson):
     """
 
     def __init__(
-        self, library: Library, own_grades: OwnGrades, searcher: Callable[[str], Searcher]
+        self,
+        settings: Settings,
+        answers: Answers,
+        library: Library,
+        own_grades: OwnGrades,
+        searcher: Callable[[str], Searcher],
     ) -> None:
         self._library, self._own_grades, self._searcher = library, own_grades, searcher
-        self.by_model = ModelComparisons(self._comparer)
+        self.by_model = ModelComparisons(settings, answers, self._comparer)
         self.jobs = JobRunner()
 
     # -- one seed --------------------------------------------------------------------------

@@ -10,25 +10,27 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from engine.assist.model import Model, recalled
-from engine.assist.ranking_estimates import estimate_ranking, total_cost
+from engine.assist.ranking_estimates import estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
     Plan,
     model_report,
+    recalled,
     rerank_one,
     texts_of,
 )
 from engine.compare.comparer import Comparer
+from engine.config import Settings
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, ask_model
+from engine.llm.connecting import Estimator, connect, estimator
+from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import ask_model
 from engine.rerank import Progress, Reranked
 from engine.search.searcher import criterion_for
 from engine.types.callbacks import Ask
@@ -38,9 +40,9 @@ from engine.types.comparisons import (
     VariantsProgress,
     VariantsRequest,
 )
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport, summed
 from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate
+from storage.answers import Answers
 
 _Key = tuple[Criterion, tuple[str, ...]]
 """What a reranking depends on: what documents are judged by, and the order they come in."""
@@ -64,40 +66,38 @@ class ModelComparisons(ForPerson):
     """Rerankings of variants. Safe to share between threads.
 
     Attributes:
-        jobs: those under way, and those that have ended. What was answered is kept when one is
-            cancelled, and so are the orders so far.
-
-    Args:
-        comparer: for a request.
+        jobs: a cancelled one keeps its answers, and its orders so far.
     """
 
-    def __init__(self, comparer: Callable[[VariantsRequest], Comparer]) -> None:
-        self._comparer = comparer
+    def __init__(
+        self, settings: Settings, answers: Answers, comparer: Callable[[VariantsRequest], Comparer]
+    ) -> None:
+        self._settings, self._answers, self._comparer = settings, answers, comparer
         self.jobs = JobRunner()
 
-    def estimate(self, request: VariantsRequest, model: Model) -> CostEstimate:
+    def estimate(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What reranking all variants would cost at most; nothing is asked."""
-        return _estimate(request, self._tasks(request), model)
+        connection = connect(self._settings, endpoint, person=self.person)
+        return _estimate(request, self._tasks(request), estimator(connection, self._answers))
 
-    def start(self, request: VariantsRequest, model: Model, owner: str = "") -> str:
-        """Rerank in the background; returns the job's id. Raises as :meth:`estimate`.
-
-        Args:
-            owner: who asks for it.
-        """
-        tasks, place = self._tasks(request), model.connection.endpoint
-        run = _Run(request, tasks, model, _estimate(request, tasks, model))
+    def start(
+        self,
+        request: VariantsRequest,
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        owner: str = "",
+    ) -> str:
+        """Rerank in the background; returns the job's id."""
+        connection = connect(self._settings, endpoint, most_calls, self.person)
+        tasks, place = self._tasks(request), connection.endpoint
+        estimate = _estimate(request, tasks, estimator(connection, self._answers))
+        run = _Run(request, tasks, connection, self._answers, estimate)
         nothing = run.progress(Usage(endpoint=place.address, model=place.model))
         return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)
 
-    def recall(self, request: VariantsRequest, model: Model) -> str | None:
-        """The id of a job that is done, from answers in the ledger alone.
-
-        None where the model would have to be asked; nothing is sent. Raises as :meth:`estimate`.
-        """
-        budget = replace(model.connection.budget, calls=0)
-        free = replace(model, connection=replace(model.connection, budget=budget))
-        return recalled(self.jobs, self.start(request, free))
+    def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
+        """The id of a job that is done, from answers in the ledger alone; None without all."""
+        return recalled(self.jobs, self.start(request, endpoint, most_calls=0))
 
     def _tasks(self, request: VariantsRequest) -> list[Task]:
         return tasks_of(self._comparer(request), request)
@@ -110,33 +110,27 @@ class _Run:
         self,
         request: VariantsRequest,
         tasks: Sequence[Task],
-        model: Model,
-        estimate: CostEstimate,
+        connection: Connection,
+        answers: Answers,
+        estimate: Estimate,
     ) -> None:
-        self._request, self._tasks, self._model, self._estimate = request, tasks, model, estimate
+        self._request, self._tasks, self._estimate = request, tasks, estimate
+        self._connection, self._answers = connection, answers
         self._plan = Plan(request.mode, request.depth)
         self._begun: dict[int, Progress] = {}
         self._finished: dict[int, Finished] = {}
 
     def work(self, tell: Callable[[VariantsProgress], None], cancelled: Ask) -> ModelReport:
         """Ask the model, as far as it comes."""
-        model = self._model
         usage = None
 
         def heard(questions: RoundProgress) -> None:
             nonlocal usage
             usage = questions.usage
-            model.tell(questions)
             tell(self.progress(usage))
 
         try:
-            outcome = ask_model(
-                model.connection,
-                model.store,
-                self._ask,
-                heard,
-                lambda: cancelled() or model.cancelled(),
-            )
+            outcome = ask_model(self._connection, self._answers, self._ask, heard, cancelled)
         except BaseException:
             if usage is not None:  # what was begun is an order of the model's all the same
                 tell(self.progress(usage, ended=True))
@@ -169,7 +163,7 @@ class _Run:
 
     async def _ask(self, client: Client) -> None:
         """All tasks in their order, few of them at once, as far as the run comes."""
-        slots = asyncio.Semaphore(_at_once(self._estimate, self._model.connection.concurrency))
+        slots = asyncio.Semaphore(_at_once(self._estimate, client.concurrency))
 
         async def one(number: int, task: Task) -> None:
             async with slots:
@@ -216,15 +210,12 @@ def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
     ]
 
 
-def _estimate(request: VariantsRequest, tasks: Sequence[Task], model: Model) -> CostEstimate:
+def _estimate(request: VariantsRequest, tasks: Sequence[Task], known: Estimator) -> Estimate:
     plan = Plan(request.mode, request.depth)
-    each = [
-        estimate_ranking(plan, "", task.assignment, model.connection, model.store) for task in tasks
-    ]
-    return total_cost(plan.depth, each)
+    return summed([estimate_ranking(plan, "", task.assignment, known) for task in tasks])
 
 
-def _at_once(estimate: CostEstimate, concurrency: int) -> int:
+def _at_once(estimate: Estimate, concurrency: int) -> int:
     """Rankings under way at once: as many as it takes to keep the endpoint busy, no more.
 
     The others wait: a budget then buys whole rankings, and a question that two of them share

@@ -19,9 +19,8 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system, reads_wording
 from engine.search.topics import pool_ranking, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection, Topic
 from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity, Variant
-from engine.types.evaluations import CSFCUBE_NDCG, NDCG
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Collection, Topic
 from engine.types.searches import Query, Ranking
 
 CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}

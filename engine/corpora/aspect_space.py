@@ -19,12 +19,8 @@ at steer 0.5, nDCG@20 is 0.665 with 0, 0.673 with 0.2 and 0.661 with 0.4, p-MRR 
 
 
 def without_context(aspects: FloatArray, documents: FloatArray) -> FloatArray:
-    """``unit(aspect - 0.2 document)``, row by row.
-
-    Args:
-        aspects: (n, d) unit rows; zero rows (no sentence serves the aspect) stay zero.
-        documents: (n, d) unit rows.
-    """
+    """``unit(aspect - 0.2 document)``, row by row. `aspects`: (n, d) unit rows; zero rows (no
+    sentence serves the aspect) stay zero. `documents`: (n, d) unit rows."""
     rest = unit(aspects - CONTEXT * documents)
     rest[np.linalg.norm(aspects, axis=1) < 1e-6] = 0.0
     return np.asarray(rest, dtype=np.float32)
@@ -39,11 +35,8 @@ def role_matrix(document: Document, aspects: int) -> FloatArray:
 def passage_direction(
     weights: FloatArray, sentences: FloatArray, document: FloatArray
 ) -> FloatArray:
-    """(d,): what some sentences say beside their document.
-
-    Args:
-        weights: (s,) of the sentences.  sentences: (s, d).  document: (d,).
-    """
+    """(d,): what some sentences say beside their document. `weights`: (s,) of the sentences.
+    sentences: (s, d). document: (d,)."""
     mean = unit(weights @ sentences)
     return without_context(mean[None], document[None]).reshape(-1)
 
@@ -51,15 +44,9 @@ def passage_direction(
 def token_roles(
     token_starts: NDArray[np.int32], sentence_starts: NDArray[np.int32], roles: FloatArray
 ) -> FloatArray:
-    """Role probabilities (t, a) of tokens: those of the sentence each stands in.
-
-    Args:
-        token_starts: (t,) offsets into the text, -1 for tokens of the title.
-        sentence_starts: (s,) offsets, ascending.  roles: (s, a).
-
-    Returns:
-        float32; zeros for tokens outside every sentence.
-    """
+    """Role probabilities (t, a) of tokens: those of the sentence each stands in. `token_starts`:
+    (t,) offsets into the text, -1 for tokens of the title. `sentence_starts`: (s,) offsets,
+    ascending. roles: (s, a). Returns float32; zeros for tokens outside every sentence."""
     out = np.zeros((len(token_starts), roles.shape[1]), dtype=np.float32)
     sentence = np.searchsorted(sentence_starts, token_starts, side="right") - 1
     inside = (token_starts >= 0) & (sentence >= 0)

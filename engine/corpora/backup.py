@@ -24,8 +24,8 @@ from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
 from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
-from storage.files import digest_of, file_errors
-from storage.home import COPY, Home
+from storage.files import COPY, digest_of, file_errors
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
@@ -36,8 +36,7 @@ from storage.sqlite import OLD_NAME
 from storage.vectors import DocumentTable
 
 Only = Literal["ledger", "irreplaceable"]
-FORMAT = 1
-"""Version of the layout of a backup."""
+FORMAT = 1  # Version of the layout of a backup
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 LOCK_SECONDS = 10.0
@@ -51,24 +50,16 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What is in a backup.
-
-    Attributes:
-        made_at: ISO 8601, UTC.
-        version: of the SeedLens that made it.
-        only: "" for all.
-        corpora: whose documents are in it.
-        without: (name, source) of the others, whose sources have to be imported again.
-        files, bytes: how many, and their size together.
-    """
+    """What is in a backup."""
 
     file: str
-    made_at: str
-    version: str
-    only: str
-    corpora: tuple[str, ...]
+    made_at: str  # ISO 8601, UTC
+    version: str  # of the SeedLens that made it
+    only: str  # "" for all
+    corpora: tuple[str, ...]  # whose documents are in it
+    # (name, source) of the others, whose sources have to be imported again
     without: tuple[tuple[str, str], ...]
-    files: int
+    files: int  # files, bytes: how many, and their size together
     bytes: int
 
 
@@ -78,9 +69,8 @@ def back_up(home: Home, ledger: Ledger, file: Path, only: Only | None = None) ->
     The ledger is as of one moment, and every corpus as of one moment after that. What can be
     made again without a loss (the trash, imports under way, kept vectors of wordings) is left out.
 
-    Args:
-        only: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
-            vectors, which importing the same sources makes again.
+    `only`: "ledger" for the ledger alone; "irreplaceable" for all but the documents and their
+    vectors, which importing the same sources makes again.
     """
     if os.path.lexists(file):
         raise BadInputError(f"{file} exists already.", "Give the backup another name.")
@@ -183,11 +173,8 @@ def _members(
     rows: Sequence[CorpusRow],
     only: Only | None,
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it.
-
-    Args:
-        whole: corpora that are backed up with their documents.
-    """
+    """(path in the backup, file) of all that belongs into it. `whole`: corpora that are backed up
+    with their documents."""
     yield _LEDGER, ledger
     if only == "ledger":
         return
@@ -208,11 +195,9 @@ def _members(
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, manifests of tables last.
-
-    A table's files never change, and its manifests are written after the files that they name and
-    deleted with them: with manifests listed first and copied last, all files of one are there.
-    """
+    """All files below a folder, manifests of tables last. A table's files never change, and its
+    manifests are written after the files that they name and deleted with them: with manifests
+    listed first and copied last, all files of one are there."""
     try:
         manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
         others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
@@ -290,9 +275,8 @@ def _complete(staged: Home, report: BackupReport) -> None:
 
 
 def _move_in(staging: Path, home: Home) -> None:
-    """Each folder of a corpus in one step; the ledger comes last, and with it all is there.
-
-    Nobody else can begin a ledger, or restore another one, meanwhile."""
+    """Each folder of a corpus in one step; the ledger comes last, and with it all is there. Nobody
+    else can begin a ledger, or restore another one, meanwhile."""
     busy = f"The home {home.root} is in use."
     with alone(Path(f"{home.ledger}.lock"), busy, "Close what works in it.", wait=LOCK_SECONDS):
         _check_empty(home)

@@ -20,14 +20,15 @@ from engine.corpora.indexing import (
     aspect_vectors,
     fixed_vectors,
     has_classifier,
+    labels_of,
     role_probabilities,
     table_schema,
 )
-from engine.corpora.manifest import register
 from engine.corpora.map_making import carry_whole
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.corpora.service_imports import carry_sources
+from engine.corpora.sharing import register
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -44,30 +45,22 @@ from storage.removal import delete
 from storage.selections import carry_selections
 from storage.vectors import DocumentTable
 
-READ_ROWS = 32
-"""Documents read at once: a long one has tens of megabytes of token vectors."""
-WRITE_BYTES = 64 * 2**20
-"""Rows are gathered up to this size, or one shard, for each commit."""
+READ_ROWS = 32  # Documents read at once: a long one has tens of megabytes of token vectors
+WRITE_BYTES = 64 * 2**20  # Rows are gathered up to this size, or one shard, for each commit
 
 
 @dataclass(frozen=True)
 class LensChange:
-    """Gives corpora of one home another lens.
-
-    Attributes:
-        encoder: loads the model that a corpus was indexed with.
-    """
+    """Gives corpora of one home another lens."""
 
     home: Home
     ledger: Ledger
     settings: Settings
-    encoder: Callable[[str, EncoderSpec], Encoder]
+    encoder: Callable[[str, EncoderSpec], Encoder]  # loads the model that a corpus was indexed with
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
-        """Write the corpus to another folder, then update its row in one transaction.
-
-        The caller holds the corpus's lock.
-        """
+        """Write the corpus to another folder, then update its row in one transaction. The caller
+        holds the corpus's lock."""
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
@@ -103,25 +96,18 @@ class LensChange:
 
 @dataclass(frozen=True)
 class ChangedLens:
-    """Copies a corpus into another folder, with the roles and aspect vectors of another lens.
-
-    Attributes:
-        encoder: the corpus's own, for the prototypes of the new lens; None where the new lens
-            has a classifier.
-        shard: documents per commit.
-    """
+    """Copies a corpus into another folder, with the roles and aspect vectors of another lens."""
 
     old: Lens
     new: Lens
     spec: EncoderSpec
+    # the corpus's own, for the prototypes of the new lens; None where the new lens has a classifier
     encoder: Encoder | None
-    shard: int
+    shard: int  # documents per commit
 
     def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
-        """Write all documents of ``source`` to a new table under ``folder``.
-
-        A few dozen documents are in memory at a time.
-        """
+        """Write all documents of ``source`` to a new table under ``folder``. A few dozen documents
+        are in memory at a time."""
         started = time.perf_counter()
         schema = table_schema(self.spec, self.new, source.schema)
         target = DocumentTable.open_or_create(folder, schema)
@@ -159,33 +145,14 @@ class ChangedLens:
         return np.asarray(values, dtype=np.float32).reshape(-1, self.spec.dimension)
 
     def _roles(self, batch: pa.RecordBatch, row: int, vectors: FloatArray) -> FloatArray:
-        starts, ends = (batch[name][row].as_py() for name in ("sentence_starts", "sentence_ends"))
-        spans = tuple(zip(starts, ends, strict=True))
-        document = SourceDocument(
-            doc_id=batch["doc_id"][row].as_py(),
-            title=batch["title"][row].as_py(),
-            text=batch["text"][row].as_py(),
-            where="",
-            sentences=spans,
-            roles=self._labels(batch["roles"][row].as_py()),
-        )
+        """Of labels that the source gave under the old lens, those that the new lens has stay."""
+        stored = to_document(batch.slice(row, 1).select(TEXT_COLUMNS).to_pylist()[0], self.old)
+        new = {aspect.key for aspect in self.new.aspects}
+        labels = [key if key in new else None for key in labels_of(stored, self.old) or ()]
+        spans = tuple(sentence.span for sentence in stored.sentences)
+        roles = tuple(labels) if any(labels) else None
+        document = SourceDocument(stored.doc_id, stored.title, stored.text, "", spans, roles)
         return role_probabilities(document, spans, self.new, vectors, self.encoder)
-
-    def _labels(self, stored: Sequence[float]) -> tuple[str | None, ...] | None:
-        """Labels that the source gave under the old lens, as far as the new lens has them.
-
-        Estimates never give a probability of exactly 0 or 1 to all sentences of a document
-        (but a lens of one aspect cannot do otherwise); labels always do.
-        """
-        count = len(self.old.aspects)
-        rows = np.array(stored, dtype=np.float32).reshape(-1, count)
-        if count == 1 or not np.isin(rows, (0.0, 1.0)).all():
-            return None
-        kept = {aspect.key for aspect in self.new.aspects}
-        keys = [aspect.key for aspect in self.old.aspects]
-        named = [keys[int(row.argmax())] if row.any() else None for row in rows]
-        labels = tuple(key if key in kept else None for key in named)
-        return labels if any(labels) else None
 
 
 def preview(

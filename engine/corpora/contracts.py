@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, overload
+from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import role_matrix
 from engine.numeric import FloatArray
-from engine.types.documents import Document, Span
-from engine.types.facts import Fact
+from engine.types.documents import Document, Fact, Span
 from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
 
-if TYPE_CHECKING:
-    from engine.corpora.opened import OpenCorpus
-
-DEPTH = 1000
-"""Documents that a ranking of a large corpus holds."""
+DEPTH = 1000  # Documents that a ranking of a large corpus holds
 LARGE = 20_000
 """Documents above which a corpus is large: vectors that do not fit in memory are indexed (up to
 there, comparing all takes 20 ms), and of a long text only the rarest words are looked for."""
@@ -45,19 +40,14 @@ class ScoredDocument(NamedTuple):
 class RankedDocuments(Sequence[ScoredDocument]):
     """A ranking, best first. Ids are looked up for what is read of it only.
 
-    Attributes:
-        corpus_ids: the ids of all documents of the corpus, in its order.
-        rows: (r,) places of the ranked documents in ``corpus_ids``, each once.
-        scores: (r,) higher is better.
-
     >>> ranking = RankedDocuments(["a", "b", "c"], np.array([2, 0]), np.array([0.5, 0.25]))
     >>> ranking[0], ranking.doc_ids, len(ranking[:1])
     (ScoredDocument(doc_id='c', score=0.5), ['c', 'a'], 1)
     """
 
-    corpus_ids: Sequence[str]
-    rows: Rows
-    scores: NDArray[np.floating]
+    corpus_ids: Sequence[str]  # the ids of all documents of the corpus, in its order
+    rows: Rows  # (r,) places of the ranked documents in `corpus_ids`, each once
+    scores: NDArray[np.floating]  # (r,) higher is better
 
     @property
     def doc_ids(self) -> list[str]:
@@ -84,21 +74,15 @@ class RankedDocuments(Sequence[ScoredDocument]):
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """The document (stored, or pasted and encoded now) that a search starts from.
-
-    Attributes:
-        vector: (d,).  sentences: (s, d).  tokens: (t, p).
-        token_starts: (t,) offsets into the text, -1 for tokens of the title and the model's
-            own marks.
-        idf: (t,) what each token weighs, see :class:`TokenRows`.
-    """
+    """The document (stored, or pasted and encoded now) that a search starts from."""
 
     document: Document
-    vector: FloatArray
+    vector: FloatArray  # (d,). sentences: (s, d). tokens: (t, p).
     sentences: FloatArray
     tokens: FloatArray
+    # (t,) offsets into the text, -1 for tokens of the title and the model's own marks
     token_starts: NDArray[np.int32]
-    idf: FloatArray
+    idf: FloatArray  # (t,) what each token weighs, see `TokenRows`
 
     def roles(self, aspects: int) -> FloatArray:
         """Role probabilities (s, aspects) of its sentences."""
@@ -107,57 +91,40 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What lies around a seed in its corpus: the standard by which its evidence is measured.
+    """What lies around a seed in its corpus: the standard by which its evidence is measured."""
 
-    Attributes:
-        centroid: (d,) mean of the vectors of the documents nearest to the seed; a sentence that
-            is close to it is close to all of them.
-        sentences: (s, d) of documents that have little to do with the seed, one after another.
-        roles: (s, a) of these sentences.
-        starts: (n,) where each of these documents begins in ``sentences``.
-        chance: mean cosine of these documents' vectors with the seed's.
-    """
-
+    # (d,) mean of the vectors of the documents nearest to the seed; a sentence that is close to it
+    # is close to all of them
     centroid: FloatArray
+    # (s, d) of documents that have little to do with the seed, one after another
     sentences: FloatArray
-    roles: FloatArray
-    starts: NDArray[np.intp]
-    chance: float
+    roles: FloatArray  # (s, a) of these sentences
+    starts: NDArray[np.intp]  # (n,) where each of these documents begins in `sentences`
+    chance: float  # mean cosine of these documents' vectors with the seed's
 
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """How an aspect was read off the seed.
+    """How an aspect was read off the seed."""
 
-    Attributes:
-        sentence_weights: (s,) over the seed's sentences, sums to 1.
-        aspect_weights: (a,) over the lens, sums to 1: where documents should be alike.
-        avoided: (a,) 0 to 1: where likeness should count against them, however that was
-            said; zeros when nothing was.
-        strength: 0 (the wording asks for no aspect) to 1; scales steer.
-    """
-
-    sentence_weights: FloatArray
-    aspect_weights: FloatArray
+    sentence_weights: FloatArray  # (s,) over the seed's sentences, sums to 1
+    aspect_weights: FloatArray  # (a,) over the lens, sums to 1: where documents should be alike
+    # (a,) 0 to 1: where likeness should count against them, however that was said; zeros when
+    # nothing was
     avoided: FloatArray
-    strength: float = 1.0
+    strength: float = 1.0  # 0 (the wording asks for no aspect) to 1; scales steer
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which documents may be ranked.
+    """Which documents may be ranked."""
 
-    Attributes:
-        allowed: (n,) bool over the corpus, the seed already left out.
-        conditions: the same restriction for LanceDB, as far as it comes from stored fields.
-        pool: ids that a judged pool is restricted to, or None for the corpus.
-        derived: ``allowed`` also rests on what was found in the documents themselves.
-    """
-
-    allowed: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]  # (n,) bool over the corpus, the seed already left out
+    # the same restriction for LanceDB, as far as it comes from stored fields
     conditions: tuple[Condition, ...] = ()
+    # ids that a judged pool is restricted to, or None for the corpus
     pool: frozenset[str] | None = None
-    derived: bool = False
+    derived: bool = False  # `allowed` also rests on what was found in the documents themselves
 
     @property
     def is_part(self) -> bool:
@@ -203,19 +170,7 @@ class ScenarioScores(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One query, resolved: what a system needs beside the corpus.
-
-    Attributes:
-        instructed: gives the seed's vector (d,) when it is read together with the wording in
-            force, the aspect's built-in one included; None when there is no wording.
-        facts: what the seed (of the sentences in focus) and the wording state or imply;
-            () for a search that does not go by facts.
-        stated: where a pasted seed states facts; () for a stored one, whose facts need not be
-            what its topic is asked without.
-        scenarios: gives the corpus's scenarios; BadInputError where it has none.
-        preferred: documents that are to come first, because they have what a wording names; they
-            are ranked in any case. None where it names nothing.
-    """
+    """One query, resolved: what a system needs beside the corpus."""
 
     seed: Seed
     focus: Focus | None
@@ -223,10 +178,19 @@ class Request:
     steer: float = 0.0
     symmetric: bool = False
     depth: int = DEPTH
+    # gives the seed's vector (d,) when it is read together with the wording in force, the aspect's
+    # built-in one included; None when there is no wording
     instructed: Callable[[], FloatArray] | None = None
+    # what the seed (of the sentences in focus) and the wording state or imply; () for a search that
+    # does not go by facts
     facts: tuple[Fact, ...] = ()
+    # where a pasted seed states facts; () for a stored one, whose facts need not be what its topic
+    # is asked without
     stated: tuple[Span, ...] = ()
+    # gives the corpus's scenarios; BadInputError where it has none
     scenarios: Callable[[], ScenarioScores] | None = None
+    # documents that are to come first, because they have what a wording names; they are ranked in
+    # any case. None where it names nothing.
     preferred: Rows | None = None
 
     @property
@@ -251,38 +215,12 @@ class VectorPart(NamedTuple):
 
 
 class TokenRows(NamedTuple):
-    """The tokens of one document.
+    """The tokens of one document."""
 
-    Attributes:
-        vectors: (t, p) as they are stored, see :func:`engine.numeric.widened`.
-        starts: (t,) int32, as in :class:`Seed`.
-        idf: (t,) float32, at least 0: how rare each token is in the corpus; 0 for the model's own
-            marks, the document's mean for the title.
-        roles: (t, a) float32, role probabilities of the sentence each stands in; zeros for
-            the title.
-    """
-
-    vectors: TokenArray
-    starts: NDArray[np.int32]
+    vectors: TokenArray  # (t, p) as they are stored, see `widened`
+    starts: NDArray[np.int32]  # (t,) int32, as in `Seed`
+    # (t,) float32, at least 0: how rare each token is in the corpus; 0 for the model's own marks,
+    # the document's mean for the title
     idf: FloatArray
+    # (t, a) float32, role probabilities of the sentence each stands in; zeros for the title
     roles: FloatArray
-
-
-Corpus: TypeAlias = "OpenCorpus"
-"""The opened corpus, whose module loads LanceDB. Its documents are named by :data:`Rows`."""
-
-
-class System(Protocol):
-    """A named retrieval pipeline."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def reads_aspect(self) -> bool:
-        """False: the ranking is the same whatever the aspect."""
-        ...
-
-    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
-        """Rank the documents in scope, best first; ties by doc_id, ascending."""
-        ...

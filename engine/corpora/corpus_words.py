@@ -7,16 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.corpora.contracts import TokenSpans
-from engine.corpora.schema import rows_of
-from engine.corpora.stored_texts import StoredTexts
+from engine.corpora.schema import StoredTexts, rows_of
 from engine.numeric import FloatArray
 from storage.vectors import DocumentTable
+
+if TYPE_CHECKING:
+    pass
 
 RARITY_SAMPLE = 1000
 """Documents in which words and tokens are counted, to tell telling ones from common ones; of
@@ -24,9 +27,8 @@ CSFCube's 4,205 abstracts all give the same nDCG@20 to 0.002."""
 RAREST = 32
 """Distinct words of a text that the full text of a large corpus is asked for: the rarest ones
 bring 98 % of the first 20 that all words of an abstract bring, in a quarter of the time."""
-_WORD = re.compile(r"\w+")
-_UNSEEN = ""
-"""Stands for tokens that the sample does not have."""
+_PLAIN_WORD = re.compile(r"\w+")
+_UNSEEN = ""  # Stands for tokens that the sample does not have
 
 
 class CorpusWords:
@@ -46,10 +48,8 @@ class CorpusWords:
         self._idf: dict[str, float] | None = None
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first.
-
-        A full doc_id finds its document too.
-        """
+        """Ids of documents whose title has all ``words`` (any case), shortest titles first. A full
+        doc_id finds its document too."""
         titles = self._titles()
         if self._folded is None:
             self._folded = pa.array((title.casefold() for title in titles), pa.string())
@@ -66,11 +66,9 @@ class CorpusWords:
         return list(dict.fromkeys([*exact, *found]))[:limit]
 
     def rarity(self, word: str) -> float:
-        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
-
-        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
-        divided by its maximum.
-        """
+        """How rare a word is: 0 when every document has it, 1 when (almost) none has. The inverse
+        document frequency over the first :data:`RARITY_SAMPLE` documents, divided by its
+        maximum."""
         known = self._rarity.get(word)
         if known is None:
             if self._counts is None:
@@ -81,12 +79,10 @@ class CorpusWords:
         return known
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0.
-
-        Counted by its lower-cased text in :data:`RARITY_SAMPLE` documents from all over the
-        corpus. Tokens of the title weigh as much as the mean of the others, the model's own
-        marks (the first and the last, where they are not of the text) nothing.
-        """
+        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0. Counted
+        by its lower-cased text in :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens
+        of the title weigh as much as the mean of the others, the model's own marks (the first and
+        the last, where they are not of the text) nothing."""
         if self._idf is None:
             self._idf = self._read_idf()
         inside = spans[:, 0] >= 0
@@ -126,7 +122,7 @@ class CorpusWords:
         first = range(min(len(self._doc_ids), RARITY_SAMPLE))
         rows = self._table.take(first, ["text"])
         for text in rows["text"].to_pylist():
-            counts.update(set(_WORD.findall(text.casefold())))
+            counts.update(set(_PLAIN_WORD.findall(text.casefold())))
         return counts
 
 

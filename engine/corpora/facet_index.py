@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from engine.corpora.fact_columns import StatedValues, read_stated
 from engine.corpora.field_codes import FieldCodes, Mask, read_fields
 from engine.corpora.recent import Recent
-from engine.corpora.schema import condition, rows_of
-from engine.corpora.stored_texts import MANY, StoredTexts
+from engine.corpora.schema import MANY, StoredTexts, condition, rows_of
 from engine.errors import BadInputError, UnknownNameError
-from engine.facts.atlas import atlas
+from engine.facts.places import atlas
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
-from engine.types.facets import (
+from engine.types.lenses import Lens
+from engine.types.searches import (
     AMOUNT,
     ASPECT,
     DATE,
@@ -31,34 +31,23 @@ from engine.types.facets import (
     YEAR,
     AmountCount,
     Facets,
+    Filter,
     PlaceCount,
     is_derived,
 )
-from engine.types.lenses import Lens
-from engine.types.searches import Filter
 from storage.records import Condition
 from storage.selections import read_selection
 from storage.vectors import DocumentTable
 
-MOST_VALUES = 200
-"""Values of a field that are counted out, beside those that are filtered by."""
-MOST_UNITS = 12
-"""Units of amounts that are described, beside those that are filtered by."""
-FEW_VALUES = 8
-"""Values that texts are looked through for, one after the other."""
-MOST_REMEMBERED = 16
-"""Sets of filters whose counts are kept, and selections whose documents are."""
+MOST_VALUES = 200  # Values of a field that are counted out, beside those that are filtered by
+MOST_UNITS = 12  # Units of amounts that are described, beside those that are filtered by
+FEW_VALUES = 8  # Values that texts are looked through for, one after the other
+MOST_REMEMBERED = 16  # Sets of filters whose counts are kept, and selections whose documents are
 
 
 class FacetIndex:
-    """Which documents of one version of a corpus meet filters, and how many have what.
-
-    Each part is read on first use. Safe to share between threads.
-
-    Args:
-        name: of the corpus, for messages.
-        years: (n,) of each document, in stored order; negative for none.
-    """
+    """Which documents of one version of a corpus meet filters, and how many have what. Each part is
+    read on first use. Safe to share between threads."""
 
     def __init__(
         self,

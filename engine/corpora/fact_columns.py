@@ -23,30 +23,23 @@ from engine.types.searches import Filter
 from storage.vectors import DocumentTable
 
 KINDS = ("date", "amount", "place")
-LONGEST = 20
-"""Years: a date that spans more of them, or recurs, is counted in its first one."""
+LONGEST = 20  # Years: a date that spans more of them, or recurs, is counted in its first one
 _DATE = re.compile(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?")
 Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedValues:
-    """Values of one kind, one entry (f,) per fact, with the row of its document.
-
-    Attributes:
-        low, high: as :class:`engine.types.facts.Fact` has them.
-        units: (f,) codes into ``names``.
-        among: what documents are counted by: the years of dates, the units of all else.
-    """
+    """Values of one kind, one entry (f,) per fact, with the row of its document."""
 
     kind: str
     size: int
     rows: NDArray[np.intp]
-    low: Doubles
+    low: Doubles  # low, high: as `Fact` has them
     high: Doubles
-    units: NDArray[np.intp]
+    units: NDArray[np.intp]  # (f,) codes into `names`
     names: tuple[str, ...]
-    among: FieldCodes
+    among: FieldCodes  # what documents are counted by: the years of dates, the units of all else
 
     def of_unit(self, unit: str) -> StatedValues:
         """Those in one unit."""
@@ -55,9 +48,15 @@ class StatedValues:
 
     def _where(self, kept: Mask) -> StatedValues:
         return StatedValues(
-            self.kind, self.size, self.rows[kept], self.low[kept], self.high[kept],
-            self.units[kept], self.names, self.among,
-        )  # fmt: skip
+            self.kind,
+            self.size,
+            self.rows[kept],
+            self.low[kept],
+            self.high[kept],
+            self.units[kept],
+            self.names,
+            self.among,
+        )
 
     def mask(self, filters: Sequence[Filter]) -> Mask:
         """Which documents (n,) have one value that meets every filter; BadInputError."""
@@ -146,19 +145,24 @@ def _amount(value: str, one: Filter) -> tuple[float, float]:
     return number - slack, number + slack
 
 
-def read_stated(table: DocumentTable, size: int) -> Mapping[str, StatedValues]:
-    """The facts of all documents, by kind.
-
-    Args:
-        size: documents of the corpus.
-    """
+def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
+    """The facts (f,) of all documents, and the row of each one's document."""
     rows, flat, before = [], [], 0
     for lists in fact_arrays(table):
         rows.append(pc.list_parent_indices(lists).to_numpy() + before)
         flat.append(pc.list_flatten(lists))
         before += len(lists)
     facts = pa.chunked_array(flat, FACT_TYPE).combine_chunks()
-    row = np.concatenate([np.zeros(0, np.intp), *rows]).astype(np.intp)
+    return np.concatenate([np.zeros(0, np.intp), *rows]).astype(np.intp), facts
+
+
+def read_stated(table: DocumentTable, size: int) -> Mapping[str, StatedValues]:
+    """The facts of all documents, by kind.
+
+    Args:
+        size: documents of the corpus.
+    """
+    row, facts = flat_facts(table)
     kinds = facts.field("kind")
     return {kind: _of_kind(kind, facts, row, pc.equal(kinds, kind), size) for kind in KINDS}
 

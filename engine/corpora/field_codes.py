@@ -10,35 +10,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.corpora.schema import FACET_MARK
-from engine.corpora.stored_texts import StoredTexts
+from engine.corpora.schema import FACET_MARK, StoredTexts
 from engine.types.corpora import FieldValues
-from engine.types.facets import YEAR
 from engine.types.limits import FIELD_CHARS, FIELDS
+from engine.types.searches import YEAR
 
-Mask = NDArray[np.bool_]
-"""(n,) over the documents of a corpus."""
+Mask = NDArray[np.bool_]  # (n,) over the documents of a corpus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldCodes:
-    """The values of one field as pairs of a row and a code, each pair once.
+    """The values of one field as pairs of a row and a code, each pair once."""
 
-    Attributes:
-        rows, codes: (p,), by row.
-        values: by code.
-    """
-
-    rows: NDArray[np.int32]
+    rows: NDArray[np.int32]  # rows, codes: (p,), by row
     codes: NDArray[np.int32]
-    values: StoredTexts
+    values: StoredTexts  # by code
 
     @classmethod
     def of(
-        cls,
-        rows: NDArray[np.integer],
-        codes: NDArray[np.integer],
-        values: Iterable[str] | pa.Array,
+        cls, rows: NDArray[np.integer], codes: NDArray[np.integer], values: Iterable[str] | pa.Array
     ) -> FieldCodes:
         """From pairs in any order, which may repeat."""
         texts = StoredTexts(values)
@@ -67,12 +57,7 @@ class FieldCodes:
     def counted(
         self, allowed: Mask, most: int | None = None, also: Iterable[str] = ()
     ) -> FieldValues:
-        """The most frequent values among the allowed documents.
-
-        Args:
-            most: values that are counted out; None for all.
-            also: values that are counted out in any case.
-        """
+        """The most frequent values among the allowed documents."""
         inside = allowed[self.rows]
         counts = np.bincount(self.codes[inside], minlength=len(self.values))
         shown = np.flatnonzero(counts)
@@ -93,10 +78,6 @@ def distinct_in_order(rows: NDArray[np.integer]) -> int:
 def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[str, FieldCodes]:
     """The fields that documents have, ``year`` first, the others by name; of very many fields,
     those that most documents have, and without values that are texts (:mod:`engine.types.limits`).
-
-    Args:
-        facets: of the documents, as stored, in batches.
-        years: (n,) of each document; negative for none.
     """
     stored = pa.chunked_array(list(facets), pa.string()).combine_chunks()
     parts = pc.split_pattern(stored, FACET_MARK)

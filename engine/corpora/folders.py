@@ -21,7 +21,8 @@ from engine.lenses.definitions import lens_to_json
 from engine.types.lenses import Lens
 from storage import removal
 from storage.errors import CorpusBusyError
-from storage.home import COPY, Home, is_corpus_name
+from storage.files import COPY
+from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused
@@ -29,8 +30,7 @@ from storage.vectors import DocumentTable
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
-DELETED_KEPT = timedelta(days=1)
-"""How long a deleted corpus can be brought back."""
+DELETED_KEPT = timedelta(days=1)  # How long a deleted corpus can be brought back
 _STORE = "store"
 
 
@@ -57,11 +57,9 @@ def folders_of(home: Home, name: str) -> list[Path]:
 
 
 def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
-    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock.
-
-    Those numbered higher than the corpus were never finished; lower ones were superseded. Where
-    the corpus itself is not there, the ledger may be older than they are, and they stay.
-    """
+    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
+    numbered higher than the corpus were never finished; lower ones were superseded. Where the
+    corpus itself is not there, the ledger may be older than they are, and they stay."""
     current = store_of(home, row)
     for folder in folders_of(home, row.name):
         if _number(folder) > _number(current):

@@ -38,11 +38,8 @@ SHARD_CHARACTERS = 1_000_000
 
 
 def table_schema(spec: EncoderSpec, lens: Lens, like: pa.Schema | None = None) -> pa.Schema:
-    """Columns of the documents table for one model and one lens.
-
-    Args:
-        like: of a table whose tokens keep their type: earlier versions stored half precision.
-    """
+    """Columns of the documents table for one model and one lens. `like`: of a table whose tokens
+    keep their type: earlier versions stored half precision."""
     vector = pa.list_(pa.float16(), spec.dimension)
     tokens = pa.list_(pa.list_(pa.int8(), spec.token_dimension))
     offsets = pa.list_(pa.int32())
@@ -86,10 +83,6 @@ def role_probabilities(
     aspects of another lens, the classifier decides if there is one for the lens, else the
     prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
     likely as any other.
-
-    Args:
-        vectors: (sentences, d), the sentences in context.
-        encoder: what made them; it encodes the prototypes, once.
     """
     keys = [aspect.key for aspect in lens.aspects]
     out = np.zeros((len(sentences), len(keys)), dtype=np.float32)
@@ -116,12 +109,10 @@ def role_probabilities(
 
 
 def without_doubtful(roles: FloatArray) -> FloatArray:
-    """Role probabilities (sentences, aspects) with zeros where none stands out.
-
-    With "none" there are as many choices as aspects and one more; an aspect stands out when it is
-    at least twice as likely as each of them would be by chance. A lens of one aspect has no other
-    to compare it with: there every sentence keeps it.
-    """
+    """Role probabilities (sentences, aspects) with zeros where none stands out. With "none" there
+    are as many choices as aspects and one more; an aspect stands out when it is at least twice as
+    likely as each of them would be by chance. A lens of one aspect has no other to compare it with:
+    there every sentence keeps it."""
     doubtful = roles.max(axis=1, initial=0.0) < 2 / (roles.shape[1] + 1)
     return np.where(doubtful[:, None], np.float32(0.0), roles)
 
@@ -134,13 +125,8 @@ def has_classifier(lens: Lens) -> bool:
 
 def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
     """One unit vector per aspect: the mean of the sentence vectors, weighed by role probability.
-
-    Args:
-        sentences: (s, d) unit rows.  roles: (s, a).
-
-    Returns:
-        (a, d); zeros for an aspect that no sentence serves.
-    """
+    `sentences`: (s, d) unit rows. roles: (s, a). Returns (a, d); zeros for an aspect that no
+    sentence serves."""
     sums = roles.T @ sentences
     # Opposite sentences could cancel out: no direction is better than a random one.
     sums[np.linalg.norm(sums, axis=1) < 1e-6] = 0.0
@@ -149,19 +135,12 @@ def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A document that is stored already, with what a source has of it now.
+    """A document that is stored already, with what a source has of it now."""
 
-    Attributes:
-        read: as the source has it.
-        document: with the fields that the source lacks.
-        kept: names of these fields.
-        changed: it is another document than the stored one.
-    """
-
-    read: SourceDocument
-    document: SourceDocument
-    kept: tuple[str, ...]
-    changed: bool
+    read: SourceDocument  # as the source has it
+    document: SourceDocument  # with the fields that the source lacks
+    kept: tuple[str, ...]  # names of these fields
+    changed: bool  # it is another document than the stored one
 
 
 def merge_stored(
@@ -213,15 +192,9 @@ def encode_batch(
     like: pa.Schema | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> pa.RecordBatch:
-    """Index a batch of documents: pure, so that any runner may map it over batches.
-
-    Args:
-        like: of the table that it is for, see :func:`table_schema`.
-        hashes: by id, of documents as a source has them, by which the next import knows them.
-
-    Returns:
-        one row per document, columns as in :func:`table_schema`.
-    """
+    """Index a batch of documents: pure, so that any runner may map it over batches. `like`: of the
+    table that it is for, see `table_schema`. `hashes`: by id, of documents as a source has them, by
+    which the next import knows them. Returns one row per document, columns as in `table_schema`."""
     spans = [d.sentences if d.sentences is not None else split_sentences(d.text) for d in documents]
     encodings = encoder.encode(
         [Passage(d.title, d.text, s) for d, s in zip(documents, spans, strict=True)]
@@ -302,59 +275,39 @@ def _ragged(groups: Sequence[NDArray[Any]]) -> pa.ListArray:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Documents of a source that follow each other, as far as they are to be stored.
+    """Documents of a source that follow each other, as far as they are to be stored."""
 
-    Attributes:
-        read: documents of the source up to its end.
-        new, changed: not stored yet, or with other content.
-        stale: ids of unchanged documents whose facts another version found.
-        hashes: by id, of changed documents as the source has them.
-    """
-
-    read: int
-    new: list[SourceDocument]
+    read: int  # documents of the source up to its end
+    new: list[SourceDocument]  # new, changed: not stored yet, or with other content
     changed: list[SourceDocument]
-    stale: list[str]
-    hashes: dict[str, str]
+    stale: list[str]  # ids of unchanged documents whose facts another version found
+    hashes: dict[str, str]  # by id, of changed documents as the source has them
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A shard that was encoded.
-
-    Attributes:
-        added, updated: how many documents were new or changed.
-        first: id of the first new document; "" for none.
-        fragments: of new documents, for :meth:`storage.vectors.StoredTable.append`.
-        changed: rows that replace stored ones.
-    """
+    """A shard that was encoded."""
 
     read: int
-    added: int
+    added: int  # added, updated: how many documents were new or changed
     updated: int
     stale: list[str]
-    first: str = ""
-    fragments: tuple[str, ...] = ()
-    changed: tuple[pa.RecordBatch, ...] = ()
+    first: str = ""  # id of the first new document; "" for none
+    fragments: tuple[str, ...] = ()  # of new documents, for `append`
+    changed: tuple[pa.RecordBatch, ...] = ()  # rows that replace stored ones
 
 
 @dataclass
 class IndexRun:
-    """One resumable run over a source: skips what is stored, commits shard by shard.
-
-    Attributes:
-        cancelled: called after every shard; True stops the run, to be resumed later.
-        on_progress: called after every shard.
-        grace: how long files of former versions stay for present readers.
-    """
+    """One resumable run over a source: skips what is stored, commits shard by shard."""
 
     table: DocumentTable
     encoder: Encoder
     lens: Lens
     shard_documents: int
-    on_progress: Tell = tell_nobody
-    cancelled: Ask = never
-    grace: timedelta = timedelta(0)
+    on_progress: Tell = tell_nobody  # called after every shard
+    cancelled: Ask = never  # called after every shard; True stops the run, to be resumed later
+    grace: timedelta = timedelta(0)  # how long files of former versions stay for present readers
     _started: float = field(default_factory=time.perf_counter)
     _stopped: bool = False
     _kept: Counter[str] = field(default_factory=Counter)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
-from engine.corpora import manifest
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.folders import Trash, store_of, sweep_all
@@ -26,8 +25,16 @@ from engine.corpora.service_imports import (
     sources_of,
     sweep_retrieved,
 )
-from engine.corpora.sharing import generation_of, publish_all, sweep_store, to_search, writing
-from engine.corpora.summary import contents_of, is_synthetic, sentences_of
+from engine.corpora.sharing import (
+    generation_of,
+    manifest_sources,
+    publish_all,
+    rebuild,
+    sweep_store,
+    to_search,
+    write_missing,
+    writing,
+)
 from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
 from engine.errors import (
     BadInputError,
@@ -48,28 +55,34 @@ from engine.lenses.definitions import (
     own_lens,
 )
 from engine.permissions import check_lead, check_operator, check_source, leads_only, operator_only
+from engine.sentences import split_sentences
 from engine.sources.datasets import dataset_names, describe_dataset, name_of
 from engine.sources.services import SERVICES, look_up, read_query
 from engine.sources.zotero import is_local
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.collections import Collection
 from engine.types.corpora import (
+    NO_REPAIRS,
+    CheckReport,
     CorpusContents,
     CorpusInfo,
+    DatasetInfo,
+    Found,
     ImportJob,
     ImportReport,
     ImportRequest,
     Mapped,
+    NamedDataset,
     Preview,
+    Repairs,
     Rows,
+    ServiceQueries,
+    ServiceQuery,
 )
-from engine.types.documents import Document
+from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
+from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
-from engine.types.limits import DATASET_DOCUMENTS
 from engine.types.people import ForPerson, Person
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
-from engine.types.sources import DatasetInfo, Found, NamedDataset, ServiceQueries, ServiceQuery
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -77,23 +90,52 @@ from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
-MOST_OPEN = 4
-"""Corpora kept open at once; the one used longest ago gives way."""
+DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
+
+TITLES = 8
+SAMPLE = 500  # Documents looked at for the shares of roles
+
+
+def sentences_of(document: SourceDocument) -> list[str]:
+    """The sentences that a document would be indexed by."""
+    spans = document.sentences
+    if spans is None:
+        spans = split_sentences(document.text)
+    return [document.text[start:end] for start, end in spans]
+
+
+def is_synthetic(info: CorpusInfo) -> bool:
+    """True for the invented documents that ship with SeedLens."""
+    return info.name == DEMO_CORPUS and Path(info.source).parts[-2:] == DEMO.parts[-2:]
+
+
+def contents_of(corpus: OpenCorpus) -> CorpusContents:
+    """First titles, years, and how the sentences spread over the aspects."""
+    years = corpus.years[corpus.years >= 0]
+    # Spread evenly: the documents of one source, or of one year, often stand together.
+    step = max(1, -(-len(corpus) // SAMPLE))
+    sampled = corpus.documents(corpus.doc_ids[::step])
+    roles = [sentence.role for document in sampled for sentence in document.sentences]
+    return CorpusContents(
+        titles=tuple(corpus.titles[:TITLES]),
+        years=(int(years.min()), int(years.max())) if len(years) else None,
+        undated=len(corpus) - len(years),
+        shares=tuple(
+            (aspect, roles.count(i) / len(roles) if roles else 0.0)
+            for i, aspect in enumerate(corpus.lens.aspects)
+        ),
+        sampled=len(sampled),
+    )
+
+
+MOST_OPEN = 4  # Corpora kept open at once; the one used longest ago gives way
 
 
 class Library(ForPerson):
     """All corpora of one home. Safe to share between threads.
 
-    Attributes:
-        lenses: what comes with SeedLens.
-        jobs: imports that run in processes of their own.
-        formats, fields: what can be read, and what columns can be mapped to.
-        services: that documents can be retrieved from.
-        encodings, delimiters: what people choose from, with their labels.
-
-    Args:
-        systems: names of the systems that every corpus can be searched with.
-        prepared: of those that need scenarios.
+    `systems`: names of those that every corpus can be searched with; `prepared`: of those that need
+    scenarios. `jobs`: imports that run in processes of their own.
     """
 
     lenses = SHIPPED
@@ -238,12 +280,8 @@ class Library(ForPerson):
 
     @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
-        """The lens to import ``name`` with.
-
-        Args:
-            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
-                the one for research abstracts when there is no such corpus yet.
-        """
+        """The lens to import ``name`` with: of a shipped lens's key or the path of a lens file;
+        None for the corpus's own, or for the one for research abstracts."""
         return self._own_lens_of(name) if choice is None else choose_lens(choice)
 
     def _own_lens_of(self, name: str) -> Lens:
@@ -300,13 +338,7 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
-
-        Args:
-            lens: None for the corpus's own; see :meth:`lens_for`.
-            owner: who asks for it.
-            repairs: what to do about rows that cannot be used as they are.
-        """
+        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`."""
         path = self.importable(path)
         chosen = lens or self._own_lens_of(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
@@ -383,17 +415,12 @@ class Library(ForPerson):
 
     @operator_only
     def import_documents(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
+        self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
-        """Import, or go on with an import that was stopped, then make the corpus's map.
-
-        See :meth:`engine.corpora.importing.Importer.run`,
+        """Import, or go on with an import that was stopped, then make the corpus's map. See
+        :meth:`engine.corpora.importing.Importer.run`,
         :class:`engine.corpora.service_imports.ServiceImport` and
-        :class:`engine.corpora.map_making.MapMaker`.
-        """
+        :class:`engine.corpora.map_making.MapMaker`."""
         report = self._imported(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
         if report.cancelled or row is None or not self._settings.maps:
@@ -420,11 +447,7 @@ class Library(ForPerson):
         cancelled: Ask = never,
         owner: str = "a program",
     ) -> ImportReport:
-        """:meth:`import_documents`, which the Library page lists and can cancel while it runs.
-
-        Args:
-            owner: the name that the page shows.
-        """
+        """:meth:`import_documents`, which the Library page lists and can cancel while it runs."""
         with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
             return self.import_documents(request, tell, ask)
 
@@ -462,15 +485,9 @@ class Library(ForPerson):
         return self.import_here(request, on_progress)
 
     @operator_only
-    def import_collection(
-        self,
-        collection: Collection,
-        on_progress: Tell = tell_nobody,
-    ) -> str:
-        """Index a test collection's own documents once, under its name; returns that name.
-
-        A corpus of that name that is there already is taken as it is, never added to.
-        """
+    def import_collection(self, collection: Collection, on_progress: Tell = tell_nobody) -> str:
+        """Index a test collection's own documents once, under its name; returns that name. A corpus
+        of that name that is there already is taken as it is, never added to."""
         if collection.documents is None:
             raise BadInputError(
                 f"The collection '{collection.name}' has no documents of its own.",
@@ -522,11 +539,9 @@ class Library(ForPerson):
 
     @leads_only
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
-        """Sort a corpus's sentences by another lens; nothing is encoded again.
-
-        Whatever goes wrong leaves the corpus as it was; searches under way go on. False when it
-        has that lens already. See :class:`engine.corpora.change_lens.LensChange`.
-        """
+        """Sort a corpus's sentences by another lens; nothing is encoded again. Whatever goes wrong
+        leaves the corpus as it was; searches under way go on. False when it has that lens already.
+        See :class:`engine.corpora.change_lens.LensChange`."""
         self._row(name)
         busy, remedy = _busy(name)
         with writing(self._home, self._ledger, name, busy, remedy):
@@ -572,10 +587,8 @@ class Library(ForPerson):
 
     @leads_only
     def delete(self, name: str) -> None:
-        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
-
-        Judgments stay in the ledger.
-        """
+        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`. Judgments
+        stay in the ledger."""
         self._row(name)
         self.jobs.check_idle(name)
         with self._alone(name):
@@ -612,19 +625,19 @@ class Library(ForPerson):
     def note_corpora(self) -> None:
         """Write missing manifests, and publish corpora that are here alone; see
         :func:`engine.corpora.sharing.publish_all`."""
-        manifest.write_missing(self._home, self._ledger)
+        write_missing(self._home, self._ledger)
         publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.manifest.rebuild`."""
-        return manifest.rebuild(self._home, self._ledger)
+        """See :func:`engine.corpora.sharing.rebuild`."""
+        return rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
         """Sources of corpora, and of imports that can be resumed."""
         rows = (self._home.located(row.source) for row in self._ledger.corpora())
         jobs = (str(job.request.source) for job in self.jobs.list())
-        return {*rows, *jobs, *manifest.sources(self._home)}
+        return {*rows, *jobs, *manifest_sources(self._home)}
 
     # -- inside ------------------------------------------------------------------------
 

@@ -35,28 +35,23 @@ from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")
-MOST_READ = 10_000
-"""Documents, spread over the corpus, whose words name clusters."""
+MOST_READ = 10_000  # Documents, spread over the corpus, whose words name clusters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapMaker:
-    """Makes the map of one version of a corpus.
-
-    Attributes:
-        dimension: of its vectors.
-        rebuild: lay everything out again; False: documents that have a position keep it, unless
-            most have none, and layouts that are not there are made.
-        adding: entered while the map is written.
-    """
+    """Makes the map of one version of a corpus."""
 
     corpus: str
     table: DocumentTable
     lens: Lens
-    dimension: int
+    dimension: int  # of its vectors
     tell: Tell
     cancelled: Ask
+    # lay everything out again; False: documents that have a position keep it, unless most have
+    # none, and layouts that are not there are made
     rebuild: bool = False
+    # entered while the map is written
     adding: AbstractContextManager[None] = field(default_factory=nullcontext)
 
     def make(self) -> MapReport:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
-from engine.corpora.background_sample import PassageSample
 from engine.corpora.contracts import (
     DEPTH,
     LARGE,
@@ -27,30 +27,29 @@ from engine.corpora.contracts import (
 )
 from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
-from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
+    MANY,
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
+    RowOf,
+    StoredTexts,
     condition,
     matrix,
     to_document,
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
-from engine.corpora.stored_texts import MANY, RowOf, StoredTexts
-from engine.corpora.term_index import TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
 from engine.types.callbacks import tell_nobody
 from engine.types.corpora import FieldValues
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact
 from engine.types.encoders import EncoderSpec
-from engine.types.facets import is_derived
-from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.searches import Filter
+from engine.types.searches import Filter, is_derived
 from storage.vectors import DocumentTable
 
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
@@ -63,8 +62,7 @@ SEED_BYTES = 500_000
 vectors while they are read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
-MOST_TERMS = 256
-"""Terms whose documents are kept."""
+MOST_TERMS = 256  # Terms whose documents are kept
 MOST_PRODUCTS = 16
 """Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
 the same four times."""
@@ -95,24 +93,13 @@ is named takes three times as long as one that is found."""
 class OpenCorpus:
     """One version of one corpus. Vectors are read on first use and kept while they fit.
 
-    Attributes:
-        identity: which documents, vectors and roles exactly, like ``demo.2@3-5f0c2a91be04``:
-            the folder, the version and what was drawn when the documents were first written, where
-            other homes write to it also a digest of what they are by now.
-            It changes with everything that is written, with a change of the lens (whose
-            versions may be numbered alike), and when a corpus takes the name of a deleted one.
-        doc_ids: of all documents, in stored order: a document's place there is its row.
-        row_of: the row of each document.
-        years: (n,) int32 of each document; -1 for none.
-        term_scores: how well documents have the terms that were asked for lately.
-        resident_bytes: memory that its document and aspect vectors take, once they are read, and
-            what else :meth:`make_room` let in.
-        shared: other homes write to it, too.
-
-    Args:
-        resident_bytes: how much memory document and aspect vectors may take; a corpus
-            that needs more is searched through its vector index, then scored exactly.
-        bring_selection: brings a selection of documents, by its key, that is kept elsewhere.
+    `identity` says which documents, vectors and roles exactly, like `demo.2@3-5f0c2a91be04`: the
+    folder, the version and what was drawn when the documents were first written, where other homes
+    write to it (`shared`) also a digest of what they are by now. It changes with everything that is
+    written, with a change of the lens (whose versions may be numbered alike), and when a corpus
+    takes the name of a deleted one. `doc_ids` are in stored order: a document's place there is its
+    row. A corpus that needs more than `resident_bytes` for document and aspect vectors is searched
+    through its vector index, then scored exactly.
     """
 
     def __init__(
@@ -131,7 +118,7 @@ class OpenCorpus:
         self.identity = "-".join([f"{table.path.name}@{table.version}", *filter(None, drawn)])
         self.doc_ids = StoredTexts.read(table, "doc_id")
         self.row_of = RowOf(self.doc_ids)
-        self.years = _read_years(table)
+        self.years = _read_years(table)  # (n,) -1 for none
         table.stay()
         self._documents: Recent[str, Document] = Recent(
             MOST_DOCUMENTS, lambda document: len(document.text), DOCUMENT_CHARS
@@ -139,7 +126,7 @@ class OpenCorpus:
         self._seeds: Recent[str, Seed] = Recent(
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
-        self.term_scores: Recent[str, TermScores] = Recent(MOST_TERMS)
+        self.term_scores: Recent[str, Any] = Recent(MOST_TERMS)  # TermScores of engine.search
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
@@ -213,10 +200,8 @@ class OpenCorpus:
         return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
     def seeds(self, doc_ids: Sequence[str]) -> Iterator[Seed]:
-        """Stored documents with their passages' vectors, in the order asked for, each once.
-
-        As many are read at once as :data:`SEED_BYTES` allow.
-        """
+        """Stored documents with their passages' vectors, in the order asked for, each once. As many
+        are read at once as :data:`SEED_BYTES` allow."""
         rows = self._stored(doc_ids).tolist()
         known = self.doc_ids.at(rows)
         sizes = self.table.sizes(rows, "octet_length(text)") if len(rows) > 1 else [0] * len(rows)
@@ -370,11 +355,9 @@ class OpenCorpus:
         return self.ranked(rows, scores, most).rows
 
     def _near(self, part: VectorPart, request: Request) -> Rows:
-        """Rows in scope among which those lie that a part scores highest.
-
-        All where they are few; else those nearest to its vector, through the index. An aspect is
-        searched by its own vectors, and scored beside its document's.
-        """
+        """Rows in scope among which those lie that a part scores highest. All where they are few;
+        else those nearest to its vector, through the index. An aspect is searched by its own
+        vectors, and scored beside its document's."""
         scope, size = request.scope, request.scope.size
         if not size or size <= EXACT_BELOW:
             return np.flatnonzero(scope.allowed)
@@ -512,10 +495,6 @@ def _read_years(table: DocumentTable) -> NDArray[np.int32]:
 def _read_nearest(
     table: DocumentTable, column: str, vector: bytes, limit: int, among: bytes | None
 ) -> Rows:
-    """The rows nearest to a float32 vector through the vector index, best first.
-
-    Args:
-        among: rows to find them among; None for all.
-    """
+    """The rows nearest to a float32 vector through the vector index, best first."""
     within = None if among is None else np.frombuffer(among, np.intp)
     return table.nearest_rows(column, np.frombuffer(vector, np.float32), limit, within)

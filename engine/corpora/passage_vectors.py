@@ -1,18 +1,20 @@
-"""Vectors of documents' tokens and sentences: read when they are needed, the latest kept."""
+"""Vectors of documents' tokens and sentences, and of a sample that stands for the corpus."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import token_roles
-from engine.corpora.contracts import Rows, TokenRows, TokenSpans
+from engine.corpora.contracts import Rows, Surroundings, TokenRows, TokenSpans
 from engine.corpora.recent import Recent
-from engine.corpora.schema import rows_of
-from engine.numeric import FloatArray, groups
+from engine.corpora.schema import matrix, rows_of
+from engine.numeric import FloatArray, groups, widened
 from engine.types.encoders import EncoderSpec
 from storage.vectors import DocumentTable
 
@@ -34,12 +36,8 @@ def size_of(tokens: TokenRows) -> int:
 
 
 class Passages:
-    """The passages of one version of a corpus. Safe to share between threads.
-
-    Args:
-        aspects: how many aspects the lens has.
-        idf: weights of the tokens of a text, see ``CorpusWords.idf``.
-    """
+    """The passages of one version of a corpus. Safe to share between threads. `aspects`: how many
+    aspects the lens has. `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
 
     _tokens: Recent[tuple[int, int], TokenRows] = Recent(None, size_of, KEPT_BYTES)
     """Of all corpora, by the number of the object and the row."""
@@ -64,11 +62,8 @@ class Passages:
         return all(map(self._has, rows.tolist()))
 
     def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
-        """Token vectors of each document, in the order asked for.
-
-        Args:
-            stored: the rows of these documents, :data:`TOKEN_COLUMNS` at least; None to read them.
-        """
+        """Token vectors of each document, in the order asked for. `stored`: the rows of these
+        documents, `TOKEN_COLUMNS` at least; None to read them."""
         asked: list[int] = rows.tolist()
 
         def read(missing: Sequence[tuple[int, int]]) -> dict[tuple[int, int], TokenRows]:
@@ -112,3 +107,66 @@ class Passages:
             )
             for at, text in enumerate(rows["text"].to_pylist())
         ]
+
+
+SAMPLE = 128  # Documents that stand for the corpus: spread evenly, since neighbours are often alike
+SENTENCES = 500
+"""Sentences that stand for each of them, from all over it. A seed is compared with all of these,
+and a document of a million characters has tens of thousands."""
+READ_SENTENCES = 100_000
+"""Sentences of documents that are read at once, unless one has more: some 300 MB until cut."""
+
+
+def sample_rows(count: int) -> range:
+    """Rows of the documents that stand for a corpus of ``count``: always the same."""
+    return range(0, count, max(1, -(-count // SAMPLE)))
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSample:
+    """The sentences of some documents of a corpus, those without sentences left out."""
+
+    vectors: FloatArray  # (n, d) of the documents
+    sentences: FloatArray  # (s, d), of each document at most `SENTENCES`, document by document
+    roles: FloatArray  # (s, a)
+    # (n + 1,) where the sentences of each begin, and where the last ones end
+    starts: NDArray[np.intp]
+
+    @classmethod
+    def read(cls, table: DocumentTable, count: int, dimension: int, aspects: int) -> PassageSample:
+        """Read it from a corpus of ``count`` documents."""
+        rows = sample_rows(count)
+        none = np.zeros((0, dimension), np.float32)  # of a corpus without documents
+        vectors, sentences, roles = [none], [none], [np.zeros((0, aspects), np.float32)]
+        for group in groups(table.sizes(rows, "array_length(sentence_starts)"), READ_SENTENCES):
+            names = ["vector", "sentence_vectors", "roles"]
+            read = table.take([rows[at] for at in group], names)
+            vectors.append(matrix(read["vector"].combine_chunks(), dimension))
+            for own, serves in zip(
+                rows_of(read["sentence_vectors"], dimension), rows_of(read["roles"]), strict=True
+            ):
+                most = min(len(own), SENTENCES)
+                kept = np.arange(most) * len(own) // max(most, 1)
+                sentences.append(widened(own[kept]))
+                roles.append(serves.reshape(-1, aspects)[kept])
+        counts = np.array([len(own) for own in sentences[1:]], dtype=np.intp)
+        return cls(
+            np.concatenate(vectors)[counts > 0],
+            np.concatenate(sentences),
+            np.concatenate(roles).astype(np.float32),
+            np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.intp),
+        )
+
+    def around(self, vector: FloatArray, centroid: FloatArray) -> Surroundings:
+        """The surroundings of a document: of the sample, the half that is least like it."""
+        cosines = self.vectors @ vector
+        unlike = np.sort(np.argsort(cosines, kind="stable")[: len(cosines) // 2])
+        counts = np.diff(self.starts)
+        chosen = np.repeat(np.isin(np.arange(len(counts)), unlike), counts)
+        return Surroundings(
+            centroid=centroid,
+            sentences=self.sentences[chosen],
+            roles=self.roles[chosen],
+            starts=(np.cumsum(counts[unlike]) - counts[unlike]).astype(np.intp),
+            chance=float(cosines[unlike].sum()) / max(len(unlike), 1),
+        )

@@ -12,13 +12,7 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Key, Value]):
-    """Values that were used last, by key. Safe to share between threads.
-
-    Args:
-        most: values that are kept; None for any number.
-        size: of a value.
-        room: for the sizes of all that are kept; the one used last is kept in any case.
-    """
+    """Values that were used last, by key. Safe to share between threads."""
 
     def __init__(
         self, most: int | None, size: Callable[[Value], int] = lambda _: 0, room: int = 0
@@ -34,11 +28,8 @@ class Recent(Generic[Key, Value]):
     def get(
         self, keys: Sequence[Key], read: Callable[[Sequence[Key]], dict[Key, Value]]
     ) -> list[Value]:
-        """The values of those of ``keys`` that there are, in their order, each once.
-
-        Args:
-            read: gives those that are not kept.
-        """
+        """The values of those of ``keys`` that there are, in their order, each once. `read`: gives
+        those that are not kept."""
         wanted = list(dict.fromkeys(keys))
         with self._lock:
             found = {key: self._kept[key] for key in wanted if key in self._kept}

@@ -32,22 +32,16 @@ from storage.removal import delete
 from storage.scenarios import ScenarioTable
 from storage.vectors import PRIMARY_KEY
 
-WEIGHT = 0.7
-"""What a document counts for against its best scenario, as in SPIKE, section 4.1."""
+WEIGHT = 0.7  # What a document counts for against its best scenario, as in SPIKE, section 4.1
 SETTINGS = "scenarios.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSettings:
-    """What a corpus is searched with.
+    """What a corpus is searched with."""
 
-    Attributes:
-        component: what of a scenario is embedded.
-        weight: of the document against its best scenario, 0 to 1.
-    """
-
-    component: Component = "M+E"
-    weight: float = WEIGHT
+    component: Component = "M+E"  # what of a scenario is embedded
+    weight: float = WEIGHT  # of the document against its best scenario, 0 to 1
 
     def __post_init__(self) -> None:
         if self.component not in COMPONENTS:
@@ -104,8 +98,7 @@ def carry_scenarios(source: Path, target: Path) -> None:
 TEXT_COLUMNS = ["topic", "aspect", "need", "explanation", "source", "model"]
 """What a :class:`Scenario` is made of."""
 _STATE_COLUMNS = ["doc_id", "content_hash", "source", "model", "prompt", "component"]
-LARGE = 100_000
-"""Scenarios from which on an index proposes candidates."""
+LARGE = 100_000  # Scenarios from which on an index proposes candidates
 
 
 AUTHORITY: Mapping[ScenarioSource, int] = {"extractive": 0, "distilled": 1, "generated": 2}
@@ -130,11 +123,7 @@ class Stored(NamedTuple):
 
 
 class ScenarioStore:
-    """Scenarios beside the documents of one corpus. Who writes holds the corpus's lock.
-
-    Args:
-        corpus: as it is now; the store is of use as long as its documents stay as they are.
-    """
+    """Scenarios beside the documents of one corpus. Who writes holds the corpus's lock."""
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self.corpus = corpus
@@ -180,11 +169,9 @@ class ScenarioStore:
         return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
 
     def pending(self, recipe: Recipe) -> list[str]:
-        """Documents that have no scenarios by this recipe, in the order of the corpus.
-
-        What a better author wrote stays: a model's own words are not replaced by those of a
-        small model that learned from them, nor either by extracts.
-        """
+        """Documents that have no scenarios by this recipe, in the order of the corpus. What a
+        better author wrote stays: a model's own words are not replaced by those of a small model
+        that learned from them, nor either by extracts."""
         fresh = self.fresh()
 
         def done(doc_id: str) -> bool:
@@ -247,12 +234,7 @@ class ScenarioStore:
         encoder: Encoder,
         known: Mapping[str, Stored],
     ) -> None:
-        """Make these all that is stored of their documents, in one or two commits.
-
-        Args:
-            scenarios: by doc_id; none is empty.
-            known: what was stored before.
-        """
+        """Make these all that is stored of their documents, in one or two commits."""
         schema = _schema(self.corpus.spec.dimension)
         table = ScenarioTable.open_or_create(self.path, schema)
         for new in (True, False):

@@ -1,15 +1,18 @@
-"""Names in the documents table that indexing writes and searching reads."""
+"""Names and forms of the documents table, that indexing writes and searching reads."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import Seed, TokenRows
@@ -17,10 +20,99 @@ from engine.errors import BadInputError
 from engine.numeric import FloatArray, widened
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
-from engine.types.facets import YEAR
 from engine.types.lenses import Lens
-from engine.types.searches import Filter
+from engine.types.searches import YEAR, Filter
 from storage.records import Condition
+
+if TYPE_CHECKING:
+    from storage.vectors import DocumentTable  # importing LanceDB takes a second
+
+CHUNK, MANY = 4096, 65_536
+"""Texts that become Python's at once, and rows that are read at once where they are short."""
+
+
+class StoredTexts(Sequence[str]):
+    """Texts by row.
+
+    >>> texts = StoredTexts(["b", "a", "c"])
+    >>> texts[1], texts[1:], texts.at([2, 0]), texts == ["b", "a", "c"]
+    ('a', ['a', 'c'], ['c', 'b'], True)
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
+
+    def __init__(self, texts: Iterable[str] | pa.Array) -> None:
+        self.array: pa.Array = (
+            texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.string())
+        )
+
+    @classmethod
+    def read(cls, table: DocumentTable, column: str) -> StoredTexts:
+        """A column of all rows; of a null, an empty text."""
+        parts = [batch[column] for batch in table.columns([column], MANY)]
+        found = pa.chunked_array(parts, pa.string()).combine_chunks()
+        return cls(found.fill_null("") if found.null_count else found)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            if at.step in (None, 1):
+                return list(self.array[at].to_pylist())
+            return self.at(range(*at.indices(len(self))))
+        return str(self.array[int(at)].as_py())
+
+    def at(self, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
+        """The texts of these rows."""
+        return list(self.array.take(pa.array(rows, pa.int64())).to_pylist())
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), CHUNK):
+            yield from self.array[start : start + CHUNK].to_pylist()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StoredTexts):
+            return bool(self.array.equals(other.array))
+        return list(self) == other
+
+
+class RowOf(Mapping[str, int]):
+    """The row of each of some different texts, found by halving: 10 microseconds of a million.
+
+    >>> row_of = RowOf(StoredTexts(["b", "a", "c"]))
+    >>> row_of["b"], row_of.get("d"), "c" in row_of, row_of.rank.tolist()
+    (0, None, True, [1, 0, 2])
+    """
+
+    def __init__(self, texts: StoredTexts) -> None:
+        self._texts = texts
+        array, count = texts.array, len(texts)
+        # Arrow compares UTF-8, which has the order of Python's characters.
+        is_sorted = count < 2 or pc.all(pc.less(array[:-1], array[1:])).as_py()
+        self._order = np.arange(count) if is_sorted else pc.sort_indices(array).to_numpy()
+        self._sorted = texts if is_sorted else StoredTexts(array.take(pa.array(self._order)))
+        # A page asks for each of its documents three times.
+        self._find = lru_cache(maxsize=1_000)(partial(bisect_left, self._sorted))
+        self.rank = np.empty(count, dtype=np.int32)
+        self.rank[self._order] = np.arange(count, dtype=np.int32)
+
+    def __getitem__(self, text: str) -> int:
+        place = self._find(text) if isinstance(text, str) else len(self)
+        if place < len(self) and self._sorted[place] == text:
+            return int(self._order[place])
+        raise KeyError(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
 
 FACET_MARK = "\x1f"
 """Stands around each ``field=value`` in the ``facets`` column; cannot occur in cleaned input."""
@@ -74,10 +166,7 @@ def matrix(column: Any, width: int) -> FloatArray:
 
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
     """The values (n,) of each row of a list column; views of one array, as they are stored.
-
-    Args:
-        width: of a column of lists of vectors: each row is (n, width) then.
-    """
+    `width`: of a column of lists of vectors: each row is (n, width) then."""
     if not len(column):
         return []
     lists = column.combine_chunks()
@@ -113,11 +202,7 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
 def to_seeds(
     rows: pa.Table, tokens: Sequence[TokenRows], lens: Lens, spec: EncoderSpec
 ) -> list[Seed]:
-    """The rows of a table with text and passage columns.
-
-    Args:
-        tokens: of each row.
-    """
+    """The rows of a table with text and passage columns. `tokens`: of each row."""
     vectors = matrix(rows["vector"].combine_chunks(), spec.dimension)
     sentences = rows_of(rows["sentence_vectors"], spec.dimension)
     return [

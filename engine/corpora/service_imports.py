@@ -18,15 +18,26 @@ from engine.corpora.sharing import adding
 from engine.ingest import open_source
 from engine.ingest.source import found_abstracts
 from engine.lenses.definitions import RESEARCH
-from engine.sources import crossref
-from engine.sources.contracts import FIELDS
+from engine.sources.client import FIELDS
 from engine.sources.datasets import fetch_dataset
-from engine.sources.retrieval import Retrieval, Retrieved, nothing_found, warnings_of
-from engine.sources.services import client_of, service_of
+from engine.sources.scholarly import FIRST, NAMES, SECOND, abstracts_page
+from engine.sources.services import (
+    Retrieval,
+    Retrieved,
+    client_of,
+    nothing_found,
+    service_of,
+    warnings_of,
+)
 from engine.types.callbacks import Ask, Tell
-from engine.types.corpora import ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
-from engine.types.sources import CorpusSource, ServiceQuery
+from engine.types.corpora import (
+    CorpusSource,
+    ImportReport,
+    ImportRequest,
+    Progress,
+    Repairs,
+    ServiceQuery,
+)
 from storage.files import write_whole
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
@@ -35,8 +46,7 @@ from storage.removal import changed_at, delete, delete_unused
 
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved, whatever else a service sends."""
-KEPT = timedelta(days=30)
-"""How long what was retrieved stays that nobody imported."""
+KEPT = timedelta(days=30)  # How long what was retrieved stays that nobody imported
 Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
 _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 """Beside the documents of a corpus: they go into the trash, a backup and another lens together."""
@@ -44,16 +54,12 @@ _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 
 @dataclass(frozen=True)
 class ServiceImport:
-    """Retrieves and imports into corpora of one home.
-
-    Attributes:
-        run: imports a file.
-    """
+    """Retrieves and imports into corpora of one home."""
 
     home: Home
     ledger: Ledger
     settings: Settings
-    run: Run
+    run: Run  # imports a file
 
     def import_all(
         self,
@@ -62,11 +68,7 @@ class ServiceImport:
         on_progress: Tell,
         cancelled: Ask,
     ) -> ImportReport:
-        """Import from each service in turn; stopped and run again, it goes on where it was.
-
-        Args:
-            queries: what services are asked, in place of the request's source; at least one.
-        """
+        """Import from each service in turn; stopped and run again, it goes on where it was."""
         check_corpus_name(request.name)
         self.home.create()
         report = self._import(request, queries[0], on_progress, cancelled)
@@ -80,8 +82,7 @@ class ServiceImport:
         self, request: ImportRequest, on_progress: Tell, cancelled: Ask
     ) -> ImportReport:
         """Import a file; abstracts that its documents lack are looked up by their DOIs first, at
-        OpenAlex and Crossref. Stopped and run again, it goes on where it was.
-        """
+        OpenAlex and Crossref. Stopped and run again, it goes on where it was."""
         check_corpus_name(request.name)
         source = open_source(
             *(request.source, request.source_format, request.mapping),
@@ -93,11 +94,11 @@ class ServiceImport:
         if not dois:
             return self.run(request, on_progress, cancelled)
         self.home.create()
-        query = ServiceQuery(crossref.FIRST.info.key, ids=dois, limit=len(dois))
+        query = ServiceQuery(FIRST.info.key, ids=dois, limit=len(dois))
         folder = self.home.retrieved / f"{request.name}-{query.digest}"
         busy = "The same abstracts are being looked up by another process."
         with alone(folder.with_suffix(".lock"), busy, "Wait until it is done, or cancel it."):
-            retrieval = Retrieval(folder, crossref.NAMES, query.limit)
+            retrieval = Retrieval(folder, NAMES, query.limit)
             state = self._looked_up(retrieval, query, on_progress, cancelled)
             if state.stopped:
                 return self._stopped(request.name, state.documents)
@@ -106,7 +107,7 @@ class ServiceImport:
             found = len(found_abstracts(repairs.abstracts))
             if not report.cancelled:
                 delete(folder)
-        met = f"{crossref.NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
+        met = f"{NAMES} have {found:,} of the {len(dois):,} abstracts that were missing."
         return replace(report, warnings=(met, *report.warnings))
 
     def import_dataset(
@@ -114,8 +115,7 @@ class ServiceImport:
     ) -> ImportReport:
         """Import the documents of a data set of ``ir_datasets``. Those without text stand by their
         title, unless the request says otherwise; the rest of them, and what is too long, is left
-        out and counted.
-        """
+        out and counted."""
         check_corpus_name(request.name)
         on_progress(Progress("retrieving", 0, 0, 0.0))
         folder = fetch_dataset(self.home, name, on_progress, cancelled)
@@ -167,10 +167,10 @@ class ServiceImport:
         self, retrieval: Retrieval, query: ServiceQuery, on_progress: Tell, cancelled: Ask
     ) -> Retrieved:
         on_progress(Progress("retrieving", 0, query.limit, 0.0))
-        also = replace(query, service=crossref.SECOND.info.key)
+        also = replace(query, service=SECOND.info.key)
         clients = (client_of(one, self.settings, self.home, cancelled) for one in (query, also))
         with next(clients) as first, next(clients) as second:
-            page = partial(crossref.abstracts_page, first, second, query)
+            page = partial(abstracts_page, first, second, query)
             return retrieval.run(page, on_progress, cancelled)
 
     def _stopped(self, corpus: str, retrieved: int = 0) -> ImportReport:

@@ -1,7 +1,7 @@
-"""Corpora that several servers share: copied before they are read, published after a change.
+"""Corpora that several servers share: copied before they are read, published after a change; and a
+corpus's row of the registry, beside its documents, to rebuild the registry from.
 
-Without an object store a corpus lies in its home, and all of this is next to nothing.
-"""
+Without an object store a corpus lies in its home, and all of sharing is next to nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
 from engine.config import Settings
-from engine.corpora.folders import store_of
+from engine.corpora.folders import folders_of, registered, store_of
 from engine.errors import (
     BadInputError,
     CorpusBusyError,
@@ -22,7 +24,10 @@ from engine.errors import (
     StorageError,
     StorageFullError,
 )
-from storage.home import Home
+from engine.lenses.definitions import lens_from_json
+from engine.types.encoders import EncoderSpec
+from storage.files import write_whole
+from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable, Remote
@@ -30,8 +35,7 @@ from storage.vectors import DocumentTable, Remote
 if TYPE_CHECKING:
     from storage.mirror import Copy, Generation
 
-WAIT_SECONDS = 10.0
-"""To write a corpus, for results that took long to make."""
+WAIT_SECONDS = 10.0  # To write a corpus, for results that took long to make
 log = logging.getLogger("seedlens")
 
 
@@ -45,23 +49,22 @@ def home_of(settings: Settings) -> Home:
             "who writes them, is in a ledger that all servers share.",
             "Set SEEDLENS_LEDGER_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE as well.",
         )
-    from storage.mirror import Mirror
+    from storage.mirror import Mirror, Places
     from storage.object_store import ObjectStore
 
     megabytes = settings.mirror_megabytes
     most = None if megabytes is None else megabytes * 2**20
-    return Home(settings.home, Mirror(ObjectStore(settings.store), settings.home, most))
+    home = Home(settings.home)
+    places = Places(home.root, home.corpora, home.uploads, home.corpus_lock)
+    return Home(settings.home, Mirror(ObjectStore(settings.store), places, most))
 
 
 # -- reading ------------------------------------------------------------------------------
 
 
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """Copy a corpus into the home as it is now.
-
-    Returns:
-        its row, which may be a newer one; and where its documents are, None when they are here.
-    """
+    """Copy a corpus into the home as it is now. Returns its row, which may be a newer one; and
+    where its documents are, None when they are here."""
     found = _copied(home, ledger, row, documents=True)
     if found is None or home.mirror is None:
         return row, None
@@ -137,12 +140,8 @@ def writing(
     wait: float = 0.0,
     documents: bool = True,
 ) -> Iterator[None]:
-    """Write a corpus, alone on all servers that share it, which then have what was written.
-
-    Args:
-        busy, remedy, wait: as :func:`storage.locks.alone`.
-        documents: False where only what lies beside them is written.
-    """
+    """Write a corpus, alone on all servers that share it, which then have what was written. `busy`,
+    `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is written."""
     with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
         _begin(home, ledger, name, documents)
         try:
@@ -176,10 +175,8 @@ def _end(home: Home, ledger: Ledger, name: str) -> None:
 
 
 def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry as it is in its folder now, in one step for all servers.
-
-    The caller is :func:`writing` it.
-    """
+    """Put a corpus into the registry as it is in its folder now, in one step for all servers. The
+    caller is :func:`writing` it."""
     mirror = home.mirror
     if mirror is None:
         ledger.put_corpus(row)
@@ -245,3 +242,115 @@ def sweep_store(home: Home, ledger: Ledger) -> None:
             row = ledger.corpus(name)
             if row is not None and home.mirror:  # else the ledger may be a new one
                 home.mirror.sweep(name, row.generation)
+
+
+_MANIFEST = "corpus.json"
+_ROW = TypeAdapter(CorpusRow)
+
+
+def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
+    """Put a corpus into the registry and its manifest beside its documents, for all servers. The
+    caller is :func:`engine.corpora.sharing.writing` it."""
+    _write_manifest(home, row)
+    publish(home, ledger, row)
+
+
+def write_missing(home: Home, ledger: Ledger) -> None:
+    """Write the manifests of corpora that earlier versions imported."""
+    for row in ledger.corpora():
+        if row.state == "ready" and _found_manifest(home, row.name) is None:
+            _write_manifest(home, row)
+
+
+def has_manifest(home: Home, name: str) -> bool:
+    """Whether documents and a manifest lie under a name, whatever the ledger has of it."""
+    row = _found_manifest(home, name)
+    return row is not None and DocumentTable.is_stored(store_of(home, row))
+
+
+def manifest_sources(home: Home) -> set[str]:
+    """The sources of all corpora that have a manifest."""
+    rows = (_read_manifest(file) for file in home.corpora.glob(f"*/{_MANIFEST}"))
+    return {home.located(row.source) for row in rows if row is not None}
+
+
+def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
+    """Register corpora again that a lost or older ledger does not know, or not as they are now.
+    Returns names of those that are registered now, and of those without a manifest (imported again
+    under their name, they are whole)."""
+    found, unknown = [], []
+    names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    names |= {*home.mirror.names()} if home.mirror is not None else set()
+    for name in sorted(filter(is_corpus_name, names)):
+        busy = f"The corpus '{name}' is being indexed by another process."
+        with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
+            known = ledger.corpus(name)
+            if known is not None and not _is_behind(home, known):
+                continue
+            row = _in_store(home, name) or _found_manifest(home, name)
+            try:
+                if row is None:
+                    raise StorageError(f"The corpus '{name}' has no manifest.")
+                if not row.generation:
+                    row = replace(row, documents=DocumentTable.open(store_of(home, row)).count())
+            except StorageError:  # the others can be registered all the same
+                unknown.append(name)
+                continue
+            ledger.put_generation(row, known.generation if known else "")
+            found.append(name)
+    return found, unknown
+
+
+def _is_behind(home: Home, row: CorpusRow) -> bool:
+    """Whether a row is older than what lies in the home or the store, as in a copy of the ledger
+    from before an import, a change of the lens, or another corpus of that name."""
+    if row.generation:
+        is_lost = home.mirror is not None and not home.mirror.has(row.name, row.generation)
+        return row.state == "ready" and is_lost
+    found = _found_manifest(home, row.name)
+    if found is not None and found.updated_at > row.updated_at:
+        return True
+    # The documents of one that was deleted are in the trash, unless it was brought back.
+    is_stored = DocumentTable.is_stored(store_of(home, row))
+    return is_stored if row.state == "deleted" else row.state == "ready" and not is_stored
+
+
+def _write_manifest(home: Home, row: CorpusRow) -> None:
+    store = store_of(home, row)
+    if store.is_dir():
+        with suppress(OSError):  # the ledger has it
+            write_whole(store / _MANIFEST, _ROW.dump_json(row, indent=1))
+
+
+def _in_store(home: Home, name: str) -> CorpusRow | None:
+    """The manifest of the newest generation of a corpus in the store; None without one."""
+    newest = home.mirror.newest(name) if home.mirror is not None else None
+    if newest is None or home.mirror is None:
+        return None
+    own = [file for file in newest.files if file.path == _MANIFEST]
+    row = _parsed_manifest(name, home.mirror.store.get(newest.key(own[0]))) if own else None
+    return row and replace(row, generation=newest.id)
+
+
+def _found_manifest(home: Home, name: str) -> CorpusRow | None:
+    """The manifest in the newest folder of a corpus that has one; None where none has."""
+    for folder in folders_of(home, name):
+        if row := _read_manifest(folder / _MANIFEST, name):
+            return replace(row, lens=registered(lens_from_json(row.lens), folder))
+    return None
+
+
+def _read_manifest(file: Path, name: str = "") -> CorpusRow | None:
+    with suppress(OSError):
+        return _parsed_manifest(name or file.parent.name, file.read_bytes())
+    return None
+
+
+def _parsed_manifest(name: str, content: bytes) -> CorpusRow | None:
+    """The row of a manifest; None where it cannot be read."""
+    try:
+        row = replace(_ROW.validate_json(content), name=name, generation="")
+        lens_from_json(row.lens), EncoderSpec.from_json(row.encoder)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return row

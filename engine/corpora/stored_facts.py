@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.facts import VERSION, find_facts
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 from storage.vectors import DocumentTable
 
 log = logging.getLogger("seedlens")
@@ -40,14 +39,10 @@ FACT_TYPE = pa.struct(
     ]
 )
 _FACTS = pa.list_(FACT_TYPE)
-FACT_FIELDS = (
-    pa.field("facts", _FACTS),
-    pa.field("facts_version", pa.int32()),
-)
+FACT_FIELDS = (pa.field("facts", _FACTS), pa.field("facts_version", pa.int32()))
 """The last columns of the table; in corpora from before there were facts they are null."""
 FACT_COLUMNS = [field.name for field in FACT_FIELDS]
-SOURCE_COLUMNS = ["text", "metadata"]
-"""What facts are resolved from."""
+SOURCE_COLUMNS = ["text", "metadata"]  # What facts are resolved from
 DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
 """Metadata that may say when a document was written, the most telling first."""
 
@@ -92,11 +87,8 @@ def fact_columns(
 
 
 def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`.
-
-    They are resolved now where they were stored by another version, or never; what a language
-    model said stays.
-    """
+    """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`. They are resolved
+    now where they were stored by another version, or never; what a language model said stays."""
     stored = tuple(_from_row(fact) for fact in row.get("facts") or ())
     if row.get("facts_version") == VERSION:
         return stored
@@ -111,10 +103,8 @@ def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> None:
-    """Put these facts, by doc_id, in place of those that are stored; nothing else is touched.
-
-    The caller holds the corpus's lock. Documents that are not stored are passed over.
-    """
+    """Put these facts, by doc_id, in place of those that are stored; nothing else is touched. The
+    caller holds the corpus's lock. Documents that are not stored are passed over."""
     if not facts:
         return
     columns = [
@@ -150,10 +140,8 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
 
 
 def fact_arrays(table: DocumentTable) -> Iterator[pa.ListArray]:
-    """The facts of all documents as lists of :data:`FACT_TYPE`, in stored order, batch by batch.
-
-    As :func:`all_facts`, without an object for each: stored facts stay arrays.
-    """
+    """The facts of all documents as lists of :data:`FACT_TYPE`, in stored order, batch by batch. As
+    :func:`all_facts`, without an object for each: stored facts stay arrays."""
     names = facts_to_read(table)
     versions = [b["facts_version"] for b in table.columns(names[-1:])] if len(names) > 2 else []
     if versions and all(pc.all(pc.equal(v, VERSION)).as_py() for v in versions):

@@ -27,10 +27,8 @@ KEPT_DAYS = 30
 
 
 def save_upload(home: Home, name: str, content: bytes) -> Path:
-    """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``.
-
-    The same content under the same name is stored once.
-    """
+    """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``. The same
+    content under the same name is stored once."""
     if len(content) > UPLOAD_BYTES:
         raise BadInputError(
             f"The file {name[:80]!r} has more than {UPLOAD_BYTES // MEGABYTE} MB.",
@@ -51,10 +49,8 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
 
 
 def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
-    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies.
-
-    The same files in the same order make the same zip.
-    """
+    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies. The same files
+    in the same order make the same zip."""
     packed = io.BytesIO()
     names: set[str] = set()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -70,12 +66,7 @@ def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
 
 
 def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:
-    """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more.
-
-    Args:
-        sources: gives the files that corpora were made of, or are being made of; they stay, for
-            these can be imported again.
-    """
+    """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more."""
     for folder in home.uploads.glob("*/"):
         since = partial(_unused_since, folder, sources)
         delete_unused(folder, since, timedelta(days=KEPT_DAYS), alone(_lock(home), "", ""))

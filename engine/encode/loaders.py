@@ -13,31 +13,21 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from engine.config import ASSETS
 from engine.encode.models import DIRECTIONS, LoadedModel, apply_modules, fingerprint, load_model
-from engine.encode.one_pass import ModelParts, OnePassEncoder
+from engine.encode.one_pass import Backend, IntArray, ModelParts, OnePassEncoder
 from engine.encode.presets import Preset, resolve
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
 from engine.types.encoders import EMBEDDED, EMBEDDED_SHA256, EncoderSpec
 
-IntArray = NDArray[np.int64]
 GROUP = 64
 """Values that share a scale in 8 bits: 128 take a tenth less time, and are less exact."""
-
-
-class Backend(Protocol):
-    """Token ids and mask, both (batch, length), to hidden states (batch, length, width)."""
-
-    name: str
-
-    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray: ...
 
 
 def native_bfloat16() -> bool:
@@ -201,9 +191,15 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
     except (
-        OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
         UnpicklingError,
-    ) as error:  # fmt: skip
+    ) as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)

@@ -167,14 +167,19 @@ class WordingNetwork:
     def word_states(self, wordings: Sequence[Sequence[str]]) -> tuple[torch.Tensor, torch.Tensor]:
         """The states (n, w, width * layers) of words, and which (n, w) of them are there."""
         batch = self._tokenizer(
-            list(map(list, wordings)), is_split_into_words=True, padding=True, truncation=True,
-            max_length=WINDOW, return_tensors="pt",
-        )  # fmt: skip
+            list(map(list, wordings)),
+            is_split_into_words=True,
+            padding=True,
+            truncation=True,
+            max_length=WINDOW,
+            return_tensors="pt",
+        )
         with torch.inference_mode():
             layers = self._network(
-                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
                 output_hidden_states=True,
-            ).hidden_states  # fmt: skip
+            ).hidden_states
         states = torch.cat([layers[layer] for layer in LAYERS], dim=-1)
         of_word = [batch.word_ids(i) for i in range(len(wordings))]
         count = 1 + max(
@@ -190,9 +195,13 @@ class WordingNetwork:
 
     def _read(self, texts: Sequence[str], **settings: Any) -> tuple[Any, torch.Tensor]:
         batch = self._tokenizer(
-            list(texts), padding=True, truncation=True, max_length=WINDOW, return_tensors="pt",
+            list(texts),
+            padding=True,
+            truncation=True,
+            max_length=WINDOW,
+            return_tensors="pt",
             **settings,
-        )  # fmt: skip
+        )
         with torch.inference_mode():
             states = self._network(
                 input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]

@@ -15,9 +15,8 @@ from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, held
 from engine.collections.trec import read_qrels, read_run
-from engine.corpora.library import Library
+from engine.corpora.library import Library, is_synthetic
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.summary import is_synthetic
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
@@ -26,11 +25,17 @@ from engine.evaluate.model_runs import asks_model
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
-from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.text import counted
 from engine.types.corpora import CorpusInfo
-from engine.types.evaluations import CollectionInfo, UploadedRun
+from engine.types.evaluations import (
+    Collection,
+    CollectionInfo,
+    HeldCollection,
+    Qrels,
+    Topic,
+    UploadedRun,
+)
 from engine.types.people import ForPerson
-from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow

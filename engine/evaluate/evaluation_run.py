@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
-from engine.assist.model import Model
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.reranking import Plan
 from engine.errors import BadInputError, SeedLensError
 from engine.evaluate.human import (
     HUMAN,
@@ -25,16 +24,23 @@ from engine.evaluate.measuring import (
     what_is_judged,
     without_own,
 )
-from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
-from engine.evaluate.watch import Tell, Watch
+from engine.evaluate.model_runs import ModelRuns, asks_model, run_names
 from engine.jobs.runner import CancelledWorkError
+from engine.llm.client import finish
+from engine.llm.tasks import TaskRun
 from engine.measures.significance import significance
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics
-from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.collections import Collection, Topic
-from engine.types.evaluations import Evaluation, EvaluationReport, EvaluationRequest, Sample
+from engine.types.evaluations import (
+    Collection,
+    Evaluated,
+    Evaluation,
+    EvaluationRequest,
+    Sample,
+    Topic,
+)
+from engine.types.models import TaskReport
 from engine.types.searches import Query
 
 
@@ -69,7 +75,8 @@ def evaluate(
     request = EvaluationRequest("", tuple(systems), steer, sample, human)
     for name in systems:
         find_system(name)
-    evaluation = EvaluationRun(searcher, collection, request, {}).compute().evaluation
+    report = finish(EvaluationRun(searcher, collection, request, {}).compute(TaskRun()))
+    evaluation = report.result.evaluation
     if evaluation is None:
         raise BadInputError("No system is chosen.", "Choose at least one.")
     return evaluation
@@ -107,9 +114,7 @@ class EvaluationRun:
             missing += [name for name in rest if _has_failures(self._runs.get(name))]
         return tuple(missing)
 
-    def compute(
-        self, tell: Tell = tell_nobody, cancelled: Ask = never, model: Model | None = None
-    ) -> EvaluationReport:
+    async def compute(self, run: TaskRun) -> TaskReport[Evaluated]:
         """Rank what is not there yet, and measure.
 
         With a model, questions to it that failed before are asked again.
@@ -120,25 +125,20 @@ class EvaluationRun:
         topics = usable_topics(sampled(collection.topics, request.sample), self._searcher)
         check_documents(collection, self._searcher)
         unmade = [name for name in self.missing() if asks_model(name)]
-        if unmade and model is None:
+        if unmade and run.client is None:
             raise BadInputError(
                 f"'{unmade[0]}' needs a language model, and none is connected.", "Connect one."
             )
-        watch = Watch(tell, cancelled)
-        by_model = None if model is None else ModelRuns(model, self._searcher, topics, watch)
-        left = [n for n in self.missing(with_failed=True) if asks_model(n)] if by_model else []
-        watch.later = None if left else 0
-        ranker = Ranker(self._searcher, topics, request.steer)
         try:
-            made, known = self._rank(ranker, watch)
+            made, known = self._rank(Ranker(self._searcher, topics, request.steer), run)
         except CancelledWorkError:
-            return EvaluationReport(None, "cancelled")
+            return TaskReport(result=Evaluated(None), stopped="cancelled")
         error: SeedLensError | None = None
         try:
-            known += self._rank_with_model(made, by_model, left)
+            known += await self._rank_with_model(made, run, topics)
         except SeedLensError as failure:
             error = failure
-        watch.begin("Measuring", 1)
+        run.progress(0, 1, phase="Measuring")
         runs = [made[name] for name in run_names(request) if name in made]
         runs += self._uploaded
         if request.human:
@@ -146,64 +146,65 @@ class EvaluationRun:
         if not runs and error is not None:  # there is not even a best order so far
             raise error
         found = judge_runs(self._searcher, collection, topics, runs)
-        if error is not None:
-            return EvaluationReport(found, "endpoint", error.message, error.remedy, tuple(known))
         stops = [r for r in found.model_reports.values() if r.stopped]
-        if stops:
-            stopped, problem = stops[0].stopped, stops[0].problem
-            return EvaluationReport(found, stopped, problem, known=tuple(known))
-        return EvaluationReport(found, known=tuple(known))
+        stopped, problem = (stops[0].stopped, stops[0].problem) if stops else ("", "")
+        if error is not None:
+            stopped, problem = "endpoint", str(error)
+        result = Evaluated(found, tuple(known))
+        return TaskReport(result=result, stopped=stopped, problem=problem)
 
     def _without_model(self) -> tuple[str, ...]:
         """What is ranked without a model, in order; people's ties are broken by one of them."""
         own = tuple(name for name in self._request.systems if name not in MODEL_SYSTEMS)
         return (*own, TIE_BREAK) if self._request.human and TIE_BREAK not in own else own
 
-    def _rank(self, ranker: Ranker, watch: Watch) -> tuple[dict[str, SystemRun], list[str]]:
-        """The runs that need no model by name, and which of them there were before."""
+    def _rank(self, ranker: Ranker, run: TaskRun) -> tuple[dict[str, SystemRun], list[str]]:
+        """The runs that need no model by name, and which of them there were before. Raises
+        CancelledWorkError."""
         names = self._without_model()
-        missing = [name for name in names if name not in self._runs]
-        watch.begin("Ranking", len(missing) * len(ranker.topics))
+        total = len(ranker.topics) * sum(name not in self._runs for name in names)
+        done = 0
+
+        def count(name: str) -> None:
+            nonlocal done
+            done += 1
+            run.progress(done, total, phase=f"Ranking with {name}")
+            if run.cancelled():
+                raise CancelledWorkError
+
+        run.progress(0, total, phase="Ranking")
         made: dict[str, SystemRun] = {}
         known = []
         for name in names:
-            run = self._runs.get(name)
-            if run is None:
-                run = ranker.run(name, lambda step=f"Ranking with {name}": watch.count(step))  # type: ignore[misc]
-                self._runs[name] = run
+            ranked = self._runs.get(name)
+            if ranked is None:
+                ranked = ranker.run(name, partial(count, name))
+                self._runs[name] = ranked
             else:
                 known.append(name)
-            made[name] = run
+            made[name] = ranked
         return made, known
 
-    def _rank_with_model(
-        self, made: dict[str, SystemRun], by_model: ModelRuns | None, left: list[str]
+    async def _rank_with_model(
+        self, made: dict[str, SystemRun], run: TaskRun, topics: Sequence[Topic]
     ) -> list[str]:
-        """Add the runs that a model takes part in, as far as it comes; which there were before.
-
-        Args:
-            left: runs that are to be made.
-        """
-        known = []
+        """Add the runs that a model takes part in, as far as it comes; which there were before."""
+        known, depth = [], self._request.depth
+        by_model = None if run.client is None else ModelRuns(run, self._searcher, topics)
+        left = [n for n in self.missing(with_failed=True) if asks_model(n)]
         for name in filter(asks_model, run_names(self._request)):
-            run = self._runs.get(name)
+            ranked = self._runs.get(name)
             # Failures are asked again: answers that are there cost nothing.
-            if by_model is not None and (run is None or _has_failures(run)):
-                system, mode = system_and_mode(name)
-                left.remove(name)
-                by_model.expect(left, self._request.depth)
-                if mode:
-                    run = by_model.rerank(made[system], Plan(mode, self._request.depth))
-                else:
-                    run = by_model.rank(system)
-                if run.llm is not None and not run.llm.stopped:  # everything was asked
-                    self._runs[name] = run
-            elif run is not None:
+            if by_model is not None and name in left:
+                ranked = await by_model.make(name, made, depth, left[left.index(name) :])
+                if ranked.llm is not None and not ranked.llm.stopped:  # everything was asked
+                    self._runs[name] = ranked
+            elif ranked is not None:
                 known.append(name)
-            if run is None:
+            if ranked is None:
                 continue
-            made[name] = run
-            if run.llm is not None and run.llm.stopped not in ("", "budget"):
+            made[name] = ranked
+            if ranked.llm is not None and ranked.llm.stopped not in ("", "budget"):
                 break
         return known
 

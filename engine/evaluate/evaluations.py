@@ -3,56 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
-from engine.assist.model import Model, model_name
 from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.ranking_estimates import KEPT
 from engine.collections.trec import run_lines
-from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.config import Settings
+from engine.corpora.recent import Recent
+from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.evaluate.evaluation_store import EvaluationStore, in_one_order, record_of
 from engine.evaluate.human import check_annotators
-from engine.evaluate.model_runs import EvaluationEstimates, foreseen_runs, needs_model, run_names
-from engine.evaluate.watch import Tell
-from engine.jobs.runner import JobRunner
-from engine.llm.endpoints import Connection, Endpoint
+from engine.evaluate.model_runs import estimated, foreseen_runs, needs_model, run_names
+from engine.llm.connecting import Estimator, describe
+from engine.llm.endpoints import Endpoint
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.rerank import MODES
-from engine.search.reports import evaluation_report
+from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
-from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.evaluations import (
+    Evaluated,
     Evaluation,
-    EvaluationProgress,
+    EvaluationJob,
     EvaluationRecord,
-    EvaluationReport,
     EvaluationRequest,
 )
-from engine.types.jobs import Job
-from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate
+from engine.types.models import Estimate, TaskReport
 from engine.types.searches import Ranking
 from storage.ledger import Ledger
 
-Connect = Callable[[Endpoint | None, int | None], Connection]
-"""Gives the connection of (endpoint, calls at most), or raises NoEndpointError."""
-_JOB = "evaluation"
-"""Key of the one evaluation that runs at a time."""
 _PLAIN = EvaluationRequest("", ())
 
 
 @all_for_leads
-class Evaluations(ForPerson):
+class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
     """Evaluations of one home. Safe to share between threads.
 
     Results and rankings are kept in the ledger: an equal request is answered from there, and a
     system that was ranked before is not ranked again, whether a page or a command asks.
 
-    Attributes:
-        jobs: evaluations under way in this process.
+    With a model, questions to it that failed before are asked again.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -60,15 +56,14 @@ class Evaluations(ForPerson):
 
     def __init__(
         self,
+        settings: Settings,
         ledger: Ledger,
         collections: CollectionStore,
         searcher: Callable[[str], Searcher],
-        connect: Connect,
     ) -> None:
-        self._experiments, self._answers = ledger.experiments, ledger.answers
-        self._collections, self._searcher, self._connect = collections, searcher, connect
-        self._estimates = EvaluationEstimates(ledger.answers)
-        self.jobs = JobRunner()
+        super().__init__(settings, ledger.answers)
+        self._experiments, self._collections = ledger.experiments, collections
+        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
 
     # -- what is known -----------------------------------------------------------------
 
@@ -129,6 +124,28 @@ class Evaluations(ForPerson):
         known = map(store.get, run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
+    def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
+        """All evaluations on a corpus, of former versions of it too, without rankings."""
+        for collection in sorted(self._experiments.collections()):
+            for row in self._experiments.evaluations(collection):
+                if row.corpus == corpus:
+                    asked = row.corpus_version, row.systems, row.settings
+                    whole = self._experiments.evaluation(collection, *asked)
+                    if whole is not None:
+                        evaluation = evaluation_from_report(json.loads(whole.result))
+                        yield record_of(row).request, row.time, evaluation
+
+    def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
+        """The runs of all evaluations on a corpus as it is now, each once."""
+        known = set()
+        for request, _, _ in self.stored(corpus):
+            with suppress(BadInputError):  # its collection is gone
+                for name, rankings in self.rankings(request).items():
+                    run = (name, replace(request, systems=()))
+                    if run not in known:
+                        known.add(run)
+                        yield request, name, rankings
+
     def run_file(self, request: EvaluationRequest, system: str) -> str:
         """The rankings of one system, or of an uploaded run, as a TREC run."""
         rankings = self.rankings(request).get(system)
@@ -143,81 +160,23 @@ class Evaluations(ForPerson):
 
     # -- evaluating --------------------------------------------------------------------
 
-    def evaluate(
-        self,
-        request: EvaluationRequest,
-        tell: Tell = tell_nobody,
-        cancelled: Ask = never,
-        connection: Connection | None = None,
-    ) -> EvaluationReport:
-        """Rank what was not ranked before with these settings, measure, and keep both.
+    def measure(self, request: EvaluationRequest, owner: str = "") -> str:
+        """:meth:`start` without asking a model anything: all is ranked already."""
+        task = self._task(request)
+        task.asks = False
+        return self._start(task, None, None, owner)
 
-        With a connection, questions to the model that failed before are asked again. The systems
-        of the evaluation are in the order of the request.
-        """
-        if connection is not None:
-            request = replace(request, model=model_name(connection))
-        in_order = tuple(dict.fromkeys(request.systems))
-        request = replace(self.checked(request), systems=in_order)
-        searcher, store = self._open(request)
-        model = None if connection is None else Model(connection, self._answers)
-        report = self._run(request, searcher, store).compute(tell, cancelled, model)
-        if report.evaluation is not None and not report.stopped:
-            store.keep(report.evaluation)
-        return report
-
-    def start(
-        self, request: EvaluationRequest, connection: Connection | None = None, owner: str = ""
-    ) -> str:
-        """:meth:`evaluate` in the background; returns the job's id, of an equal one under way too.
-
-        Rankings are kept system by system as they are done.
-        """
-        if connection is not None:
-            request = replace(request, model=model_name(connection))
-        request = self.checked(request)
-
-        def work(tell: Tell, cancelled: Ask) -> EvaluationReport:
-            return self.evaluate(request, tell, cancelled, connection)
-
-        return self.jobs.start(
-            _JOB,
-            work,
-            EvaluationProgress(),
-            request=request,
-            owner=owner,
-            busy="Another evaluation is running.",
-        )
-
-    def job(self) -> Job[EvaluationProgress, EvaluationReport] | None:
+    def job(self) -> EvaluationJob | None:
         """The evaluation that runs, or the last one that ran in this process."""
-        return self.jobs.latest(_JOB)
-
-    # -- the model ---------------------------------------------------------------------
+        return self.jobs.latest(MeasureSystems.key)
 
     def model(self, endpoint: Endpoint | None = None) -> str:
         """Which model would be asked, and where; "" where none can be. Never raises.
 
         Evaluations are told apart by it: see :attr:`EvaluationRequest.model`.
         """
-        connection = usable(self._connect, endpoint)
-        return "" if connection is None else model_name(connection)
-
-    def estimate(
-        self, request: EvaluationRequest, endpoint: Endpoint | None = None
-    ) -> CostEstimate | None:
-        """What the model will be asked at most, or None where there is nothing to ask.
-
-        Nothing is asked. Tokens only with an endpoint.
-        """
-        names = self.missing(request, with_failed=True)
-        topics = self._collections.topics(request.collection, request.sample)
-        searcher = self._searcher(self._collections.info(request.collection).corpus)
-        ahead = foreseen_runs(names, request.depth, searcher, topics)
-        key = (request.collection, request.sample, request.depth, names)
-        connection = usable(self._connect, endpoint)
-        estimate = self._estimates.estimate(key, request.depth, ahead, searcher, topics, connection)
-        return estimate if estimate.calls else None
+        info = describe(self._settings, self._answers, endpoint)
+        return model_name(info.model, info.address) if info.set_up else ""
 
     # -- inside ------------------------------------------------------------------------
 
@@ -233,10 +192,56 @@ class Evaluations(ForPerson):
         collection = self._collections.read(request.collection)
         return EvaluationRun(searcher, collection, request, store, uploaded)
 
+    def _task(self, request: EvaluationRequest) -> MeasureSystems:
+        return MeasureSystems(self.checked(request), self)
 
-def usable(connect: Connect, endpoint: Endpoint | None) -> Connection | None:
-    """The connection to an endpoint; None where none can be made."""
-    try:
-        return connect(endpoint, None)
-    except SeedLensError:
-        return None
+    def _estimate_of(self, request: EvaluationRequest, known: Estimator) -> Estimate:
+        """What a model is asked at most for the runs that are to be made."""
+        names = self.missing(request, with_failed=True)
+        searcher = self._searcher(self._collections.info(request.collection).corpus)
+        place = request.collection, request.sample, request.depth
+
+        def make() -> Estimate:
+            topics = self._collections.topics(request.collection, request.sample)
+            ahead = foreseen_runs(names, request.depth, searcher, topics)
+            return estimated(ahead, searcher, topics, known)
+
+        return self._estimates.one((*place, names, searcher.corpus.identity, known), make)
+
+    async def _compute(self, request: EvaluationRequest, run: TaskRun) -> TaskReport[Evaluated]:
+        """Rank what was not ranked before with these settings, measure, and keep both."""
+        if run.client is not None:
+            place = run.usage
+            request = replace(request, model=model_name(place.model, place.endpoint))
+        searcher, store = self._open(request)
+        report = await self._run(request, searcher, store).compute(run)
+        if report.result.evaluation is not None and not report.stopped:
+            store.keep(report.result.evaluation)
+        return report
+
+
+class MeasureSystems(ModelTask[Evaluated]):
+    """Systems side by side on a test collection; one evaluation runs at a time.
+
+    Args:
+        request: checked.
+    """
+
+    key: Hashable = "evaluation"
+    busy = "Another evaluation is running."
+    needs_model = raises = False
+
+    def __init__(self, request: EvaluationRequest, evaluations: Evaluations) -> None:
+        self.request, self.asks = request, needs_model(request)
+        self._evaluations = evaluations
+
+    def estimate(self, known: Estimator) -> Estimate:
+        return self._evaluations._estimate_of(self.request, known)
+
+    async def run(self, run: TaskRun) -> TaskReport[Evaluated]:
+        return await self._evaluations._compute(self.request, run)
+
+
+def model_name(model: str, address: str) -> str:
+    """A model and where it is, as evaluations are told apart by it."""
+    return f"{model} at {address}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
-from engine.assist.model import Model, model_name
-from engine.assist.reranking import Plan, model_report
+from engine.assist.ranking_estimates import KEPT
+from engine.config import Settings
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_store import (
@@ -16,41 +18,38 @@ from engine.evaluate.evaluation_store import (
     check_scenarios,
     corpus_version,
 )
-from engine.evaluate.evaluations import Connect, usable
-from engine.evaluate.model_runs import EvaluationEstimates
+from engine.evaluate.evaluations import model_name
+from engine.evaluate.model_runs import estimated
 from engine.evaluate.verification_gap import (
     check_gap,
     foreseen_gap,
     prepare,
     verify_and_measure,
 )
-from engine.evaluate.watch import Tell, Watch
-from engine.jobs.runner import CancelledWorkError, JobRunner
-from engine.llm.budget import RoundProgress
-from engine.llm.endpoints import Connection, Endpoint
+from engine.jobs.runner import CancelledWorkError
+from engine.llm.client import Client
+from engine.llm.connecting import Estimator
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.permissions import all_for_leads
 from engine.search.reports import gap_from_report, gap_report
 from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
-from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.evaluations import EvaluationProgress
 from engine.types.jobs import Job
-from engine.types.people import ForPerson
-from engine.types.reranking import CostEstimate, Gap, GapRecord, GapReport, GapRequest
+from engine.types.models import Estimate, TaskProgress, TaskReport
+from engine.types.reranking import Gap, GapRecord, GapRequest
 from storage.ledger import Ledger
 from storage.records import EvaluationRow
 
+GapJob = Job[TaskProgress, TaskReport[Gap | None]]
 _PREFIX = "gap:"
 """Of a collection's name in the table of evaluations; no corpus can be called so."""
 
 
 @all_for_leads
-class Gaps(ForPerson):
-    """Gaps between retrievers and a verifier. Safe to share between threads.
-
-    Attributes:
-        jobs: gaps that are being measured in this process.
+class Gaps(TaskRunner[GapRequest, Gap | None]):
+    """Gaps between retrievers and a verifier; kept when all was answered. Safe to share between
+    threads.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -58,15 +57,14 @@ class Gaps(ForPerson):
 
     def __init__(
         self,
+        settings: Settings,
         ledger: Ledger,
         collections: CollectionStore,
         searcher: Callable[[str], Searcher],
-        connect: Connect,
     ) -> None:
-        self._experiments, self._answers = ledger.experiments, ledger.answers
-        self._collections, self._searcher, self._connect = collections, searcher, connect
-        self._estimates = EvaluationEstimates(ledger.answers)
-        self.jobs = JobRunner()
+        super().__init__(settings, ledger.answers)
+        self._experiments, self._collections = ledger.experiments, collections
+        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
 
     def checked(self, request: GapRequest) -> GapRequest:
         """The request in its one form."""
@@ -80,89 +78,55 @@ class Gaps(ForPerson):
             request, systems=systems, sizes=tuple(sorted(set(request.sizes))), sample=sample
         )
 
-    def estimate(self, request: GapRequest, endpoint: Endpoint | None = None) -> CostEstimate:
-        """What the verifier will be asked at most; nothing is asked. Raises as :meth:`checked`."""
-        request = self.checked(request)
-        collection = self._collections.read(request.collection)
-        searcher = self._searcher_of(request)
-        topics = sampled(collection.topics, request.sample)
-        ahead = [foreseen_gap(request, searcher, collection, topics)]
-        connection = usable(self._connect, endpoint)
-        return self._estimates.estimate(
-            request, request.sizes[-1], ahead, searcher, topics, connection
-        )
+    def _task(self, request: GapRequest) -> MeasureGap:
+        return MeasureGap(self.checked(request), self)
+
+    def job(self, collection: str) -> GapJob | None:
+        """The gap of a collection that is being measured, or the last one in this process."""
+        return self.jobs.latest(collection)
 
     # -- measuring ---------------------------------------------------------------------
 
-    def measure(
-        self,
-        request: GapRequest,
-        connection: Connection,
-        tell: Tell = tell_nobody,
-        cancelled: Ask = never,
-    ) -> GapReport:
-        """Rank with the retrievers, ask the verifier, measure; kept when all was answered."""
-        request = self.checked(request)
+    def _estimate_of(self, request: GapRequest, known: Estimator) -> Estimate:
         searcher = self._searcher_of(request)
+
+        def make() -> Estimate:
+            collection = self._collections.read(request.collection)
+            topics = sampled(collection.topics, request.sample)
+            ahead = [foreseen_gap(request, searcher, collection, topics)]
+            return estimated(ahead, searcher, topics, known)
+
+        return self._estimates.one((request, searcher.corpus.identity, known), make)
+
+    async def _measure(self, request: GapRequest, run: TaskRun) -> TaskReport[Gap | None]:
+        """Rank with the retrievers, ask the verifier, measure."""
+        searcher, client = self._searcher_of(request), cast(Client, run.client)
+        model = model_name(run.usage.model, run.usage.endpoint)
         # What it is kept by is of before, too: people may judge while a model is asked.
         scenarios = scenarios_of(searcher.corpus, request.systems)
-        settings = self._settings(request, model_name(connection), scenarios)
+        settings = self._settings_of(request, model, scenarios)
         collection = self._collections.read(request.collection)
-        watch, verifier = Watch(tell, cancelled), request.verifier
-        rankings = len(sampled(collection.topics, request.sample)) * len(request.systems)
-        watch.later = None
-        watch.begin("Ranking with the retrievers", rankings, "rankings")
+        total = len(sampled(collection.topics, request.sample)) * len(request.systems)
+        done = 0
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            run.progress(done, total, phase="Ranking with the retrievers")
+            if run.cancelled():
+                raise CancelledWorkError
+
+        run.progress(0, total, phase="Ranking with the retrievers")
         try:
-            baseline = prepare(searcher, collection, request, watch.count)
+            baseline = prepare(searcher, collection, request, count)
         except CancelledWorkError:
-            return GapReport(None, "cancelled")
+            return TaskReport(result=None, stopped="cancelled")
         check_scenarios(searcher, request.systems, scenarios)
-        pools = len(baseline.distinct_pools())
-        watch.later = 0
-        watch.begin(f"Verifying, {verifier}", baseline.foreseen().calls, "questions at most")
-        verified = 0
-
-        def done() -> None:
-            nonlocal verified
-            verified += 1
-
-        def told(progress: RoundProgress) -> None:
-            step = f"Verifying, {verifier}: {verified:,} of {pools:,} pools"
-            report = model_report(Plan(verifier, request.sizes[-1]), progress.usage)
-            watch.update(progress.usage.settled, step=step, report=report)
-
-        model = Model(connection, self._answers, told, cancelled)
-        gap = verify_and_measure(baseline, model, done)
+        run.questions(baseline.foreseen().calls, f"Verifying, {request.verifier}")
+        gap = await verify_and_measure(baseline, client)
         if not gap.report.stopped:
-            self._keep(request, model_name(connection), settings, searcher, gap)
-        return GapReport(gap, gap.report.stopped)
-
-    def start(self, request: GapRequest, connection: Connection, owner: str = "") -> str:
-        """:meth:`measure` in the background; returns the job's id.
-
-        The same gap is not measured twice at once: the id is that of the job under way.
-        """
-        request = self.checked(request)
-        asked = (request, model_name(connection))
-
-        def work(tell: Tell, cancelled: Ask) -> GapReport:
-            return self.measure(request, connection, tell, cancelled)
-
-        return self.jobs.start(
-            request.collection,
-            work,
-            EvaluationProgress(),
-            request=asked,
-            owner=owner,
-            busy="Another gap of this collection is being measured.",
-        )
-
-    def job(self, collection: str) -> Job[EvaluationProgress, GapReport] | None:
-        """The gap of a collection that is being measured, or the last one in this process.
-
-        Its request is the :class:`GapRequest` and the model's name.
-        """
-        return self.jobs.latest(collection)
+            self._keep(request, model, settings, searcher, gap)
+        return TaskReport(result=gap)
 
     # -- the ledger --------------------------------------------------------------------
 
@@ -174,7 +138,7 @@ class Gaps(ForPerson):
             _PREFIX + request.collection,
             corpus_version(searcher),
             canonical_json(request.systems),
-            self._settings(request, model, scenarios_of(searcher.corpus, request.systems)),
+            self._settings_of(request, model, scenarios_of(searcher.corpus, request.systems)),
         )
         return None if row is None else gap_from_report(json.loads(row.result))
 
@@ -217,7 +181,7 @@ class Gaps(ForPerson):
             )
         )
 
-    def _settings(self, request: GapRequest, model: str, scenarios: str) -> str:
+    def _settings_of(self, request: GapRequest, model: str, scenarios: str) -> str:
         return canonical_json(
             {
                 "verifier": request.verifier,
@@ -231,3 +195,22 @@ class Gaps(ForPerson):
 
     def _searcher_of(self, request: GapRequest) -> Searcher:
         return self._searcher(self._collections.info(request.collection).corpus)
+
+
+class MeasureGap(ModelTask[Gap | None]):
+    """The gap of one collection; one is measured at a time.
+
+    Args:
+        request: checked.
+    """
+
+    busy = "Another gap of this collection is being measured."
+
+    def __init__(self, request: GapRequest, gaps: Gaps) -> None:
+        self.request, self.key, self._gaps = request, request.collection, gaps
+
+    def estimate(self, known: Estimator) -> Estimate:
+        return self._gaps._estimate_of(self.request, known)
+
+    async def run(self, run: TaskRun) -> TaskReport[Gap | None]:
+        return await self._gaps._measure(self.request, run)

@@ -14,8 +14,7 @@ from engine.evaluate.measuring import means, query_rows, ranking_of, summarised
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.search.searcher import Searcher
 from engine.types.annotating import Judgment, Project
-from engine.types.collections import Collection, Qrels, Topic
-from engine.types.evaluations import SystemScores
+from engine.types.evaluations import Collection, Qrels, SystemScores, Topic
 from engine.types.searches import Query, Ranking
 
 HUMAN = "human"

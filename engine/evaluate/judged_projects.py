@@ -14,9 +14,9 @@ from engine.collections.readers import held
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
+from engine.text import counted
 from engine.types.annotating import Judgment, Project, Scale
-from engine.types.collections import Collection, HeldCollection, Qrels, Topic
-from engine.types.plurals import counted
+from engine.types.evaluations import Collection, HeldCollection, Qrels, Topic
 from engine.types.searches import Query
 from storage.ledger import Ledger
 

@@ -8,17 +8,19 @@ from typing import Any
 from engine.measures.metrics import MEASURES, csfcube_ndcg, mean, measure_runs
 from engine.measures.p_mrr import P_MRR, instruction_following, wanted_by
 from engine.measures.significance import confidence_interval
-from engine.types.collections import RELEVANT, Collection, Topic
+from engine.text import counted
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
+    RELEVANT,
+    Collection,
     Interval,
     Judged,
     SystemKind,
     SystemScores,
+    Topic,
 )
 from engine.types.models import ModelReport
-from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
 MAIN_MEASURE = NDCG

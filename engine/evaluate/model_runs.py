@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
-from engine.assist.model import Model, model_name
 from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.assist.ranking_estimates import (
     DOCUMENTS,
     SAMPLE,
-    EstimateCache,
+    Counted,
     Sample,
     count_for_reranking,
     count_for_system,
@@ -21,7 +20,6 @@ from engine.assist.ranking_estimates import (
 )
 from engine.assist.reranking import (
     Assignment,
-    Finished,
     Plan,
     model_report,
     rerank_all,
@@ -30,22 +28,17 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import Request, Seed
 from engine.evaluate.measuring import ranking_of
-from engine.evaluate.watch import Watch
-from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
-from engine.llm.endpoints import Connection
+from engine.llm.connecting import Estimator
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import ask_model
+from engine.llm.tasks import TaskRun
 from engine.rerank import MODES
 from engine.search.searcher import Searcher, criterion_for
 from engine.search.topics import SystemRun, topic_query
-from engine.types.collections import Topic
-from engine.types.evaluations import EvaluationRequest
-from engine.types.models import ModelReport
-from engine.types.plurals import counted
-from engine.types.reranking import CostEstimate
+from engine.text import counted
+from engine.types.evaluations import EvaluationRequest, Topic
+from engine.types.models import Estimate, ModelReport
 from engine.types.searches import Ranking
-from storage.answers import Answers
 
 
 def reranked_name(system: str, mode: str) -> str:
@@ -87,106 +80,85 @@ def needs_model(request: EvaluationRequest) -> bool:
 
 
 class ModelRuns:
-    """The rankings of one evaluation that a model takes part in: its budget is spent over all.
+    """The rankings of one evaluation that a model takes part in."""
 
-    Args:
-        model: its own progress and cancelling are not used, but those of ``watch``.
-    """
+    def __init__(self, run: TaskRun, searcher: Searcher, topics: Sequence[Topic]) -> None:
+        self._run, self._client = run, cast(Client, run.client)
+        self._searcher, self._topics = searcher, topics
 
-    def __init__(
-        self, model: Model, searcher: Searcher, topics: Sequence[Topic], watch: Watch
-    ) -> None:
-        self._model, self._searcher, self._topics, self._watch = model, searcher, topics, watch
+    async def make(
+        self, name: str, made: Mapping[str, SystemRun], depth: int, left: Sequence[str]
+    ) -> SystemRun:
+        """The run of this name.
 
-    def expect(self, names: Sequence[str], depth: int) -> None:
-        """Say which runs follow the next one, for the time that is left."""
-        ahead = foreseen_runs(names, depth, self._searcher, self._topics)
-        self._watch.later = sum(estimate.calls for estimate in ahead)
+        Args:
+            made: the rankings of first stages.
+            left: it and the runs that follow it.
+        """
+        ahead = foreseen_runs(left, depth, self._searcher, self._topics)
+        calls = sum(estimate.calls for _, estimate in ahead)
+        system, mode = system_and_mode(name)
+        if mode:
+            self._run.questions(calls, f"Reranking {system}, {mode}")
+            return await self._rerank(made[system], Plan(mode, depth))
+        self._run.questions(calls, f"Searching with {system}")
+        return await self._rank(system)
 
-    def rank(self, system: str) -> SystemRun:
+    async def _rank(self, system: str) -> SystemRun:
         """The rankings of a system that needs a model."""
-        rank_one = find_model_system(system)
-        slots, count = self._model.connection.concurrency, len(self._topics)
+        client, before = self._client, self._client.usage
+        rank_one, at_once = find_model_system(system), asyncio.Semaphore(client.concurrency)
 
-        async def work(client: Client) -> list[SystemRanking]:
-            at_once = asyncio.Semaphore(slots)
+        async def one(topic: Topic) -> SystemRanking:
+            async with at_once:
+                criterion = topic_criterion(self._searcher, topic)
+                request = _request(self._searcher, topic)
+                return await rank_one(client, self._searcher, request, criterion)
 
-            async def one(topic: Topic) -> SystemRanking:
-                async with at_once:
-                    criterion = topic_criterion(self._searcher, topic)
-                    request = _request(self._searcher, topic)
-                    return await rank_one(client, self._searcher, request, criterion)
-
-            return list(await asyncio.gather(*map(one, self._topics)))
-
-        ahead = count_for_system(system, ranking_sizes(self._searcher, self._topics))
-
-        def report_of(usage: Usage) -> ModelReport:
-            return usage_report(system, 0, count, usage.failed + usage.unread, usage)
-
-        model = self._watched(f"Searching with {system}", ahead.calls, report_of)
-        outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
-        unanswered = sum(found.unanswered for found in outcome.value)
-        report = usage_report(system, 0, count, unanswered, outcome.usage)
+        all_found = await asyncio.gather(*map(one, self._topics))
+        usage = client.raise_if_nothing_came(before)
+        unanswered = sum(found.unanswered for found in all_found)
+        report = usage_report(system, 0, len(self._topics), unanswered, usage)
         rankings = tuple(
             Ranking(
                 topic.query_id,
                 tuple(s.doc_id for s in found.ranking),
                 tuple(s.score for s in found.ranking),
             )
-            for topic, found in zip(self._topics, outcome.value, strict=True)
+            for topic, found in zip(self._topics, all_found, strict=True)
         )
-        return self._run(system, rankings, outcome.usage.seconds, report)
+        return _system_run(system, rankings, usage.seconds, report)
 
-    def rerank(self, first: SystemRun, plan: Plan) -> SystemRun:
-        """A first stage's rankings in the model's order; raises as :meth:`rank`."""
+    async def _rerank(self, first: SystemRun, plan: Plan) -> SystemRun:
+        """A first stage's rankings in the model's order."""
+        client, before = self._client, self._client.usage
         given = {r.query_id: r.doc_ids for r in first.rankings}
         load = texts_of(self._searcher)
         assignments = [
             Assignment(t.query_id, topic_criterion(self._searcher, t), given[t.query_id], load)
             for t in self._topics
         ]
-        slots = self._model.connection.concurrency
-
-        async def work(client: Client) -> list[Finished]:
-            return await rerank_all(client, assignments, plan, slots)
-
-        ahead = count_for_reranking(plan, [len(a.doc_ids) for a in assignments])
-        step = f"Reranking {first.system}, {plan.mode}"
-        model = self._watched(step, ahead.calls, functools.partial(model_report, plan))
-        outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
-        report = model_report(plan, outcome.usage, outcome.value)
+        finished = await rerank_all(client, assignments, plan)
+        usage = client.raise_if_nothing_came(before)
         rankings = tuple(
-            ranking_of(a.name, f.reranked.order)
-            for a, f in zip(assignments, outcome.value, strict=True)
+            ranking_of(a.name, f.reranked.order) for a, f in zip(assignments, finished, strict=True)
         )
-        seconds = first.seconds + outcome.usage.seconds
-        return self._run(reranked_name(first.system, plan.mode), rankings, seconds, report)
+        name, seconds = reranked_name(first.system, plan.mode), first.seconds + usage.seconds
+        return _system_run(name, rankings, seconds, model_report(plan, usage, finished))
 
-    def _watched(self, step: str, calls: int, report_of: Callable[[Usage], ModelReport]) -> Model:
-        """The model, its progress told as questions settled of the calls foreseen."""
-        endpoint = self._model.connection.endpoint
-        nothing = Usage(endpoint=endpoint.address, model=endpoint.model)
-        self._watch.begin(step, calls, "questions", report_of(nothing))
 
-        def tell(progress: RoundProgress) -> None:
-            self._watch.update(progress.usage.settled, report=report_of(progress.usage))
-
-        return replace(self._model, tell=tell, cancelled=self._watch.cancelled)
-
-    def _run(
-        self, name: str, rankings: tuple[Ranking, ...], seconds: float, report: ModelReport
-    ) -> SystemRun:
-        self._model = self._model.after(report)
-        notes: tuple[str, ...] = ()
-        if report.stopped:
-            words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
-            why = words.get(report.stopped, "the endpoint failed")
-            notes = (f"the model did not answer everything: {why}. The order is the best so far.",)
-        elif report.unanswered:
-            of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
-            notes = (f"{of_all} of the model could not be used.",)
-        return SystemRun(name, rankings, seconds, notes=notes, llm=report)
+def _system_run(
+    name: str, rankings: tuple[Ranking, ...], seconds: float, report: ModelReport
+) -> SystemRun:
+    notes: tuple[str, ...] = ()
+    if report.stopped:
+        words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
+        why = words.get(report.stopped, "the endpoint failed")
+        notes = (f"the model did not answer everything: {why}. The order is the best so far.",)
+    elif report.unanswered:
+        of_all = f"{report.unanswered:,} of {counted(report.questions, 'answer')}"
+        notes = (f"{of_all} of the model could not be used.",)
+    return SystemRun(name, rankings, seconds, notes=notes, llm=report)
 
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
@@ -212,7 +184,7 @@ def _seed(searcher: Searcher, topic: Topic) -> Seed:
 
 def foreseen_runs(
     names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
-) -> list[CostEstimate]:
+) -> list[Counted]:
     """What is asked at most for those of the named runs that need a model."""
     sizes = ranking_sizes(searcher, topics)
     return [
@@ -224,38 +196,12 @@ def foreseen_runs(
     ]
 
 
-class EvaluationEstimates:
-    """What measurements with a model will cost. Nothing is asked; safe to share between threads."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._answers, self._known = answers, EstimateCache()
-
-    def estimate(
-        self,
-        key: Hashable,
-        depth: int,
-        ahead: Sequence[CostEstimate],
-        searcher: Searcher,
-        topics: Sequence[Topic],
-        connection: Connection | None,
-    ) -> CostEstimate:
-        """The sum of what is foreseen; tokens only with a connection.
-
-        Args:
-            key: tells requests apart; estimates are kept by it, the corpus and the model.
-            depth: what the estimate says of itself.
-        """
-        name, known = "", None
-        if connection is not None:
-            place = connection.endpoint
-            name = model_name(connection)
-            known = self._answers.capabilities(place.address, place.model)
-
-        def make() -> CostEstimate:
-            some = _samples(searcher, topics) if connection is not None and ahead else []
-            return estimate_cost(depth, ahead, some, connection, self._answers)
-
-        return self._known.get((key, searcher.corpus.identity, name, known), make)
+def estimated(
+    ahead: Sequence[Counted], searcher: Searcher, topics: Sequence[Topic], known: Estimator
+) -> Estimate:
+    """The sum of what is foreseen; tokens only where a model is connected."""
+    some = _samples(searcher, topics) if known.model and ahead else []
+    return estimate_cost(ahead, some, known)
 
 
 def _samples(searcher: Searcher, topics: Sequence[Topic]) -> list[Sample]:

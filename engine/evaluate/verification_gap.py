@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.assist.model import Model
-from engine.assist.ranking_estimates import count_for_reranking, ranking_sizes
+from engine.assist.ranking_estimates import Counted, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
 from engine.evaluate.model_runs import topic_criterion
 from engine.llm.client import Client
-from engine.llm.run import ask_model
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
 from engine.rerank.candidates import merged, shuffled
@@ -26,10 +24,9 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import RELEVANT, Collection, Topic
-from engine.types.evaluations import Interval
-from engine.types.models import ModelReport
-from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapPoint, GapRequest
+from engine.types.evaluations import RELEVANT, Collection, Interval, Topic
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
 
 
@@ -75,9 +72,9 @@ class Baseline:
         """Query and documents of every pool; those of the same documents are verified once."""
         return list(dict.fromkeys((p.query_id, p.doc_ids) for p in self.pools()))
 
-    def foreseen(self) -> CostEstimate:
+    def foreseen(self) -> Estimate:
         """What the verifier is asked at most."""
-        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])
+        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])[1]
 
     def relevant(self, query_id: str) -> list[str]:
         """Relevant documents that the corpus holds."""
@@ -118,31 +115,22 @@ def prepare(
     return Baseline(searcher, collection, topics, request, by_query)
 
 
-def verify_and_measure(
-    baseline: Baseline, model: Model, on_done: Callable[[], None] = tell_nobody
-) -> Gap:
+async def verify_and_measure(baseline: Baseline, client: Client) -> Gap:
     """Ask the verifier for the order of every pool, and measure the bounds at every size.
 
     A run that ends early counts as far as it came.
-
-    Args:
-        on_done: called for every pool that is done.
     """
-    load, slots = texts_of(baseline.searcher), model.connection.concurrency
+    load = texts_of(baseline.searcher)
     criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
     assignments = [
         Assignment(query_id, criteria[query_id], doc_ids, load)
         for query_id, doc_ids in baseline.distinct_pools()
     ]
-
-    async def work(client: Client) -> list[Finished]:
-        return await rerank_all(client, assignments, baseline.plan, slots, on_done)
-
-    outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
-    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, outcome.value, strict=True)}
+    finished = await rerank_all(client, assignments, baseline.plan)
+    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, finished, strict=True)}
     verified = {pool: by_pool[pool.query_id, pool.doc_ids] for pool in baseline.pools()}
-    sizes = baseline.request.sizes
-    report = replace(model_report(baseline.plan, outcome.usage, outcome.value), depth=sizes[-1])
+    usage, sizes = client.raise_if_nothing_came(), baseline.request.sizes
+    report = replace(model_report(baseline.plan, usage, finished), depth=sizes[-1])
     return _measured(baseline, verified, report)
 
 
@@ -234,7 +222,7 @@ def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:
 
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
-) -> CostEstimate:
+) -> Counted:
     """What the verifier is asked at most, before anything is ranked.
 
     As if no retriever found any relevant document, so that all have to be put in.

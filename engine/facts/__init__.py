@@ -11,17 +11,13 @@ from datetime import date
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
 from engine.facts.places import find_places
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 VERSION = 1
 """Grows with every change of what is found; facts stored by another version are found again."""
 
 
 def find_facts(text: str, document_date: date | None = None) -> tuple[Fact, ...]:
-    """Dates, amounts and places that ``text`` states or implies, in reading order.
-
-    Args:
-        document_date: when the document was written, where its metadata say so.
-    """
+    """Dates, amounts and places that ``text`` states or implies, in reading order."""
     facts = (*find_dates(text, document_date), *find_amounts(text), *find_places(text))
     return tuple(sorted(facts, key=lambda fact: fact.span))

@@ -40,14 +40,11 @@ from engine.facts.relations import (
     measured,
 )
 from engine.facts.units import Quantity, dimension_of, find_quantities, format_amount, round_in
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
 
-STATED = 0.95
-"""Confidence of a stated amount."""
+STATED = 0.95  # Confidence of a stated amount
 
-STEP = 0.7
-"""Confidence of an amount that is itself a difference ("30 euros more")."""
+STEP = 0.7  # Confidence of an amount that is itself a difference ("30 euros more")
 
 NAMED, UNNAMED = 0.9, 0.8
 """Confidence of an implied amount: the object is named, or left to be understood."""
@@ -58,8 +55,7 @@ TOLERANCE = 0.011
 HEDGED = 0.75
 """Factor on the confidence of an implied amount that is said to be rough ("nearly twice")."""
 
-CHAINED = 0.95
-"""Factor on the confidence of an implied amount, for each step more."""
+CHAINED = 0.95  # Factor on the confidence of an implied amount, for each step more
 
 
 CHOSEN, PASSED_OVER = 0.97, 0.6
@@ -92,10 +88,8 @@ def _fact(
     derivation: str = "",
     anchor: Span | None = None,
 ) -> Fact:
-    return Fact(
-        "amount", low, high, unit, format_amount(low, high, unit), span, derivation, anchor,
-        implied=bool(derivation), confidence=confidence,
-    )  # fmt: skip
+    text, implied = format_amount(low, high, unit), bool(derivation)
+    return Fact("amount", low, high, unit, text, span, derivation, anchor, (), implied, confidence)
 
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
@@ -413,14 +407,9 @@ class _Reading:
     def _derive(
         self, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
     ) -> Fact | None:
-        """The amount that follows from ``base``, which is that of ``name``.
-
-        Args:
-            back: ``base`` is the subject's amount, and that of the object follows.
-
-        Returns:
-            None when currencies differ, nothing would be left, or the relation cannot be turned.
-        """
+        """The amount that follows from ``base``, which is that of ``name``. `back`: `base` is the
+        subject's amount, and that of the object follows. Returns None when currencies differ,
+        nothing would be left, or the relation cannot be turned."""
         if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
             return None
 

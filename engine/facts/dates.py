@@ -1,23 +1,239 @@
-"""From expressions of time to days: each against its nearest proper anchor."""
+"""Dates that a text states, implies or repeats."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
-from engine.facts.lexicon import word_lists
+from dateutil.rrule import rrulestr
+
 from engine.facts.message_headers import Message, messages
-from engine.facts.periods import Anchor, Candidate, Candidates, Period, in_words, one_day
-from engine.facts.recurring_dates import KEYS as RECURRING
-from engine.facts.recurring_dates import Calendar, Recurring, event_at, find_recurring
+from engine.facts.periods import (
+    FULL_WEEKDAYS,
+    Anchor,
+    Candidate,
+    Candidates,
+    Period,
+    in_words,
+    one_day,
+    table,
+    weekday_of,
+    word_lists,
+)
 from engine.facts.relative_dates import TOKEN, find_relative
 from engine.facts.stated_dates import find_days, find_stated
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.types.documents import Fact, Span
+
+NAMED_EVENT = re.compile(
+    r"(?:the|his|her|its|our|their|my|your|this|that)\s((?:[a-z][\w-]*\s?){1,3})", re.IGNORECASE
+)
+SENTENCE_END = re.compile(r"[.;!?\n](?=\s|$)")
+SHORTEST = 3
+"""Letters of the shortest word that names an event: the shorter ones are pronouns, prepositions."""
+WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+ANY_WORD = re.compile(r"[^\W\d_]+")
+NO_EVENT = word_lists("time")["no_event"]
+NOUN_OF: dict[str, str] = table("time")["nouns"]
+ENDINGS = re.compile(r"(?:ations?|itions?|ions?|ments?|ings?|als?|ures?|ers?|ed|es|s|e|y)$")
+REACH = 120
+"""How far, in characters, a date may be from the event that it dates, or from what begins on it:
+about the length of a clause."""
+
+
+def stem(word: str) -> str:
+    """Return what a verb and its noun have in common: "launch" of "launched".
+
+    >>> stem("opening") == stem("opened") == stem("opens")
+    True
+    """
+    word = NOUN_OF.get(word.lower(), word.lower())
+    shorter = ENDINGS.sub("", word)
+    shorter = shorter if len(shorter) >= 3 else word
+    return shorter[:-1] if shorter[-1:] == shorter[-2:-1] else shorter
+
+
+def event_at(text: str, position: int) -> Span | None:
+    """Return the noun phrase that names an event at ``position``: a determiner and its words."""
+    match = NAMED_EVENT.match(text, position)
+    if match is None:
+        return None
+    end = match.start(1)
+    for word in ANY_WORD.finditer(text, match.start(1), match.end()):
+        if len(word[0]) < SHORTEST or word[0].lower() in NO_EVENT:
+            break
+        end = word.end()
+    return (position, end) if end > match.start(1) else None
+
+
+_Mention = tuple[Span, list[int]]
+ENOUGH = 4  # Places of a word that are kept for each day: one more than a noun phrase has words
+
+
+class Calendar:
+    """Which words stand beside which dates of a text."""
+
+    def __init__(self, text: str, dated: Sequence[tuple[Span, Period]]) -> None:
+        self._text = text
+        self._dated = dated
+
+    @cached_property
+    def _by_stem(self) -> dict[str, dict[Period, _Mention]]:
+        """The days that a word stands beside, and where they and the word do."""
+        index: dict[str, dict[Period, _Mention]] = {}
+        for place, period in self._dated:
+            for word in WORD.finditer(self._text, *self._sentence(place)):
+                if word[0].lower() not in NO_EVENT:
+                    _, starts = index.setdefault(stem(word[0]), {}).setdefault(period, (place, []))
+                    if len(starts) < ENOUGH:
+                        starts.append(word.start())
+        return index
+
+    def _sentence(self, place: Span) -> Span:
+        low, high = max(0, place[0] - REACH), min(len(self._text), place[1] + REACH)
+        for end in SENTENCE_END.finditer(self._text, low, place[0]):
+            low = end.end()
+        stop = SENTENCE_END.search(self._text, place[1], high)
+        return low, stop.start() if stop else high
+
+    def date_of(self, event: Span) -> tuple[Span, Period] | None:
+        """Return the only date that the text gives an event; None without one, or with several."""
+        if not self._dated:
+            return None
+        words = [word[0] for word in WORD.finditer(self._text, *event)]
+        for name in [word for word in words if word.lower() not in NO_EVENT][:2]:
+            dated = []
+            for period, (place, starts) in self._by_stem.get(stem(name), {}).items():
+                if any(not event[0] <= start < event[1] for start in starts):
+                    dated.append((place, period))
+                    if len(dated) > 1:
+                        return None
+            if dated:
+                return dated[0]
+        return None
+
+
+CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_DAY = rf"(?:{'|'.join(FULL_WEEKDAYS)})"
+_PLURALS = rf"{_DAY}s(?:(?:,\s|\sand\s|,\sand\s){_DAY}s)*"
+_LIST = rf"{_DAY}(?:(?:,\s|\sand\s|,\sand\s){_DAY})*"
+_NTH = {"other": 2, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4}
+_NTH |= {"two": 2, "three": 3, "four": 4}
+_RANK = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "4th": 4, "last": -1}
+_ANY_NTH, _ANY_RANK = "|".join(_NTH), "|".join(_RANK)
+
+PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:every|each)\s(?:(?P<nth>{_ANY_NTH})\s)?(?P<days>{_LIST})\b(?!\s(?:of|in)\s)",
+        rf"\b(?:(?P<often>fortnightly|bi-?weekly|weekly)|every\s(?:(?P<nth>{_ANY_NTH})\s)?weeks?)"
+        rf",?\son\s(?P<days>{_PLURALS}|{_LIST})\b",
+        rf"\bon\s(?:(?P<nth>alternate)\s)?(?P<days>{_PLURALS})\b",
+        rf"\b(?:on\s)?(?:the|every)\s(?P<rank>{_ANY_RANK})\s(?P<days>{_DAY})\s(?:of|in)\s(?:every|each"
+        r"|the)\s(?P<unit>month)\b",
+        r"\b(?:on\s)?the\s(?P<number>\d\d?)(?:st|nd|rd|th)\s(?:day\s)?of\s(?:every|each)\s(?P<unit>month)\b",
+        r"\b(?P<unit>month)ly,?\son\sthe\s(?P<number>\d\d?)(?:st|nd|rd|th)\b",
+        r"\b(?P<plain>daily|weekly|fortnightly|monthly|every\s(?:(?:day|weekday|week|fortnight|month)))\b",
+    )
+)
+BOUND = re.compile(
+    r",?\s\(?(?P<way>from|starting|beginning|commencing|as of|since|until|till|through|to|up to)\s"
+    r"(?:(?:on|the end of|and including)\s)?"
+)
+LEADING = re.compile(r"\b(?:starting|beginning|commencing|from|as\sof|since)\s(?:on\s)?$")
+STARTS = ("from", "starting", "beginning", "commencing", "as of", "since")
+PLAIN: dict[str, str] = table("time")["recurring"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """Something that recurs."""
+
+    span: Span  # its words, with those that bound it
+    rule: str  # an RFC 5545 rule
+    low: date | None  # the first day; None when the words do not say
+    high: date  # the last day on which it can be; `date.max` when the words do not say
+    needs_bounds: bool  # said by a word that is a habit of speech unless a date bounds it
+
+    def first(self, since: date) -> date | None:
+        """Return the rule's first day from ``since`` on, None when it has none by ``high``."""
+        start = datetime.combine(since, time())
+        first = rrulestr(self.rule, dtstart=start).after(start, inc=True)
+        return first.date() if first and first.date() <= self.high else None
+
+
+def find_recurring(
+    lowered: str, body: Span, candidates: Candidates, resolve: Callable[[Candidate], Period | None]
+) -> Iterator[Recurring]:
+    """Yield what recurs by the words of a part of a text."""
+    taken = 0
+    matches = [match for pattern in PATTERNS for match in pattern.finditer(lowered, *body)]
+    for match in sorted(matches, key=lambda m: (m.start(), -m.end())):
+        rule = _rule(match)
+        if match.start() < taken or rule is None:
+            continue
+        low, high, end = _bounds(lowered, match, candidates, resolve)
+        taken = end
+        yield Recurring((match.start(), end), rule, low, high, "plain" in match.groupdict())
+
+
+_OFTEN = "every each daily weekly fortnightly biweekly monthly month alternate"
+KEYS = frozenset([*_OFTEN.split(), *(f"{day}s" for day in FULL_WEEKDAYS)])
+
+
+def _rule(match: re.Match[str]) -> str | None:
+    groups = match.groupdict()
+    if groups.get("plain"):
+        return PLAIN[" ".join(groups["plain"].split())]
+    if groups.get("unit"):
+        if groups.get("number"):
+            number = int(groups["number"])
+            return f"FREQ=MONTHLY;BYMONTHDAY={number}" if 1 <= number <= 31 else None
+        return f"FREQ=MONTHLY;BYDAY={_RANK[groups['rank']]}{_codes(groups['days'])}"
+    often, nth = groups.get("often") or "", groups.get("nth")
+    interval = 2 if nth == "alternate" or often.startswith(("f", "b")) else _NTH.get(nth or "", 1)
+    step = f"INTERVAL={interval};" if interval > 1 else ""
+    return f"FREQ=WEEKLY;{step}BYDAY={_codes(groups['days'])}"
+
+
+def _codes(words: str) -> str:
+    days = re.findall(_DAY, words)
+    return ",".join(CODES[number] for number in sorted({weekday_of(day) for day in days}))
+
+
+def _bounds(
+    lowered: str,
+    match: re.Match[str],
+    candidates: Candidates,
+    resolve: Callable[[Candidate], Period | None],
+) -> tuple[date | None, date, int]:
+    """Return the first day, the last day and where the words that say so end."""
+    low, high, end = None, date.max, match.end()
+    while bound := BOUND.match(lowered, end):
+        candidate = candidates.covering(bound.end(), bound.start())
+        period = resolve(candidate) if candidate else None
+        if candidate is None or period is None:
+            break
+        end = candidate.span[1]
+        if bound["way"] in STARTS:
+            low = period.low
+            high = period.high if period.grain == "range" else high
+        else:
+            high = period.high
+    if low is None:
+        for candidate in candidates.beginning(match.start() - REACH, match.start()):
+            if (
+                candidate.span[1] <= match.start()
+                and LEADING.search(lowered, max(0, candidate.span[0] - 16), candidate.span[0])
+                and not SENTENCE_END.search(lowered, candidate.span[1], match.start())
+                and (period := resolve(candidate))
+            ):
+                low = period.low
+    return low, high, end
+
 
 LINK = re.compile(r"\s*(?:[-–—]|(?:to|until|till|through|thru)\s)")
 AND = re.compile(r"\s+and\s")
@@ -51,17 +267,14 @@ OPENING = re.compile(r"\b(?:from|between|on|in|since|by|until|till)\s$")
 
 STAMP_CONFIDENCE = 0.5
 """A time stamp tells when something was written, and only sometimes what it is about."""
-BORROWED = 0.85
-"""Factor for a date that takes its year from another date of the text."""
+BORROWED = 0.85  # Factor for a date that takes its year from another date of the text
 DISTANT = 0.75
 """Factor for an expression that should follow a date, and has only the time of writing."""
 
 
 def tense_at(lowered: str, span: Span) -> int:
-    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells.
-
-    Of the words that tell in its clause the nearest decides, those before it first.
-    """
+    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells. Of the words
+    that tell in its clause the nearest decides, those before it first."""
     reach = lowered[max(0, span[0] - 160) : span[0]]
     before = reach[max((m.end() for m in CLAUSE_START.finditer(reach)), default=0) :]
     stop = CLAUSE_END.search(lowered, span[1], min(len(lowered), span[1] + 160))
@@ -170,7 +383,7 @@ class Resolver:
                 continue
             yield resolved
             if not SAID.search(self.lowered, max(0, candidate.span[0] - 30), candidate.span[0]):
-                last = _told(resolved.span, resolved.period)
+                last = _anchor_at(resolved.span, resolved.period)
 
     def _one(
         self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
@@ -218,7 +431,7 @@ class Resolver:
         """The text's only stated day, or the first of several in one year."""
         if len({period.low.year for _, period in self.days}) != 1:
             return None
-        return _told(*self.days[0])
+        return _anchor_at(*self.days[0])
 
     def _linked(self, first: Candidate, second: Candidate) -> bool:
         """Return whether two expressions are the ends of one stretch."""
@@ -243,11 +456,11 @@ class Resolver:
     ) -> Resolved | None:
         end = self._one(second, None, None) if second.kind == "stated" else None
         if first.kind == "partial" and end is not None:
-            start = self._one(first, _told(end.span, end.period), None)
+            start = self._one(first, _anchor_at(end.span, end.period), None)
         else:
             start = self._one(first, anchor, last)
         if start is not None and end is None:
-            period = second.resolve(replace(_told(start.span, start.period), tense=1))
+            period = second.resolve(replace(_anchor_at(start.span, start.period), tense=1))
             end = replace(start, period=period) if period else None
         if start is None or end is None or start.period.low > end.period.high:
             return None
@@ -270,14 +483,14 @@ class Resolver:
             target = self._one(behind, anchor, last)
             if target is None:
                 return None
-            against = _told(target.span, target.period)
+            against = _anchor_at(target.span, target.period)
             end, event = behind.span[1], ""
         else:
             named = event_at(self.text, tail)
             dated = named and self.calendar.date_of(named)
             if not named or not dated:
                 return None
-            against = _told(*dated)
+            against = _anchor_at(*dated)
             end, event = named[1], self.text[slice(*named)]
         days = self._against(candidate, against)
         if days is None:
@@ -295,7 +508,7 @@ class Resolver:
                 used.append(resolved.anchor)
             return resolved.period if resolved else None
 
-        if self.words.isdisjoint(RECURRING):
+        if self.words.isdisjoint(KEYS):
             return []
         entries = find_recurring(self.lowered, part.body, self.candidates, resolve)
         firsts = (_first_time(entry, anchor, used) for entry in entries)
@@ -317,7 +530,7 @@ def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> 
     return Resolved(entry.span, Period(low, entry.high, "range"), against, confidence, entry.rule)
 
 
-def _told(span: Span, period: Period) -> Anchor:
+def _anchor_at(span: Span, period: Period) -> Anchor:
     """Return days that the text names as an anchor of what follows."""
     return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
 
@@ -392,9 +605,8 @@ def find_dates(text: str, document_date: date | None = None) -> tuple[Fact, ...]
     before the launch"), else ``document_date``. What has no anchor, is impossible or can be read
     in two ways is no fact.
 
-    Returns:
-        in order of their place; a stretch of days is one fact. The time stamps of messages are
-        among them, with a confidence of 0.5.
+    In order of their place; a stretch of days is one fact. The time stamps of messages are
+    among them, with a confidence of 0.5.
 
     >>> written, ran = find_dates("2024-02-29 09:01, Ann: I ran two days ago")
     >>> ran.text, ran.derivation

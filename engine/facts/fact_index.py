@@ -12,10 +12,9 @@ import numpy as np
 from dateutil.rrule import rrulestr
 from numpy.typing import NDArray
 
-from engine.types.facts import Fact, FactMatch
+from engine.types.documents import Fact, FactMatch
 
-CLOSE = 0.001
-"""Amounts whose difference is at most this share of them are the same: people round."""
+CLOSE = 0.001  # Amounts whose difference is at most this share of them are the same: people round
 ELSEWHERE = 0.3
 """How well a country answers for a region in it: what is there may be in another region."""
 WEIGHT = {"date": 1.0, "amount": 1.0, "place": 0.5}
@@ -27,17 +26,13 @@ Value = tuple[float, float, str, float]
 
 @dataclass(frozen=True, slots=True)
 class FactColumn:
-    """Facts of one kind as arrays (f,), one entry per fact.
-
-    Attributes:
-        recurring: entries that recur, which arithmetic alone does not decide.
-    """
+    """Facts of one kind as arrays (f,), one entry per fact."""
 
     low: Doubles
     high: Doubles
     unit: NDArray[np.str_]
     confidence: Doubles
-    recurring: dict[int, Fact]
+    recurring: dict[int, Fact]  # entries that recur, which arithmetic alone does not decide
 
     @classmethod
     def of(cls, values: Sequence[Value], recurring: dict[int, Fact]) -> FactColumn:
@@ -52,11 +47,9 @@ class FactColumn:
         )
 
     def answers(self, asked: Fact) -> Doubles:
-        """How probably each fact (f,), of the kind of ``asked``, is what is meant: 0 to 1.
-
-        The confidence in both, times the share of the fact's values that are asked for: a day
-        is surely in a month that is asked for, a month is hardly the day that is.
-        """
+        """How probably each fact (f,), of the kind of ``asked``, is what is meant: 0 to 1. The
+        confidence in both, times the share of the fact's values that are asked for: a day is surely
+        in a month that is asked for, a month is hardly the day that is."""
         if not len(self.unit):
             return np.zeros(0)
         shares = self._places(asked.unit) if asked.kind == "place" else self._ranges(asked)
@@ -92,10 +85,8 @@ def _recurs(fact: Fact, asked: Fact) -> float:
 
 
 def _near(fact: Fact, day: int) -> int:
-    """A day, at most one period before ``day``, from which the rule runs as from its first.
-
-    A rule is walked through from its start: for years, were it not begun near by.
-    """
+    """A day, at most one period before ``day``, from which the rule runs as from its first. A rule
+    is walked through from its start: for years, were it not begun near by."""
     first = int(fact.low)
     rule = dict(part.split("=", 1) for part in fact.recurrence.split(";"))
     length = {"DAILY": 1, "WEEKLY": 7}.get(rule["FREQ"])
@@ -123,11 +114,8 @@ def matches(asked: Iterable[Fact], facts: Sequence[Fact]) -> tuple[FactMatch, ..
 
 
 class FactIndex:
-    """The facts of n documents, as arrays. Made once per opened corpus.
-
-    Args:
-        facts: of every document, in the order of its rows.
-    """
+    """The facts of n documents, as arrays. Made once per opened corpus. `facts`: of every document,
+    in the order of its rows."""
 
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
         values: defaultdict[str, list[Value]] = defaultdict(list)
@@ -152,8 +140,7 @@ class FactIndex:
         fact that none of them answers tells nothing about any and is left out; one that is
         named several times counts once.
 
-        Args:
-            allowed: (n,) which documents may answer; None for all.
+        `allowed`: (n,) which documents may answer; None for all.
         """
         total = np.zeros(self.documents)
         weights = 0.0

@@ -64,8 +64,7 @@ FIELD = re.compile(
     r"[>*\s]*(?P<name>From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-ID|Received|Author"
     r"|Present|Attendees|Apologies|Location|Venue|Chair|Time|When)\**:\**[ \t]*(?P<value>[^\n]*)\n?"
 )
-MOST_FIELDS = 30
-"""Lines of fields that one head may have; an e-mail with more is cut into several."""
+MOST_FIELDS = 30  # Lines of fields that one head may have; an e-mail with more is cut into several
 DATED_FIELDS = frozenset({"Date", "Sent"})
 AUTHOR_FIELDS = frozenset({"From", "Author"})
 FIRST_STAMP = re.compile(STAMP)
@@ -75,30 +74,23 @@ ADDRESS = re.compile(r"\s*[<(\[].*|[\"']")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A part of a text with one author ("" for none) and one time.
+    """A part of a text with one author ("" for none) and one time."""
 
-    Attributes:
-        span: all of it; the spans of a text's messages cover the text.
-        body: what follows the header.
-        time: midnight where only the day is given; None where none is, or it has two readings.
-    """
-
-    span: Span
-    body: Span
+    span: Span  # all of it; the spans of a text's messages cover the text
+    body: Span  # what follows the header
     author: str
+    # midnight where only the day is given; None where none is, or it has two readings
     time: datetime | None
     time_span: Span | None
 
 
-Days = Mapping[int, Stated]
-"""Where a date begins -> the date."""
+Days = Mapping[int, Stated]  # Where a date begins -> the date
 
 
 def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
     """The messages of a text, at least one, in order.
 
-    Args:
-        days: the text's dates, by :func:`find_days`, where they are known already.
+    `days`: the text's dates, by `find_days`, where they are known already.
 
     >>> [(m.author, m.time.hour) for m in messages("[29/02/2024, 09:01] Ann: Hi\\n"
     ...                                            "[29/02/2024, 10:20] Bo: Hello")]

@@ -43,10 +43,8 @@ _SERIAL_AFTER = re.compile(r"[^\W\d]+\d|[_:@]\w|[-/.]\d+[-/.]\d")
 def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
     """The value of digits with separators, None where they allow two readings or none.
 
-    Args:
-        digits: without sign; digits of any script, one group or several.
-        decimal_comma: the text elsewhere writes 1.234,50; then "1.234" is a thousand and
-            "1,234" could be either, hence None.
+    `digits`: without sign; digits of any script, one group or several. `decimal_comma`: the text
+    elsewhere writes 1.234,50; then "1.234" is a thousand and "1,234" could be either, hence None.
 
     >>> read_digits("1.234,50"), read_digits("1,234.50"), read_digits("12,34"), read_digits("1.2.3")
     (1234.5, 1234.5, 12.34, None)
@@ -149,18 +147,13 @@ Kind = Literal["numeral", "half", "one", "small", "tens", "hundred", "scale", "p
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A part of a number.
+    """A part of a number."""
 
-    Attributes:
-        kind: "numeral" is digits, "one" the article of "a hundred", "half" begins "half a
-            million", "part" a fraction in words ("two thirds", the half of "two and a half").
-        value: of the token alone; that of a scale is what it multiplies by.
-        start, end: its characters.
-    """
-
+    # "numeral" is digits, "one" the article of "a hundred", "half" begins "half a million", "part"
+    # a fraction in words ("two thirds", the half of "two and a half")
     kind: Kind
-    value: float
-    start: int
+    value: float  # of the token alone; that of a scale is what it multiplies by
+    start: int  # start, end: its characters
     end: int
 
 
@@ -174,10 +167,8 @@ _SPELLED = (
 UNITS, TEENS, TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED)
 _SCALES = {"dozen": 12, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
 _SCALES |= {"billion": 10**9, "trillion": 10**12, "mn": 10**6, "mio": 10**6, "bn": 10**9}
-_WORD_PARTS = {
-    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
-    "eighth": 8, "tenth": 10,
-}  # fmt: skip
+_WORD_PARTS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5}
+_WORD_PARTS |= {"sixth": 6, "eighth": 8, "tenth": 10}
 
 VALUES: dict[str, tuple[Kind, float]] = {
     **{word: ("small", float(value)) for value, word in enumerate(UNITS + TEENS)},
@@ -188,8 +179,10 @@ VALUES: dict[str, tuple[Kind, float]] = {
     "hundred": ("hundred", 100.0),
 }
 _ALONE: dict[str, tuple[Kind, float]] = {
-    "half": ("half", 0.5), "bare": ("part", 0.5), "one": ("one", 1.0),
-}  # fmt: skip
+    "half": ("half", 0.5),
+    "bare": ("part", 0.5),
+    "one": ("one", 1.0),
+}
 """What the groups of a token mean that have one meaning."""
 _SCALED = "(?=[ ](?:hundred|thousand|lakh|million|crore|billion|trillion|dozen)\\b)"
 _PATTERN = re.compile(
@@ -308,17 +301,11 @@ def _without_spaced_groups(text: str, tokens: list[Token]) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number and where it stands.
+    """One number and where it stands."""
 
-    Attributes:
-        value: finite.
-        span: the characters of the number alone, with its sign and scale ("1.2k", "3 million").
-        ordinal: "3rd", "third"; then ``value`` is the rank.
-    """
-
-    value: float
-    span: Span
-    ordinal: bool = False
+    value: float  # finite
+    span: Span  # the characters of the number alone, with its sign and scale ("1.2k", "3 million")
+    ordinal: bool = False  # "3rd", "third"; then `value` is the rank
 
 
 _NEAR = re.compile(r"[ \u00a0\n]+|[-‐‑]")
@@ -337,8 +324,7 @@ _POINTED = re.compile(
     r"you|he|she|they|it|be|needs|gets|wants|costs?)\b)",
     re.IGNORECASE,
 )
-_CENTURIES = range(17, 21)
-"""First halves of years that are spoken in two: "nineteen ninety-nine"."""
+_CENTURIES = range(17, 21)  # First halves of years that are spoken in two: "nineteen ninety-nine"
 _RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re.IGNORECASE)
 
 
@@ -404,15 +390,9 @@ def _points(text: str, token: Token) -> bool:
 
 
 class _Phrase:
-    """The longest number that the tokens from one on spell.
-
-    Attributes:
-        value: of the whole phrase.
-        end: offset after it.
-        used: how many tokens it takes.
-        ordinal: the phrase names a rank.
-        broken: the tokens run on in a way that can be read as several things ("one fifty").
-    """
+    """The longest number that the tokens from one on spell. `value`: of the whole phrase. `end`:
+    offset after it. `used`: how many tokens it takes. `ordinal`: the phrase names a rank. `broken`:
+    the tokens run on in a way that can be read as several things ("one fifty")."""
 
     def __init__(self, text: str, tokens: list[Token], at: int) -> None:
         self._text, self._tokens, self._at = text, tokens, at

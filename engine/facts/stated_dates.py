@@ -16,7 +16,6 @@ from functools import partial
 
 from dateutil.easter import easter
 
-from engine.facts.lexicon import table, word_lists
 from engine.facts.periods import (
     FULL_WEEKDAYS,
     MONTHS,
@@ -34,7 +33,9 @@ from engine.facts.periods import (
     quarter,
     season,
     stated,
+    table,
     weekday_of,
+    word_lists,
 )
 from engine.types.documents import Span
 
@@ -102,31 +103,23 @@ NO_DATE_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A date as a text states it.
+    """A date as a text states it."""
 
-    Attributes:
-        span: where.
-        low, high: the first and last day; None where the year lacks.
-        month, day, last_day: what is known of a date without a year; 0 where it is not.
-        weekday: 0 (Monday) to 6 when one is named, else None.
-        confidence: 0 to 1.
-    """
-
-    span: Span
-    low: date | None = None
+    span: Span  # where
+    low: date | None = None  # low, high: the first and last day; None where the year lacks
     high: date | None = None
+    # month, day, last_day: what is known of a date without a year; 0 where it is not
     month: int = 0
     day: int = 0
     last_day: int = 0
-    weekday: int | None = None
-    confidence: float = 1.0
+    weekday: int | None = None  # 0 (Monday) to 6 when one is named, else None
+    confidence: float = 1.0  # 0 to 1
 
 
 def find_days(text: str) -> tuple[Stated, ...]:
     """Find the dates of days (and of ranges within a month) that ``text`` states.
 
-    Returns:
-        in order of their place, never overlapping; those without a year have ``low`` None.
+    In order of their place, never overlapping; those without a year have `low` None.
 
     >>> [stated.low for stated in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
     [datetime.date(2005, 4, 13), datetime.date(2005, 5, 5), datetime.date(2005, 4, 3)]
@@ -324,12 +317,7 @@ FESTIVAL = re.compile(
 
 
 def find_stated(text: str, days: Sequence[Stated], words: frozenset[str]) -> Iterator[Candidate]:
-    """Yield what ``text`` states with its year, and days that lack only that.
-
-    Args:
-        days: by :func:`find_days`.
-        words: those of the text in lower case; they tell which patterns have a chance.
-    """
+    """Yield what ``text`` states with its year, and days that lack only that."""
     for written in days:
         if written.low and written.high:
             grain: Grain = "day" if written.low == written.high else "range"

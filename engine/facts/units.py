@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.facts.lexicon import table, word_set
 from engine.facts.numbers import Number, find_numbers
+from engine.facts.periods import table, word_set
 from engine.types.documents import Span
 
 _TABLES = table("units")
@@ -40,18 +40,12 @@ def dimension_of(unit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A stated amount.
+    """A stated amount."""
 
-    Attributes:
-        low, high: in ``unit``; equal unless a range is stated.
-        unit: an ISO 4217 currency or a base unit.
-        span: number and unit.
-    """
-
-    low: float
+    low: float  # low, high: in `unit`; equal unless a range is stated
     high: float
-    unit: str
-    span: Span
+    unit: str  # an ISO 4217 currency or a base unit
+    span: Span  # number and unit
 
     @property
     def dimension(self) -> str:
@@ -213,9 +207,7 @@ def _after_symbol(text: str, number: Number, before: re.Match[str], unit: str) -
 
 def _is_plural(text: str, number: Number) -> bool:
     """Whether the "s" behind a number makes a plural: "the 1990s", "in her 30s", "100s of", "737s".
-
-    From a hundred on it means seconds only where a duration is spoken of: "took 380s".
-    """
+    From a hundred on it means seconds only where a duration is spoken of: "took 380s"."""
     (start, end), value = number.span, number.value
     if _OF_MANY.match(text, end + 1):
         return True
@@ -321,10 +313,8 @@ def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
 
 def _joined(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Join "5 dollars and 20 cents", "3 pounds 20 pence", "3 lb 4 oz" and "2 hours 15 minutes".
-
-    Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out
-    where the words do not tell.
-    """
+    Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out where
+    the words do not tell."""
     joined: list[Quantity] = []
     for quantity in quantities:
         last = joined[-1] if joined else None

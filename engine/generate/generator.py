@@ -1,4 +1,7 @@
-"""Generating a collection of the ImpliRet kind and writing its files."""
+"""Generating a collection of the ImpliRet kind, by templates or a model, and writing its files.
+
+A model's documents are checked by having it recover the tuple (A.4): the first pass is given the
+fact in our own words and leaves the arithmetic alone, the second sees the document only."""
 
 from __future__ import annotations
 
@@ -8,28 +11,237 @@ import io
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from engine.config import __version__
 from engine.errors import BadInputError, StorageError
-from engine.generate.implicit_records import Example, ImplicitRequest
-from engine.generate.rewriting import TRIES, Verification, rewrite
-from engine.generate.scenes import examples_of
-from engine.generate.tuple_sets import constraints_for
+from engine.generate.implicit_records import (
+    DateTuple,
+    Example,
+    ImplicitRequest,
+    PlaceTuple,
+    PriceTuple,
+    Scene,
+)
+from engine.generate.scenes import examples_of, leaked
+from engine.generate.tuple_sets import constraints_for, randomness
+from engine.generate.word_lists import BY_CODE
+from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection
-from engine.llm.run import complete
+from engine.llm.messages import Prompt, json_prompt
+from engine.llm.texts import fenced
 from engine.types.callbacks import Ask, never, tell_nobody
 from storage.answers import Answers
 from storage.files import write_whole
 
+SENTENCES = 5  # Of a post, as in the paper (A.4.2)
+WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
+_WRITER = "You write short, natural texts as people exchange them in forums and chats."
+_READER = "You read a text closely and work out what follows from it."
+_Line = Annotated[str, Field(min_length=1, max_length=600)]
+
+
+class Written(BaseModel):
+    """A document as a model writes it, without names and times."""
+
+    lines: list[_Line] = Field(description="the sentences or messages, in order")
+
+
+class PriceFound(BaseModel):
+    """What a second pass makes of a document about prices."""
+
+    bought: str = Field(description="make, and line if there is one, of what was bought")
+    stated: float = Field(description="the one amount that the text states")
+    price: float = Field(description="what the thing that was bought costs")
+
+
+class PlaceFound(BaseModel):
+    """What a second pass makes of a document about a place."""
+
+    place: str = Field(description="the town or district")
+    country: str = Field(description="the country that it lies in, in English")
+
+
+class DaysFound(BaseModel):
+    """What a second pass makes of a document about days."""
+
+    written: date = Field(description="the day on which the text was written")
+    days: list[date] = Field(description="every day on which the activity takes place")
+
+
+Found = PriceFound | PlaceFound | DaysFound
+
+
+def writing(seed: int, scene: Scene, attempt: int) -> Prompt[Written]:
+    """Write the document; another attempt is another question."""
+    fact = fact_sentences(randomness(seed, "told", scene.doc_id), scene)
+    if scene.style == "multi":
+        count, form = SENTENCES, f"a reply in a forum thread, of exactly {SENTENCES} sentences"
+    else:
+        count = UTTERANCES
+        form = (
+            f"a chat of exactly {UTTERANCES} messages in which two people take turns; "
+            f"{scene.other} writes first, then {scene.speaker}, a {scene.job}, and so on"
+        )
+    user = f"""\
+Write {form}. Author of what matters: {scene.speaker}, a {scene.job}.
+It goes on from this beginning, which you do not repeat: {" ".join(scene.opening)}
+Somewhere in it {scene.speaker} says the following in other words. Keep the names, the amounts \
+and the words for days exactly as they are, and work nothing out: no other amount, no date, no \
+country or nationality.
+{fenced("what is said", " ".join(fact))}
+No other day, amount or place occurs in it. Names and times before the messages are added later.
+This is version {attempt + 1}: word it unlike the versions before."""
+    return json_prompt(
+        WRITING,
+        _WRITER,
+        user,
+        Written,
+        most_tokens=900,
+        check=lambda written: written if len(written.lines) == count else None,
+    )
+
+
+def recovering(scene: Scene, document: str) -> Prompt[Any]:
+    """Recover the tuple from the document alone: a prompt for a :data:`Found`."""
+    what = fenced("text", document)
+    if isinstance(scene.implicit, PriceTuple):
+        asked = "What was bought, which amount does the text state, and what does it cost then?"
+        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PriceFound)
+    if isinstance(scene.implicit, PlaceTuple):
+        asked = "Where did the activity take place, and in which country is that?"
+        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PlaceFound)
+    asked = "When was it written, and on which days did or will the activity take place?"
+    return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", DaysFound)
+
+
+def keeps_names(scene: Scene, document: str) -> bool:
+    """Whether the names are there that the query, or the tuple, cannot do without."""
+    needed = [scene.topic, scene.item, scene.reference, scene.bought]
+    if isinstance(scene.implicit, PlaceTuple):
+        needed.append(scene.implicit.place)
+    folded = " ".join(document.casefold().split())
+    return all(name.casefold() in folded for name in needed)
+
+
+def recovered(scene: Scene, reading: Found) -> bool:
+    """Whether a second pass read the tuple that the document was made from."""
+    implicit = scene.implicit
+    if isinstance(reading, PriceFound) and isinstance(implicit, PriceTuple):
+        same = scene.bought.casefold() in reading.bought.casefold()
+        return same and reading.stated == implicit.base and reading.price == implicit.queried
+    if isinstance(reading, PlaceFound) and isinstance(implicit, PlaceTuple):
+        country = BY_CODE[implicit.code]
+        named = reading.country.casefold().removeprefix("the ").strip()
+        known = {country.name.casefold(), country.code.casefold()}
+        known |= {word.casefold() for word in country.also}
+        return implicit.place.casefold() in reading.place.casefold() and named in known
+    if isinstance(reading, DaysFound) and isinstance(implicit, DateTuple):
+        return reading.written == implicit.base and set(reading.days) == set(implicit.targets)
+    return False
+
+
+TRIES = 3  # Documents asked for per tuple at most
+
+
+@dataclass(slots=True)
+class Verification:
+    """How the documents of a collection came about."""
+
+    by_model: int = 0  # by_model, by_templates: documents; those of the model are all verified
+    by_templates: int = 0
+    unanswered: int = 0  # attempts without a document that could be read
+    nameless: int = 0  # attempts that dropped a name
+    literal: int = 0  # attempts that said the queried value in so many words
+    unverified: int = 0  # attempts whose second pass gave no answer
+    not_recovered: int = 0  # attempts from which the second pass read another tuple
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """Attempts that gave no document, by the reason."""
+        return {
+            "unanswered": self.unanswered,
+            "name_missing": self.nameless,
+            "value_literal": self.literal,
+            "unverified": self.unverified,
+            "not_recovered": self.not_recovered,
+        }
+
+
+async def rewrite(
+    client: Client, examples: Sequence[Example], seed: int, tries: int, model: str
+) -> tuple[list[Example], Verification]:
+    """The examples with documents by the model where it wrote a verified one. Every attempt is two
+    rounds: all documents that are still missing, then their verification."""
+    done: dict[str, Example] = {}
+    counts = Verification()
+    for attempt in range(tries):
+        pending = [e for e in examples if e.scene.doc_id not in done]
+        if not pending or client.stopped:
+            break
+        accepted = await _attempt(client, pending, seed, attempt, counts)
+        done |= {e.scene.doc_id: replace(e, realised_by=model) for e in accepted}
+    counts.by_model, counts.by_templates = len(done), len(examples) - len(done)
+    return [done.get(example.scene.doc_id, example) for example in examples], counts
+
+
+async def _attempt(
+    client: Client, pending: Sequence[Example], seed: int, attempt: int, counts: Verification
+) -> list[Example]:
+    """The examples with a document that was verified; the others are counted."""
+    prompts = [writing(seed, example.scene, attempt) for example in pending]
+    answers = await client.ask(prompts)
+    drafts = []
+    for example, written in zip(pending, answers, strict=True):
+        if written is None:
+            counts.unanswered += 1
+            continue
+        document = _written(example, written.lines, seed)
+        if not keeps_names(example.scene, document):
+            counts.nameless += 1
+        elif leaked(document, example.scene.implicit) is not None:
+            counts.literal += 1
+        else:
+            drafts.append(replace(example, document=document))
+    readings = await client.ask([recovering(d.scene, d.document) for d in drafts])
+    accepted = []
+    for draft, reading in zip(drafts, readings, strict=True):
+        if reading is None:
+            counts.unverified += 1
+        elif recovered(draft.scene, reading):
+            accepted.append(draft)
+        else:
+            counts.not_recovered += 1
+    return accepted
+
+
+def _written(example: Example, lines: Sequence[str], seed: int) -> str:
+    """The lines with the beginning, dates and names: never left to the model."""
+    scene = example.scene
+    plain = [" ".join(line.split()) for line in lines]
+    rng = randomness(seed, "frame", scene.doc_id)
+    if scene.style == "multi":
+        return in_post(rng, scene, [*scene.opening, *plain])
+    return in_chat(rng, scene, [f"{' '.join(scene.opening)} {plain[0]}", *plain[1:]])
+
+
 ABOUT = "about.json"
 COLUMNS = (
-    "id", "tuple_set_id", "forum_question", "pos_document", "question", "answer", "explicit_hint",
-)  # fmt: skip
+    "id",
+    "tuple_set_id",
+    "forum_question",
+    "pos_document",
+    "question",
+    "answer",
+    "explicit_hint",
+)
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -104,10 +316,7 @@ def _about(
         "queries": len(examples),
         "seed": request.seed,
         "written_by": {w: sum(e.realised_by == w for e in examples) for w in writers},
-        "verification": {
-            "verified_by_second_pass": counts.by_model,
-            "rejected": counts.rejected,
-        },
+        "verification": {"verified_by_second_pass": counts.by_model, "rejected": counts.rejected},
         "constraints": {
             name: {"source": source, "sets": request.sets}
             for name, source in constraints_for(request.category, request.style).items()
@@ -168,21 +377,15 @@ MOST_TRIES = 10
 
 @dataclass(frozen=True, slots=True)
 class BuiltCollection:
-    """A collection that was generated, or what there was of it when it was cancelled.
-
-    Attributes:
-        usage: of the model; None without one.
-        folder: what ``evaluate`` and ``import`` read; None when it was cancelled: then nothing
-            was written.
-        table: the same as a CSV with ImpliRet's columns.
-    """
+    """A collection that was generated, or what there was of it when it was cancelled."""
 
     request: ImplicitRequest
     verification: Verification
-    usage: Usage | None
+    usage: Usage | None  # of the model; None without one
     seconds: float
+    # what `evaluate` and `import` read; None when it was cancelled: then nothing was written
     folder: Path | None = None
-    table: Path | None = None
+    table: Path | None = None  # the same as a CSV with ImpliRet's columns
     documents: int = 0
 
     @property
@@ -208,15 +411,7 @@ def generate_implicit(
     on_round: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> BuiltCollection:
-    """Generate a collection of documents that imply what their queries ask for.
-
-    Args:
-        folder: made when it is not there.
-        overwrite: replace a collection that was generated there before.
-        connection: of the model that writes and verifies; None for templates alone.
-        tries: documents asked for per tuple, until a template stands in.
-        on_set, on_round: told how many sets are done, and how far the model is.
-    """
+    """Generate a collection of documents that imply what their queries ask for."""
     started = time.perf_counter()
     if not 1 <= tries <= MOST_TRIES:
         raise BadInputError(f"tries is {tries}.", f"Give a whole number up to {MOST_TRIES}.")

@@ -53,11 +53,9 @@ def solve(
 ) -> list[Choice]:
     """One choice per slot; each fits those before it. The options' order decides among answers.
 
-    Args:
-        options: what a slot can be filled with, the preferred first. Called anew after every
-            step back.
-        fits: whether a choice may follow the choices made for the slots before.
-        what: names the things in the error: "30 prices from 200 to 3,200".
+    `options`: what a slot can be filled with, the preferred first. Called again after every step
+    back. `fits`: whether a choice may follow the choices made for the slots before. `what`: names
+    the things in the error: "30 prices from 200 to 3,200".
 
     >>> solve([1, 2], lambda slot: (2, 1), lambda slot, n, before: n not in before, "numbers")
     [2, 1]
@@ -91,8 +89,7 @@ def _unsatisfiable(what: str, reached: int, wanted: int) -> UnsatisfiableError:
     )
 
 
-LOWEST, HIGHEST = 200, 3200
-"""Queried prices are spread from here up to but without there."""
+LOWEST, HIGHEST = 200, 3200  # Queried prices are spread from here up to but without there
 LOWEST_BASE, HIGHEST_BASE = 100, 6400
 STEP = 10
 _HUNDREDTHS = (25, 50, 75, 150, 200, 200, 250, 300, 400)
@@ -145,10 +142,8 @@ def _apart(_: int, one: PriceTuple, others: Sequence[PriceTuple]) -> bool:
 
 WINDOW_START = date(2025, 1, 1)
 WINDOW_DAYS = 365
-MOST_DAYS_AWAY = 14
-"""From a message to the day that it speaks of."""
-PAST = 0.75
-"""Share of messages of a thread that look back; the others look ahead."""
+MOST_DAYS_AWAY = 14  # From a message to the day that it speaks of
+PAST = 0.75  # Share of messages of a thread that look back; the others look ahead
 
 BLOCK_DAYS = 14
 PARTS = ("morning", "evening")

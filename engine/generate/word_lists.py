@@ -38,28 +38,20 @@ CURRENCIES: tuple[str, ...] = tuple(_WORDS["currencies"])
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One thing to do, in the forms that sentences need.
+    """One thing to do, in the forms that sentences need."""
 
-    Attributes:
-        doing, did, do: "mending nets", "mended nets", "mend nets".
-    """
-
-    doing: str
+    doing: str  # doing, did, do: "mending nets", "mended nets", "mend nets"
     did: str
     do: str
 
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country and its places.
-
-    Attributes:
-        also: words that name it, its people or a part of it.
-    """
+    """A country and its places."""
 
     code: str
     name: str
-    also: tuple[str, ...]
+    also: tuple[str, ...]  # words that name it, its people or a part of it
     places: tuple[str, ...]
 
     @property
@@ -88,5 +80,4 @@ def _country(line: str) -> Country:
 ACTIVITIES = tuple(map(_activity, _WORDS["activities"].splitlines()))
 COUNTRIES = tuple(map(_country, _table("countries")["countries"].splitlines()))
 """Places of one country each, which nothing but their name tells; see the file for how chosen."""
-BY_CODE = {country.code: country for country in COUNTRIES}
-"""The same by ISO 3166-1 alpha-2."""
+BY_CODE = {country.code: country for country in COUNTRIES}  # The same by ISO 3166-1 alpha-2

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from engine.ingest.delimited import DELIMITERS
 from engine.ingest.encodings import LABELS as ENCODINGS
 from engine.ingest.formats import FORMATS, detect_format
-from engine.ingest.mapping import FIELDS
-from engine.ingest.repairs import content_hash
 from engine.ingest.source import (
     Source,
     check,
+    content_hash,
     examine,
     open_source,
     preview,
     unique_documents,
 )
-from engine.ingest.values import Notes
+from engine.ingest.tables import DELIMITERS
+from engine.ingest.values import FIELDS, Notes
 
 __all__ = [
     "DELIMITERS",

@@ -1,9 +1,8 @@
-"""BibTeX, entry by entry: the file is cut where an ``@`` begins a line, so any size streams.
+"""BibTeX, entry by entry (the file is cut where an `@` begins a line), and LaTeX as plain text.
 
-Columns: ``key`` (the citation key, else ``id``, ``doi``, else ``rows.hashed_id``), ``title``,
-``abstract``, ``year``, ``author`` (a list, "First Last"), ``url``, ``venue`` and the entry's
-other fields under their lower-case names.
-"""
+Columns: `key` (the citation key, else `id`, `doi`, else `rows.hashed_id`), `title`, `abstract`,
+`year`, `author` (a list, "First Last"), `url`, `venue` and the entry's other fields under their
+lower-case names."""
 
 from __future__ import annotations
 
@@ -20,19 +19,85 @@ from bibtexparser.middlewares.names import (
     parse_single_name_into_parts,
     split_multiple_persons_names,
 )
-from bibtexparser.model import (
-    Block,
-    DuplicateFieldKeyBlock,
-    Entry,
-    ParsingFailedBlock,
-    String,
-)
+from bibtexparser.model import Block, DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
+from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
-from engine.bibliographic import doi_in, first_last, verbatim
+from engine.bibliographic import composed, doi_in, first_last, verbatim
+from engine.config import ASSETS
 from engine.errors import BadInputError
-from engine.ingest.latex import plain, unbraced
 from engine.ingest.rows import InputFile, Row, hashed_id, too_long
 from engine.types.limits import ROW_BYTES
+
+# It warns of each command that has no argument: megabytes for a file.
+logging.getLogger("pylatexenc").setLevel(logging.ERROR)
+_LINES = (ASSETS / "ingest" / "latex_words.txt").read_text(encoding="utf-8").splitlines()
+_WORDS = {"n": " "} | dict(line.split(" ", 1) for line in _LINES)
+"""Commands that stand for words, those of journals as ADS and the AAS write them."""
+
+
+def _kept(node: Any, l2tobj: Any) -> str:
+    """The words of a command, or what its last argument says; of an unknown one the latter."""
+    arguments: list[Any] = list(getattr(node.nodeargd, "argnlist", None) or ())
+    if hasattr(node.nodeargd, "verbatim_text"):
+        return str(node.nodeargd.verbatim_text)
+    if node.macroname in _WORDS:
+        word = _WORDS[node.macroname]
+        return word + node.macro_post_space if word.isalpha() and word.isascii() else word
+    if any(arguments):
+        return str(l2tobj.nodelist_to_text([arguments[-1]]))
+    behind = node.parsing_state.s[node.pos + node.len :][:1]
+    # A line break of other programs, "A\nsurvey", is no command.
+    is_break = node.macroname.startswith("n") and len(node.macroname) > 2 and behind != "{"
+    return f" {node.macroname[1:]}{node.macro_post_space}" if is_break else ""
+
+
+_PARSED = latexwalker.get_default_latex_context_db()
+_PARSED.add_context_category(
+    "bibliographies",
+    prepend=True,
+    macros=[macrospec.std_macro("enquote", "*{"), macrospec.std_macro("href", "{{")],
+)
+_MEANT = latex2text.get_default_latex_context_db()
+_MEANT.add_context_category(
+    "bibliographies",
+    prepend=True,
+    macros=[latex2text.MacroTextSpec(name, _kept) for name in (*_WORDS, "url", "href", "enquote")],
+)
+_MEANT.set_unknown_macro_spec(latex2text.MacroTextSpec("", _kept))
+_DECODER = latex2text.LatexNodes2Text(
+    latex_context=_MEANT, math_mode="verbatim", keep_braced_groups=False
+)
+_ACCENT = r"\\(?:['`^\"~=.]|[uvHcdbkr](?![A-Za-z]))"
+_STACKED = re.compile(rf"({_ACCENT})\s*({_ACCENT}\s*(?:\{{[^{{}}]*\}}|\\[ij](?![A-Za-z])|\w))")
+# In an abstract "50% of" is words, though LaTeX would drop the rest of the line.
+_LITERAL = re.compile(r"(?<!\\)([%&#])")
+_BRACE = re.compile(r"(?<!\\)[{}]")
+
+
+def plain(text: str) -> str:
+    r"""Text without LaTeX: accents decoded, braces dropped, math as it is, ends trimmed.
+
+    >>> plain(r"{BERT} f{\"u}r 50% of \textit{all}")
+    'BERT für 50% of all'
+    """
+    if "\\" in text:
+        # When it is not LaTeX after all, the words as they stand are better than none.
+        with suppress(latexwalker.LatexWalkerError, ValueError, IndexError, RecursionError):
+            escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", text))
+            decoded = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED))
+            return " ".join(decoded.split()) or unbraced(text).strip()
+    # Decoding every abstract costs 9 ms per 1,000 characters, so most take this way only.
+    text = unbraced(text).replace("~", " ")
+    text = text.replace("---", "\N{EM DASH}").replace("--", "\N{EN DASH}")
+    text = text.replace("``", "\N{LEFT DOUBLE QUOTATION MARK}")
+    text = text.replace("''", "\N{RIGHT DOUBLE QUOTATION MARK}")
+    return " ".join(text.split())
+
+
+def unbraced(text: str) -> str:
+    """Text without its (unescaped) braces."""
+    return _BRACE.sub("", text)
+
 
 FIELDS = {
     "doc_id": "key",
@@ -44,17 +109,16 @@ FIELDS = {
 }
 # The same rule as bibtexparser's: a block begins only at the start of a line.
 _BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
-_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")
-"""Its brace, or its name too, may be in the next line."""
+_HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line
 _NO_KEY = re.compile(r"(@(?!(?:string|comment|preamble)\b)\w+[{(])(?=\s*[\w-]+\s*=)", re.IGNORECASE)
 _INHERITED = re.compile(r"\b(?:crossref|xdata)\s*=\s*[{\"]\s*([^}\"]+)", re.IGNORECASE)
-_OWN = {
-    "title", "subtitle", "abstract", "author", "doi", "url", "eprint", "pages", "key", "label",
-    "crossref", "xdata", "keywords", "note", "file", "shorttitle", "language",
-}  # fmt: skip
+_OWN_NAMES = (
+    "title subtitle abstract author doi url eprint pages key label crossref xdata keywords note "
+    "file shorttitle language"
+)
+_OWN = frozenset(_OWN_NAMES.split())
 """Fields that are not inherited by the entries that refer to one."""
-_MOST_STEPS = 20
-"""From an entry to the last one that it has fields of."""
+_MOST_STEPS = 20  # From an entry to the last one that it has fields of
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
@@ -67,10 +131,6 @@ _VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
 
 # Every fault becomes an error of ours that names the line; its warnings would say it twice.
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
-
-
-class _TooLongError(Exception):
-    """Macros, which may name each other, make more of an entry than is read as one row."""
 
 
 def rows(file: InputFile) -> Iterator[Row]:
@@ -86,18 +146,14 @@ def rows(file: InputFile) -> Iterator[Row]:
         for block in _parse(file, first_line, chunk):
             line = first_line + (block.start_line or 0)
             if isinstance(block, String):
-                with suppress(_TooLongError):
-                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
             elif isinstance(block, Entry):
                 number += 1
                 where = f"{file.name}, row {number} (line {line})"
-                try:
-                    if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
-                        yield _without_comma(where, name)
-                    elif row := _row(where, block, strings, parents):
-                        yield row
-                except _TooLongError:
-                    yield too_long(where)
+                if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
+                    yield _without_comma(where, name)
+                elif row := _row(where, block, strings, parents):
+                    yield row
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
                 number += 1
                 yield _failed(f"{file.name}, row {number} (line {line})", block)
@@ -146,11 +202,10 @@ def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
     strings: dict[str, str] = {}
     for first_line, chunk in _chunks(file) if wanted else ():
         for block in _parse(file, first_line, chunk or ""):
-            with suppress(_TooLongError):
-                if isinstance(block, String):
-                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
-                elif isinstance(block, Entry) and block.key.lower() in wanted:
-                    parents[block.key.lower()] = _fields(block, strings)
+            if isinstance(block, String):
+                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+            elif isinstance(block, Entry) and block.key.lower() in wanted:
+                parents[block.key.lower()] = _fields(block, strings)
     for _ in range(_MOST_STEPS):
         whole = {key: _with_inherited(fields, parents) for key, fields in parents.items()}
         for key, fields in parents.items():
@@ -254,13 +309,9 @@ def _address(values: Mapping[str, Any]) -> str:
 
 def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    size = 0
     for item in entry.fields:
         name = item.key.lower()
         words = _value(item.value, strings, verbatim=name in _VERBATIM or name == "author")
-        size += len(words)
-        if size > ROW_BYTES:
-            raise _TooLongError
         words = verbatim(words) if name in _VERBATIM else words
         values[name] = _people(words) if name == "author" else words
     return values
@@ -284,19 +335,13 @@ def _ends_as_it_begins(piece: str) -> bool:
 
 
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
-    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded.
-
-    Raises:
-        _TooLongError: the pieces are longer than ``ROW_BYTES``.
-    """
+    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
     pieces = []
     for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
         if piece[:1] in ("{", '"') and len(piece) > 1:
             pieces.append(piece[1:-1])
         else:
             pieces.append(strings.get(piece.lower(), piece))
-    if sum(map(len, pieces)) > ROW_BYTES:
-        raise _TooLongError
     joined = "".join(pieces)
     return joined if verbatim else plain(joined)
 

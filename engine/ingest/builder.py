@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_markup, year_in
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import NAMES, plain_name, value_at
 from engine.ingest.rows import Format, Row, RowError, listed, short
+from engine.ingest.values import NAMES, plain_name, value_at
+from engine.types.corpora import NO_REPAIRS, FaultKind, Repairs
 from engine.types.documents import SourceDocument, Span
-from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 _T = TypeVar("_T")
 _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
@@ -21,33 +21,21 @@ _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds documents of one source.
-
-    Attributes:
-        mapping: field -> column.
-        chosen: the fields that a person mapped or the format fixes: a value of the wrong
-            kind there is an error; under a guessed column it is metadata.
-        labels: the sentence roles that the corpus's lens knows.
-        repairs: what stands in for a text or an id that is not there.
-        id_prefix: begins ids that are numbers of rows.
-        abstracts: DOI, in small letters -> text of a document that has none of its own.
-    """
+    """Builds documents of one source."""
 
     source_format: Format
-    mapping: Mapping[str, str]
+    mapping: Mapping[str, str]  # field -> column
+    # the fields that a person mapped or the format fixes: a value of the wrong kind there is an
+    # error; under a guessed column it is metadata
     chosen: frozenset[str]
-    labels: v.Labels
-    repairs: Repairs = NO_REPAIRS
-    id_prefix: str = "row"
+    labels: v.Labels  # the sentence roles that the corpus's lens knows
+    repairs: Repairs = NO_REPAIRS  # what stands in for a text or an id that is not there
+    id_prefix: str = "row"  # begins ids that are numbers of rows
+    # DOI, in small letters -> text of a document that has none of its own
     abstracts: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, row: Row, number: int, notes: v.Notes) -> SourceDocument:
-        """The document of a row; raises BadInputError (RowError where a choice helps) naming it.
-
-        Args:
-            number: of the row, from 1.
-            notes: what is found and corrected.
-        """
+        """The document of a row; raises BadInputError (RowError where a choice helps) naming it."""
         if row.problem is not None:
             raise row.problem
         corrected: set[str] = set()

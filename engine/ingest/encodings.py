@@ -41,29 +41,26 @@ TOO_LONG = f"longer than {ROW_BYTES // MEGABYTE} MB, which is the most that is r
 """What is wrong with such a line, record or entry."""
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 """Encodings in which a line does not end with the byte 0x0A alone."""
-_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-          codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _CHUNK = 2**20
 _PIECE = 2**16
 _SAMPLE = 64 * 1024
 _LATIN = frozenset({"cp1250", "cp1254", "cp1257"})
-_CLOSE = 0.08
-"""Differences in charset-normalizer's measure of disorder (0 to 1) that say nothing."""
+_CLOSE = 0.08  # Differences in charset-normalizer's measure of disorder (0 to 1) that say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How the bytes of a file become text.
+    """How the bytes of a file become text."""
 
-    Attributes:
-        name: as Python knows it; "" for files that are not text.
-        exact: bytes that do not fit are an error; otherwise they become U+FFFD.
-        replaced: how many characters became U+FFFD.
-    """
-
-    name: str = "utf-8"
-    exact: bool = True
-    replaced: int = 0
+    name: str = "utf-8"  # as Python knows it; "" for files that are not text
+    exact: bool = True  # bytes that do not fit are an error; otherwise they become U+FFFD
+    replaced: int = 0  # how many characters became U+FFFD
 
     @property
     def errors(self) -> str:
@@ -82,8 +79,7 @@ class Encoding:
 
 
 UTF8 = Encoding()
-UNREADABLE = (OSError, EOFError, zlib.error)
-"""What a file that cannot be read, or unpacked, raises."""
+UNREADABLE = (OSError, EOFError, zlib.error)  # What a file that cannot be read, or unpacked, raises
 ZIP_ERRORS = (
     *UNREADABLE,
     zipfile.BadZipFile,
@@ -115,20 +111,18 @@ def zip_names(path: Path) -> list[str]:
 
 
 def encoding_of(path: Path, chosen: str = "") -> Encoding:
-    """The encoding of a file: the one chosen, else the one that its bytes tell.
-
-    A byte order mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at
-    most a few damaged characters; what is left is charset-normalizer's estimate.
-    """
+    """The encoding of a file: the one chosen, else the one that its bytes tell. A byte order mark
+    decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at most a few damaged
+    characters; what is left is charset-normalizer's estimate."""
     if chosen:
         return Encoding(_known(chosen))
     try:
-        return _told(path)
+        return _detected(path)
     except UNREADABLE as e:
         raise unreadable(path, e) from e
 
 
-def _told(path: Path) -> Encoding:
+def _detected(path: Path) -> Encoding:
     with opened(path) as file:
         head = file.read(4096)
     name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
@@ -242,10 +236,8 @@ def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, st
 
 
 def text_pieces(path: Path, encoding: Encoding = UTF8) -> Iterator[str]:
-    """A text file piece by piece, without regard to lines; a byte order mark is dropped.
-
-    Raises BadInputError as :func:`short_lines` does.
-    """
+    """A text file piece by piece, without regard to lines; a byte order mark is dropped. Raises
+    BadInputError as :func:`short_lines` does."""
     line = 1
     try:
         with opened(path, encoding) as file:

@@ -8,41 +8,42 @@ from itertools import islice
 from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.ingest import (
-    bibtex,
-    delimited,
-    excel,
-    json_list,
-    jsonl,
-    parquet,
-    pdf,
-    ris,
-    tagged,
-)
+from engine.ingest import bibtex, pdf, tagged
 from engine.ingest.encodings import encoding_of, unreadable, zip_names
+from engine.ingest.json_files import (
+    BEIR,
+    CSFCUBE,
+    CSFCUBE_FIELDS,
+    CSFCUBE_JUDGMENTS,
+    beir,
+    csfcube,
+    line_rows,
+    list_rows,
+)
 from engine.ingest.rows import Format, InputFile
+from engine.ingest.tables import DELIMITERS, delimited_rows, header, parquet_rows, workbook_rows
 from engine.types.corpora import absolute
 
 _ALL = (
-    Format("jsonl", jsonl.rows, peek=1000),
-    Format("json", json_list.rows, title_stands_in=True, peek=1000),
-    Format("csv", delimited.rows, delimited=True),
-    Format("tsv", delimited.rows, delimited=True),
-    Format("xlsx", excel.rows, binary=True),
-    Format("parquet", parquet.rows, binary=True),
+    Format("jsonl", line_rows, peek=1000),
+    Format("json", list_rows, title_stands_in=True, peek=1000),
+    Format("csv", delimited_rows, delimited=True),
+    Format("tsv", delimited_rows, delimited=True),
+    Format("xlsx", workbook_rows, binary=True),
+    Format("parquet", parquet_rows, binary=True),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True, keys=True),
-    Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
-    Format("nbib", tagged.medline, preset=ris.FIELDS, title_stands_in=True),
-    Format("ciw", tagged.web_of_science, preset=ris.FIELDS, title_stands_in=True),
-    Format("enw", tagged.endnote, preset=ris.FIELDS, title_stands_in=True),
-    Format("xml", tagged.xml, preset=ris.FIELDS, title_stands_in=True),
+    Format("ris", tagged.ris_rows, preset=tagged.FIELDS, title_stands_in=True),
+    Format("nbib", tagged.medline, preset=tagged.FIELDS, title_stands_in=True),
+    Format("ciw", tagged.web_of_science, preset=tagged.FIELDS, title_stands_in=True),
+    Format("enw", tagged.endnote, preset=tagged.FIELDS, title_stands_in=True),
+    Format("xml", tagged.xml, preset=tagged.FIELDS, title_stands_in=True),
     # Published collections hold documents without text, which cannot be corrected.
-    Format("beir", jsonl.beir, title_stands_in=True, peek=1000, folders=True),
+    Format("beir", beir, title_stands_in=True, peek=1000, folders=True),
     Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True, folders=True),
-    Format("csfcube", jsonl.csfcube, preset=jsonl.CSFCUBE_FIELDS, folders=True),
+    Format("csfcube", csfcube, preset=CSFCUBE_FIELDS, folders=True),
     Format(
         "impliret",
-        delimited.rows,
+        delimited_rows,
         preset={"doc_id": "id", "text": "pos_document"},
         # Question, answer and hint belong to the query: stored, they would be searched.
         metadata=("tuple_set_id",),
@@ -111,7 +112,7 @@ def detect_format(path: Path | str) -> str:
             else (f": the format cannot be told from {ending or 'a name without ending'}")
         )
         raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
-    if name == "csv" and _IMPLIRET.issubset(delimited.header(InputFile(path))):
+    if name == "csv" and _IMPLIRET.issubset(header(InputFile(path))):
         return "impliret"
     return name
 
@@ -130,26 +131,24 @@ def _is_workbook(path: Path) -> bool:
 
 
 def _text_format(path: Path, name: str | None) -> str | None:
-    """The format of a text by its first line; ``name`` where that says nothing.
-
-    Programs export each format under several endings.
-    """
+    """The format of a text by its first line; ``name`` where that says nothing. Programs export
+    each format under several endings."""
     try:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return name
-    if any(tag == "TY" for _, tag, _ in ris.tagged(lines)):  # numbers may stand before it
+    if any(tag == "TY" for _, tag, _ in tagged.tagged(lines)):  # numbers may stand before it
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))
-    table = any(mark in first for mark in delimited.DELIMITERS)
+    table = any(mark in first for mark in DELIMITERS)
     return next(found, name or ("csv" if table else None))
 
 
 def _folder_format(path: Path) -> str:
-    if _holds(path, jsonl.CSFCUBE) and _holds(path, jsonl.CSFCUBE_JUDGMENTS):
+    if _holds(path, CSFCUBE) and _holds(path, CSFCUBE_JUDGMENTS):
         return "csfcube"
-    if (path / jsonl.BEIR).is_file():
+    if (path / BEIR).is_file():
         return "beir"
     if pdf.holds_pdfs(path):
         return "pdf"
@@ -164,8 +163,8 @@ def _folder_format(path: Path) -> str:
     raise UnknownNameError(
         f"{path.name or path} is a folder of unknown layout.",
         "Choose a file, or a folder with files of one format, with PDFs (pdf), with"
-        f" {jsonl.BEIR} (beir) or with"
-        f" {jsonl.CSFCUBE} and {jsonl.CSFCUBE_JUDGMENTS} (csfcube).",
+        f" {BEIR} (beir) or with"
+        f" {CSFCUBE} and {CSFCUBE_JUDGMENTS} (csfcube).",
     )
 
 
@@ -210,8 +209,6 @@ def fitting(source_format: Format, path: Path) -> Format:
             f"{path.name or path} is a folder without files of {source_format.name}.",
             "Choose a file.",
         )
-    if source_format.name == "beir" and path.is_dir() and not (path / jsonl.BEIR).is_file():
-        raise BadInputError(
-            f"{path.name or path} has no {jsonl.BEIR}.", f"Choose a folder with {jsonl.BEIR}."
-        )
+    if source_format.name == "beir" and path.is_dir() and not (path / BEIR).is_file():
+        raise BadInputError(f"{path.name or path} has no {BEIR}.", f"Choose a folder with {BEIR}.")
     return source_format

@@ -26,12 +26,9 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 T = TypeVar("T")
-AT_ONCE = 2
-"""Processes with one limit of memory at the same time; other calls wait."""
-_START_SECONDS = 20.0
-"""For the process to come up, on a machine that is busy."""
-_LATE_SECONDS = 2.0
-"""For a function that is over its time to notice, unless no Python runs in it."""
+AT_ONCE = 2  # Processes with one limit of memory at the same time; other calls wait
+_START_SECONDS = 20.0  # For the process to come up, on a machine that is busy
+_LATE_SECONDS = 2.0  # For a function that is over its time to notice, unless no Python runs in it
 _ALONE = {
     # Threads and allocators take from the memory that is allowed.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -52,16 +49,10 @@ def isolated(
     megabytes: int,
     keep: bool = False,
 ) -> T:
-    """What a function of a module returns for arguments that can be pickled.
-
-    Args:
-        keep: the process stays for the next call with the same limit of memory.
-
-    Raises:
-        OutOfTimeError: it took longer than ``seconds``.
-        MemoryError: it took more memory, or ended the process.
-        Exception: what the function raises.
-    """
+    """What a function of a module returns for arguments that can be pickled. `keep`: the process
+    stays for the next call with the same limit of memory. Raises OutOfTimeError: it took longer
+    than `seconds`; MemoryError: it took more memory, or ended the process; Exception: what the
+    function raises."""
     with _slots[megabytes]:
         try:
             process, more = _idle[megabytes].pop(), _LATE_SECONDS

@@ -13,36 +13,25 @@ from engine.errors import BadInputError
 from engine.ingest import source as sources
 from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import Row, short
-from engine.types.corpora import Mapped, Preview
+from engine.types.corpora import NO_REPAIRS, CheckReport, Mapped, Preview, Repairs
 from engine.types.lenses import Lens
-from engine.types.limits import (
-    CHECK_BYTES,
-    CHECK_SECONDS,
-    MEGABYTE,
-    PREVIEW_BYTES,
-    PREVIEW_DEPTH,
-    PREVIEW_SECONDS,
-    PREVIEW_VALUE_CHARS,
-)
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
+from engine.types.limits import CHECK_BYTES, CHECK_SECONDS, MEGABYTE, PREVIEW_BYTES, PREVIEW_SECONDS
 
-MOST_KEPT = 16
-"""Results, and refusals, that are kept while their files do not change."""
+PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
+PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
+
+MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file, and how it is to be read; as for :func:`engine.ingest.source.open_source`.
-
-    Attributes:
-        max_chars: characters that a text may have at most.
-    """
+    """A file, and how it is to be read; as for :func:`engine.ingest.source.open_source`."""
 
     path: Path
     source_format: str
     mapping: Mapped | None
     lens: Lens
-    max_chars: int
+    max_chars: int  # characters that a text may have at most
     repairs: Repairs = NO_REPAIRS
 
 

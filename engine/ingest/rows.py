@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines, text_lines
-from engine.types.repairs import FaultKind, PdfParts
+from engine.types.corpora import FaultKind, PdfParts
 
 
 class RowError(BadInputError):
@@ -24,17 +24,12 @@ class RowError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file (or a folder), and how it is read.
-
-    Attributes:
-        delimiter: of CSV and TSV, one character.
-        pdf: what becomes a row of a PDF: ``papers`` or ``sections``.
-    """
+    """A file (or a folder), and how it is read."""
 
     path: Path
     encoding: Encoding = UTF8
-    delimiter: str = ","
-    pdf: PdfParts = "papers"
+    delimiter: str = ","  # of CSV and TSV, one character
+    pdf: PdfParts = "papers"  # what becomes a row of a PDF: `papers` or `sections`
 
     @property
     def name(self) -> str:
@@ -51,16 +46,12 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row as the file has it.
+    """One row as the file has it."""
 
-    Attributes:
-        where: file and row, the beginning of every error message: ``a.csv, row 3 (line 4)``.
-        values: column -> value; a ``metadata`` object is spread as ``metadata.<key>``.
-        problem: why the row cannot be read, when the rows behind it still can.
-    """
-
-    where: str
+    where: str  # file and row, the beginning of every error message: `a.csv, row 3 (line 4)`
+    # column -> value; a `metadata` object is spread as `metadata.<key>`
     values: Mapping[str, Any] = field(default_factory=dict)
+    # why the row cannot be read, when the rows behind it still can
     problem: BadInputError | None = None
 
     @classmethod
@@ -73,34 +64,26 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How files of one kind are read.
-
-    Attributes:
-        rows: file -> rows, one pass; raises BadInputError when reading on is impossible.
-        preset: field -> column where the format says so; None: guessed from the columns.
-        metadata: the only columns that become metadata; None: all that serve no field.
-        title_stands_in: a document without text gets its title as text, with a warning, unless
-            somebody chose to leave such documents out.
-        binary: its files are no text.
-        delimited: its files have a delimiter.
-        peek: rows looked at for column names; JSON objects may leave fields out.
-        files: its rows are files: those that cannot be read are left out and named with their
-            reasons, and refuse no import.
-        folders: it reads a folder itself; of others the files in one are read.
-        keys: its ids are keys that people chose, in whose place DOIs may be chosen.
-    """
+    """How files of one kind are read."""
 
     name: str
+    # file -> rows, one pass; raises BadInputError when reading on is impossible
     rows: Callable[[InputFile], Iterator[Row]]
+    # field -> column where the format says so; None: guessed from the columns
     preset: Mapping[str, str] | None = None
+    # the only columns that become metadata; None: all that serve no field
     metadata: tuple[str, ...] | None = None
+    # a document without text gets its title as text, with a warning, unless somebody chose to leave
+    # such documents out
     title_stands_in: bool = False
-    binary: bool = False
-    delimited: bool = False
-    peek: int = 100
+    binary: bool = False  # its files are no text
+    delimited: bool = False  # its files have a delimiter
+    peek: int = 100  # rows looked at for column names; JSON objects may leave fields out
+    # its rows are files: those that cannot be read are left out and named with their reasons, and
+    # refuse no import
     files: bool = False
-    folders: bool = False
-    keys: bool = False
+    folders: bool = False  # it reads a folder itself; of others the files in one are read
+    keys: bool = False  # its ids are keys that people chose, in whose place DOIs may be chosen
 
 
 SHORTEN = "Split it, or leave out columns that are not needed."
@@ -131,10 +114,8 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 
 def hashed_id(title: str, year: object) -> str:
-    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year.
-
-    The same record gets the same id at every import, wherever it stands in the file.
-    """
+    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year. The
+    same record gets the same id at every import, wherever it stands in the file."""
     words = " ".join(title.casefold().split())
     digest = hashlib.blake2b(f"{words}\n{year or ''}".encode(errors="replace"), digest_size=8)
     return f"rec-{digest.hexdigest()}"

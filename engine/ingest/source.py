@@ -2,35 +2,320 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from engine.bibliographic import doi_of
 from engine.errors import BadInputError
-from engine.ingest import memory
-from engine.ingest.builder import Builder, is_doi
-from engine.ingest.delimited import find_delimiter, is_blank
+from engine.ingest.builder import Builder, is_doi, kind
 from engine.ingest.encodings import Encoding, encoding_of
-from engine.ingest.formats import (
-    detect_format,
-    existing,
-    files_in,
-    fitting,
-    named,
-    unpacked_name,
+from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
+from engine.ingest.json_files import plain_record
+from engine.ingest.rows import Format, InputFile, Row, RowError, listed, repeated, short
+from engine.ingest.tables import find_delimiter, is_blank
+from engine.ingest.values import NAMES, Notes, likely, plain_name, resolve, role_labels
+from engine.types.corpora import (
+    DUPLICATES,
+    NO_REPAIRS,
+    PDF_PARTS,
+    CheckReport,
+    Fault,
+    FaultKind,
+    Mapped,
+    Preview,
+    Repairs,
+    Rows,
 )
-from engine.ingest.mapping import NAMES, likely, plain_name, resolve
-from engine.ingest.repairs import Refuse, checked, documents, each_once, pass_over, raise_at_once
-from engine.ingest.rows import Format, InputFile, Row, listed
-from engine.ingest.values import Notes, role_labels
-from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from engine.types.limits import COLUMNS, PREVIEW_ROWS
-from engine.types.repairs import NO_REPAIRS, CheckReport, Fault, FaultKind, Repairs
+from engine.types.limits import ID_CHARS, TITLE_CHARS
+
+COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
+PREVIEW_ROWS = 5  # shown of a file before it is imported
+
+Refuse = Callable[[FaultKind, BadInputError], object]
+"""Called with a row that nothing was chosen for; it raises, or the row is left out."""
+
+
+def raise_at_once(_: FaultKind, error: BadInputError) -> None:
+    """A :data:`Refuse` that ends the reading at the first fault."""
+    raise error
+
+
+def pass_over(_: FaultKind, __: BadInputError) -> None:
+    """A :data:`Refuse` that leaves such rows out."""
+
+
+def checked(repairs: Repairs) -> Repairs:
+    """The repairs, or BadInputError where one of them is none."""
+    if repairs.duplicates not in DUPLICATES:
+        raise BadInputError(
+            f"Duplicates cannot be {repairs.duplicates!r}.",
+            f"Choose one of {', '.join(filter(None, DUPLICATES))}.",
+        )
+    if repairs.pdf not in PDF_PARTS:
+        raise BadInputError(
+            f"PDFs cannot be read as {repairs.pdf!r}.", f"Choose one of {', '.join(PDF_PARTS)}."
+        )
+    if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
+        raise BadInputError(
+            f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
+        )
+    return repairs
+
+
+def documents(
+    rows: Iterable[Row],
+    builder: Builder,
+    notes: Notes,
+    refuse: Refuse,
+    max_chars: int | None,
+    first: int = 1,
+) -> Iterator[SourceDocument]:
+    """The documents of rows, in their order, repeated ones included; one at a time."""
+    for number, row in enumerate(rows, start=first):
+        try:
+            document = builder.build(row, number, notes)
+            _check_length(document, max_chars)
+            yield document
+        except BadInputError as error:
+            fault: FaultKind = error.kind if isinstance(error, RowError) else "broken"
+            if fault == "broken":
+                notes.found(fault, short(row.where) + error.message.removeprefix(row.where))
+            if builder.repairs.skips(fault):
+                notes.left_out(fault, row.where, error, file=builder.source_format.files)
+            else:
+                notes.refused(fault)
+                refuse(fault, error)
+
+
+def _check_length(document: SourceDocument, max_chars: int | None) -> None:
+    for field, words, most in (
+        ("title", document.title, TITLE_CHARS),
+        ("id", document.doc_id, ID_CHARS),
+    ):
+        if len(words) > most:
+            raise BadInputError(
+                f"{document.where}: the {field} has {len(words):,} characters,"
+                f" more than the {most:,} allowed.",
+                f"Shorten it, or choose the column that holds the {field}.",
+            )
+    if max_chars is not None and len(document.text) > max_chars:
+        raise BadInputError(
+            f"{document.where}: the text has {len(document.text)} characters,"
+            f" more than the {max_chars} allowed.",
+            "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS.",
+        )
+
+
+ReadDocuments = Callable[
+    [Notes, Refuse], Iterator[SourceDocument]
+]  # Reads a source from its beginning
+
+
+def each_once(
+    read: ReadDocuments, repairs: Repairs, notes: Notes, refuse: Refuse
+) -> Iterator[SourceDocument]:
+    """Documents, each once: repeats are left out, merged or renamed, and counted in ``notes``.
+    Keeps two 16-byte digests per document; where documents are merged, also those that wait for
+    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are
+    merged."""
+    by_doi = repairs.ids_from_doi and not repairs.duplicates
+    if repairs.duplicates == "merge":
+        yield from _merged(read, notes, refuse)
+        return
+    ids: set[bytes] = set()
+    contents: set[bytes] = set()
+    for document in _merged(read, notes, refuse, doi_of) if by_doi else read(notes, refuse):
+        content = bytes.fromhex(content_hash(document))
+        if content in contents:
+            notes.add({"duplicates"})
+            continue
+        contents.add(content)
+        if (key := id_digest(document.doc_id)) not in ids:
+            ids.add(key)
+            yield document
+            continue
+        notes.found("duplicate", f"{short(document.where)}: id {document.doc_id[:80]} again")
+        if repairs.duplicates == "rename":
+            document = replace(document, doc_id=_free(document.doc_id, ids))
+            ids.add(id_digest(document.doc_id))
+            notes.add({"renamed"}, f"{document.where} → {document.doc_id[:80]}")
+            yield document
+        elif repairs.duplicates == "keep-first":
+            notes.add({"kept_first"}, document.where)
+        else:
+            notes.refused("duplicate")
+            refuse("duplicate", _conflict(read, document))
+
+
+def _merged(
+    read: ReadDocuments, notes: Notes, refuse: Refuse, wanted: Callable[[str], object] = bool
+) -> Iterator[SourceDocument]:
+    """Documents of which those with one id that is ``wanted`` are joined."""
+    ids = (document.doc_id for document in read(Notes(), pass_over))
+    times = Counter(id_digest(doc_id) for doc_id in ids if wanted(doc_id))
+    left = {key: count for key, count in times.items() if count > 1}
+    del times
+    held: dict[bytes, SourceDocument] = {}
+    contents: set[str] = set()
+    for document in read(notes, refuse):
+        key = id_digest(document.doc_id)
+        if key not in left:
+            yield document
+            continue
+        content = content_hash(document)
+        if content in contents:
+            notes.add({"duplicates"})
+        elif key in held:
+            notes.found("duplicate", f"{short(document.where)}: id {document.doc_id[:80]} again")
+            notes.add({"merged"}, document.where)
+            held[key] = _joined(held[key], document)
+        else:
+            held[key] = document
+        contents.add(content)
+        left[key] -= 1
+        if not left[key]:
+            yield held.pop(key)
+
+
+def _joined(first: SourceDocument, other: SourceDocument) -> SourceDocument:
+    """One document of two: what the first lacks, and the longer text with its sentences."""
+    longer = other if len(other.text) > len(first.text) else first
+    return replace(
+        first,
+        title=first.title or other.title,
+        text=longer.text,
+        sentences=longer.sentences,
+        roles=longer.roles,
+        year=other.year if first.year is None else first.year,
+        authors=first.authors or other.authors,
+        url=first.url or other.url,
+        metadata={**other.metadata, **first.metadata},
+    )
+
+
+def _free(doc_id: str, ids: set[bytes]) -> str:
+    number = 2
+    while id_digest(f"{doc_id}-{number}") in ids:
+        number += 1
+    return f"{doc_id}-{number}"
+
+
+def id_digest(doc_id: str) -> bytes:
+    """16 bytes that stand for an id."""
+    return hashlib.blake2b(doc_id.encode(), digest_size=16).digest()
+
+
+def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
+    # Where the first one stands is looked up only now: remembering all rows would cost memory.
+    same = (d.where for d in read(Notes(), pass_over) if d.doc_id == document.doc_id)
+    return BadInputError(
+        f"{document.where}: the id {document.doc_id[:80]!r} is taken by {next(same, '')},"
+        " with different content.",
+        "Give every document a different id, or remove one of the two.",
+    )
+
+
+def content_hash(document: SourceDocument) -> str:
+    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
+    wherever they stand: ``where`` is not part of it."""
+    content = {
+        "doc_id": document.doc_id,
+        "title": document.title,
+        "text": document.text,
+        "sentences": document.sentences,
+        "roles": document.roles,
+        "year": document.year,
+        "authors": document.authors,
+        "url": document.url,
+        "metadata": dict(document.metadata),
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+TABLE_NAME = "a table in memory"
+"""What messages and the list of corpora call where such documents came from."""
+BATCH_ROWS = 256  # Rows of a table that are turned into Python values at once
+_TABLE_REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dicts."
+
+
+def held(given: Rows) -> Rows:
+    """The rows as something that can be read as often as needed."""
+    if _is_frame(given):
+        return _with_own_names(given, map(str, given.columns))
+    if hasattr(given, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        table = pa.table(given)
+        return _with_own_names(table, table.column_names)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise BadInputError(f"{kind(given).capitalize()} is not a table.", _TABLE_REMEDY)
+    return list(given)
+
+
+def memory_rows(given: Rows) -> Iterator[Row]:
+    """One row per row of what :func:`held` returned."""
+    for number, values in enumerate(_records(given), start=1):
+        where = f"row {number}"
+        if isinstance(values, Mapping):
+            plain = {str(column): _plain(value) for column, value in values.items()}
+            yield Row(where, plain_record(plain))
+        else:
+            problem = BadInputError(f"{where} is {kind(values)}, not a dict.", _TABLE_REMEDY)
+            yield Row(where, problem=problem)
+
+
+TABLE_FORMAT = Format("rows", memory_rows, peek=1000)
+
+
+def _records(given: Rows) -> Iterator[Any]:
+    if _is_frame(given):
+        for start in range(0, len(given), BATCH_ROWS):
+            yield from given.iloc[start : start + BATCH_ROWS].to_dict("records")
+    elif isinstance(given, list):
+        yield from given
+    else:
+        for batch in given.to_batches(max_chunksize=BATCH_ROWS):
+            yield from batch.to_pylist()
+
+
+def _is_frame(given: Rows) -> bool:
+    # A program with a frame has loaded pandas; others need not wait for it.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(given, pandas.DataFrame)
+
+
+def _with_own_names(table: Rows, columns: Iterable[str]) -> Rows:
+    if twice := repeated(columns):
+        raise BadInputError(
+            f"The column {listed(twice[:1])!r} is in the table twice.",
+            "Give every column another name.",
+        )
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """A value as a file would hold it: NumPy's and pandas's own types become Python's."""
+    numpy = sys.modules.get("numpy")  # as of pandas
+    if numpy is not None and isinstance(value, numpy.datetime64):
+        return value.astype("datetime64[us]").tolist()
+    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+        return value.tolist()
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and (value is pandas.NA or value is pandas.NaT):
+        return None
+    return value
+
 
 _FAULTS: dict[FaultKind, tuple[str, str]] = {
     "broken": ("row cannot be read or is too long", "rows cannot be read or are too long"),
@@ -39,32 +324,23 @@ _FAULTS: dict[FaultKind, tuple[str, str]] = {
     "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
 }
 _SKIP = "leaves such rows out"
-_REASONS = 5
-"""Sentences that say why no document is left."""
+_REASONS = 5  # Sentences that say why no document is left
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Documents of one source. Iterating starts from the beginning every time.
+    """Documents of one source. Iterating starts from the beginning every time."""
 
-    Attributes:
-        name: what messages call it.
-        location: the absolute path; of rows in memory only that they were such.
-        columns: the first names in the format's first ``peek`` rows, in order of appearance.
-        mapping: document field -> column, as guessed, fixed by the format, or chosen.
-        repairs: what was chosen about rows that cannot be used as they are.
-        encoding: of a text file; None for others.
-        delimiter: of a CSV or TSV file; "" for others.
-    """
-
-    name: str
-    location: str
+    name: str  # what messages call it
+    location: str  # the absolute path; of rows in memory only that they were such
     format: str
+    # the first names in the format's first `peek` rows, in order of appearance
     columns: tuple[str, ...]
+    # document field -> column, as guessed, fixed by the format, or chosen
     mapping: Mapping[str, str]
-    repairs: Repairs
-    encoding: Encoding | None
-    delimiter: str
+    repairs: Repairs  # what was chosen about rows that cannot be used as they are
+    encoding: Encoding | None  # of a text file; None for others
+    delimiter: str  # of a CSV or TSV file; "" for others
     _rows: Callable[[], Iterator[Row]]
     _builder: Builder
 
@@ -77,13 +353,7 @@ class Source:
         max_chars: int | None = None,
         refuse: Refuse = raise_at_once,
     ) -> Iterator[SourceDocument]:
-        """Documents in their order, repeated ones included; one at a time.
-
-        Args:
-            notes: counts what was corrected on the way.
-            max_chars: characters that a text may have at most; None for any number.
-            refuse: what happens at a row that cannot be used and that nothing was chosen for.
-        """
+        """Documents in their order, repeated ones included; one at a time."""
         notes = notes if notes is not None else Notes()
         return documents(self._rows(), self._builder, notes, refuse, max_chars)
 
@@ -94,9 +364,7 @@ class Source:
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
-
-        Of the sections of a paper, this is so of the first alone.
-        """
+        Of the sections of a paper, this is so of the first alone."""
         if self._builder.source_format.files:
             _, mark, section = doc_id.rpartition("#")
             return not mark or section == "0"
@@ -139,12 +407,10 @@ def open_source(
 ) -> Source:
     """Look at the first rows of a source and decide how to read it.
 
-    Args:
-        source: a path, or rows in memory (see :data:`engine.types.corpora.Rows`).
-        source_format: of a path, one of ``FORMATS`` or ``auto``.
-        mapping: document field -> column, on top of what is guessed.
-        lens: whose aspects the sentence roles of the source may name.
-        repairs: how a file is read, and what to do about rows that cannot be used as they are.
+    `source`: a path, or rows in memory (see `Rows`). `source_format`: of a path, one of `FORMATS`
+    or `auto`. `mapping`: document field -> column, on top of what is guessed. `lens`: whose aspects
+    the sentence roles of the source may name. `repairs`: how a file is read, and what to do about
+    rows that cannot be used as they are.
     """
     checked(repairs)
     file = None
@@ -159,9 +425,9 @@ def open_source(
             rows = partial(_rows_of, read_as, files)
         prefix = Path(unpacked_name(path.resolve())).stem
     else:
-        read_as = memory.FORMAT
-        name = location = memory.NAME
-        rows = partial(memory.rows, memory.held(source))
+        read_as = TABLE_FORMAT
+        name = location = TABLE_NAME
+        rows = partial(memory_rows, held(source))
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)
@@ -211,11 +477,7 @@ def preview(
     repairs: Repairs = NO_REPAIRS,
     max_chars: int | None = None,
 ) -> Preview:
-    """The first ``rows`` rows as they are and as documents; bad rows become ``problems``.
-
-    Args:
-        max_chars: characters that a text may have at most; None for any number.
-    """
+    """The first ``rows`` rows as they are and as documents; bad rows become ``problems``."""
     source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
     problems: list[str] = []
@@ -304,11 +566,7 @@ def _options(fault: Fault, repairs: Repairs) -> list[str]:
 
 
 def check(source: Source, max_chars: int) -> CheckReport:
-    """Read everything once, and refuse a source with a row that cannot be used.
-
-    Args:
-        max_chars: characters that a text may have at most.
-    """
+    """Read everything once, and refuse a source with a row that cannot be used."""
     first: dict[FaultKind, BadInputError] = {}
     report = _examined(source, max_chars, first.setdefault)
     if first:

@@ -1,4 +1,4 @@
-"""Single values of a row as SeedLens stores them: clean text, ids, people, roles."""
+"""Which column serves which field of a document, and single values as SeedLens stores them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,153 @@ import ast
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from engine.bibliographic import doi_of, first_last, name_parts, verbatim
+from engine.bibliographic import doi_of, first_last, name_parts, verbatim, year_in
+from engine.errors import UnknownNameError
+from engine.ingest.rows import listed
+from engine.types.corpora import Fault, FaultKind
 from engine.types.lenses import Lens
-from engine.types.repairs import Fault, FaultKind
+
+# In order of trust: the first name that is a column wins, and no column serves twice. Names of
+# databases (Web of Science, Scopus, Dimensions, Lens, Embase, Covidence, IEEE, OpenAlex, CNKI) and
+# of tables in English, German, French, Spanish and Chinese, as ``plain_name`` writes them.
+NAMES: dict[str, tuple[str, ...]] = {
+    field: tuple(names.split())
+    for field, names in {
+        "doc_id": "doc_id id _id docid paper_id ut ut_unique_wos_id publication_id lens_id pui "
+        "pmid key citation_key citekey bibtexkey item_key eid accession_number covidence kennung "
+        "identifiant identificador 编号 doi number",
+        "title": "title article_title document_title display_name ti name headline titel titre "
+        "titulo 标题 题名 篇名 title_题名",
+        "text": "text abstract ab abstract_text abstract_note abstractnote body content contents "
+        "document description summary zusammenfassung kurzfassung volltext resume resumen texte "
+        "texto 摘要 内容 正文 文本 summary_摘要 data",
+        "sentences": "sentences",
+        "roles": "roles labels pred_labels",
+        "year": "year publication_year published_year pub_year pubyear py jahr erscheinungsjahr "
+        "annee annee_de_publication ano ano_de_publicacion 年 年份 出版年 出版年份 发表年份 "
+        "year_年 date publication_date published date_published datum fecha 日期 发表时间 "
+        "pubtime_发表时间",
+        "authors": "authors author author_full_names author_names af au creator creators "
+        "authorships.author.display_name autoren autor verfasser auteurs auteur autores 作者 "
+        "author_作者",
+        "url": "url link doi_url external_url lien enlace 链接",
+    }.items()
+}
+NESTED = ("metadata", "fields", "data", "inputs", "meta")
+"""Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
+``data.text`` is the text where no column is called so."""
+FIELDS = tuple(NAMES)
+_KNOWN = frozenset(name for names in NAMES.values() for name in names)
+_LIKE = {
+    "title": re.compile("tit|head|name|subject|betreff|标题|题"),
+    "year": re.compile("year|date|publ|jahr|datum|annee|fecha|年|日期|时间"),
+    "authors": re.compile("auth|creat|writ|aut|verf|作者"),
+}
+"""What is in the names of columns that may hold a field, though no name is known."""
+
+
+def resolve(
+    columns: Iterable[str],
+    preset: Mapping[str, str] | None = None,
+    chosen: Mapping[str, str] | None = None,
+    identifying: Collection[str] = (),
+) -> dict[str, str]:
+    """Field -> column: the format's own fields or a guess, with the person's choice on top.
+    `chosen`: `{"doc_id": "PMID"}`, or `id` as people call it; `data.text` for a field of an object;
+    an empty column means: this field has none. `identifying`: columns that every row looked at has,
+    each another value: one of them is the id where there is such a one."""
+    columns = tuple(columns)
+    chosen = {_field(name): column for name, column in (chosen or {}).items()}
+    _verify(chosen, columns)
+    free = [column for column in columns if column not in chosen.values()]
+    if preset is None:
+        preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
+    return {field: column for field, column in ({**preset, **chosen}).items() if column}
+
+
+def _field(name: str) -> str:
+    return "doc_id" if name == "id" else name
+
+
+def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
+    for field, column in chosen.items():
+        if field not in FIELDS:
+            raise UnknownNameError(
+                f"A document has no field {field!r}.", f"Fields are: {', '.join(FIELDS)}."
+            )
+        # Without a readable row no column is known; the row's own error says more.
+        if column and columns and not {column, column.partition(".")[0]} & {*columns}:
+            raise UnknownNameError(
+                f"The source has no column {column!r} (chosen for {field}).",
+                f"Its columns are: {listed(columns)}.",
+            )
+
+
+def _guess(columns: list[str], fields: list[str], identifying: Collection[str]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for column in columns:
+        named.setdefault(plain_name(column), column)
+    if {"ti", "py"} <= named.keys():
+        named.pop("id", None)  # of Web of Science, where these are keywords
+    guessed: dict[str, str] = {}
+    for field in fields:
+        own = [named[name] for name in NAMES[field] if name in named]
+        if field == "doc_id":
+            own.sort(key=lambda column: column not in identifying)
+        else:
+            nested = (f"{key}.{name}" for key in NESTED for name in NAMES[field])
+            own += [named[name] for name in nested if name in named]
+        match = next((column for column in own if column not in guessed.values()), None)
+        if match is not None:
+            guessed[field] = match
+    return guessed
+
+
+def plain_name(column: str) -> str:
+    """A column's name in small letters without accents, ``_`` for blanks and other signs.
+
+    >>> plain_name("Author(s)"), plain_name("Abstract Note"), plain_name("Année de publication")
+    ('authors', 'abstract_note', 'annee_de_publication')
+    """
+    apart = unicodedata.normalize("NFKD", column.strip().casefold())
+    letters = "".join(sign for sign in apart if not unicodedata.combining(sign))
+    return re.sub(r"[^\w.]+", "_", re.sub(r"\(s\)|/s\b", "s", letters)).rstrip("_")
+
+
+def is_known(column: str) -> bool:
+    """Whether columns of that name serve a field."""
+    return plain_name(column) in _KNOWN
+
+
+def value_at(values: Mapping[str, Any], column: str) -> Any:
+    """The value of a column, or of a field of the object in one: ``data.text``."""
+    name, dot, rest = column.partition(".")
+    inner = values.get(name)
+    if column in values or not dot or not isinstance(inner, Mapping):
+        return values.get(column)
+    return value_at(inner, rest)
+
+
+def likely(field: str, values: Mapping[str, Any]) -> list[str]:
+    """Columns of a row that may hold a title, a year or authors, by their names or values."""
+    return [
+        column
+        for column, value in values.items()
+        if value not in (None, "")
+        and (
+            _LIKE[field].search(plain_name(column))
+            or (field == "year" and len(str(value)) < 30 and year_in(value) is not None)
+        )
+    ]
+
 
 Scalar = str | int | float | bool
 
@@ -28,8 +165,7 @@ _AND = re.compile(r"\s+(?:and|&)\s+")
 _AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
-_IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")
-"""Of a person, as Scopus writes it behind the full name."""
+_IDENTIFIER = re.compile(r"\s*\(\d+\)\Z")  # Of a person, as Scopus writes it behind the full name
 _NEXT_ADDRESS = re.compile(r"[\s;,]+(?=https?://)")
 
 _NO_ROLE = ("other", "none", "")
@@ -72,10 +208,8 @@ _SENTENCES = {
     "merged": "{n} rows had the id of an earlier row and were merged into its document",
     "renamed": "{n} documents had the id of an earlier one and were renamed",
 }
-MOST_PLACES = 200
-"""Rows with one fault that are named in a check."""
-_NAMED = 5
-"""Rows that a sentence of a report names."""
+MOST_PLACES = 200  # Rows with one fault that are named in a check
+_NAMED = 5  # Rows that a sentence of a report names
 
 
 class Notes:
@@ -89,11 +223,7 @@ class Notes:
         self._files: list[str] = []
 
     def add(self, kinds: set[str], where: str = "") -> None:
-        """Count one document for every kind in ``kinds`` (keys of the sentences above).
-
-        Args:
-            where: for kinds whose rows a report names.
-        """
+        """Count one document for every kind in ``kinds`` (keys of the sentences above)."""
         self.counts.update(kinds)
         for kind in kinds if where else ():
             places = self._places.setdefault(kind, [])
@@ -101,11 +231,7 @@ class Notes:
                 places.append(where.rpartition(", ")[2])
 
     def left_out(self, kind: FaultKind, where: str, error: Exception, *, file: bool) -> None:
-        """Note a row that is left out because of a fault.
-
-        Args:
-            file: the row is a file; the report names each with its reason.
-        """
+        """Note a row that is left out because of a fault."""
         if not file:
             self.add({kind}, where)
             return
@@ -169,11 +295,8 @@ def _singular(words: str) -> str:
 
 
 def clean(text: str, corrected: set[str]) -> str:
-    """Text of the same length without control characters and lone surrogates.
-
-    Args:
-        corrected: receives ``controls`` and ``surrogates`` when there were any.
-    """
+    """Text of the same length without control characters and lone surrogates. `corrected`: receives
+    `controls` and `surrogates` when there were any."""
     if _TO_SPACE.search(text):
         if _CONTROLS.search(text):
             corrected.add("controls")
@@ -225,11 +348,9 @@ for an organisation."""
 
 
 def authors(value: Any, corrected: set[str]) -> tuple[Author, ...]:
-    """Authors in order, from a list of names or people, or one string.
-
-    A person is ``{"name": ...}`` or ``{"given": ..., "family": ...}``, an organisation
-    ``{"literal": ...}``. An "et al." at the end of a string is no person.
-    """
+    """Authors in order, from a list of names or people, or one string. A person is ``{"name":
+    ...}`` or ``{"given": ..., "family": ...}``, an organisation ``{"literal": ...}``. An "et al."
+    at the end of a string is no person."""
     if isinstance(value, str):
         parsed = as_list(value)
         value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
@@ -363,10 +484,8 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def scalar(value: Any, corrected: set[str]) -> Scalar | None:
-    """A value that JSON can hold; a list of texts is one, "a; b".
-
-    None for other lists, objects, bytes and empty values.
-    """
+    """A value that JSON can hold; a list of texts is one, "a; b". None for other lists, objects,
+    bytes and empty values."""
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         value = "; ".join(filter(_is_text, value))
     if isinstance(value, str):

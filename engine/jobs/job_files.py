@@ -14,10 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.corpora import (
+    ImportJob,
+    ImportReport,
+    ImportRequest,
+    NamedDataset,
+    Progress,
+    Repairs,
+    ServiceQueries,
+)
 from engine.types.lenses import Lens
-from engine.types.repairs import Repairs
-from engine.types.sources import NamedDataset, ServiceQueries
 from storage.errors import StorageError
 from storage.files import write_whole
 from storage.home import Home

@@ -42,9 +42,8 @@ from engine.jobs.job_files import (
 )
 from engine.jobs.runner import check_ends
 from engine.types.callbacks import Ask, Tell
-from engine.types.corpora import ImportJob, ImportRequest, Progress
+from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
 from engine.types.people import ForPerson, Person
-from engine.types.sources import NamedDataset, ServiceQueries
 from storage.home import Home, check_corpus_name
 from storage.locks import alone
 from storage.removal import delete

@@ -87,9 +87,16 @@ class JobRunner(ForPerson):
         self._jobs: dict[str, tuple[Hashable, Any, str, _Thread[Any, Any]]] = {}
 
     def start(
-        self, key: Hashable, work: Perform[P, R], progress: P, *, request: Any = None,
-        owner: str = "", job_id: str = "", busy: str = "",
-    ) -> str:  # fmt: skip
+        self,
+        key: Hashable,
+        work: Perform[P, R],
+        progress: P,
+        *,
+        request: Any = None,
+        owner: str = "",
+        job_id: str = "",
+        busy: str = "",
+    ) -> str:
         """Begin ``work`` in a thread, unless a job with an equal key runs and is not stopping.
 
         Args:

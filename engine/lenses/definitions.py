@@ -26,7 +26,8 @@ from typing import Any, NoReturn
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.lenses import Aspect, Lens
-from engine.types.limits import LENS_FILE_BYTES
+
+LENS_FILE_BYTES = 1_000_000  # its fields: engine.lenses.definitions
 
 MOST_ASPECTS = 8
 """As many colours as can be told apart."""

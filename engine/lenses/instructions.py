@@ -23,7 +23,7 @@ from engine.numeric import FloatArray
 from engine.sentences import stop_words
 from engine.types.documents import Span
 from engine.types.lenses import Aspect, Lens
-from engine.types.terms import Term
+from engine.types.searches import Term
 
 Tag = Callable[[Sequence[str]], FloatArray]
 """The words of a wording to scores (words, labels), see ``WordingNetwork.tags``."""

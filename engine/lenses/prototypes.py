@@ -70,10 +70,10 @@ def prototypes_from(vectors: Sequence[Sequence[FloatArray]]) -> Prototypes:
             groups weigh alike, however many texts they hold, and empty ones not at all.
     """
     means = unit(
-        np.stack([
-            np.sum([unit(g.mean(axis=0)) for g in groups if len(g)], axis=0) for groups in vectors
-        ])
-    )  # fmt: skip
+        np.stack(
+            [np.sum([unit(g.mean(axis=0)) for g in groups if len(g)], axis=0) for groups in vectors]
+        )
+    )
     common = means.mean(axis=0)
     return Prototypes(unit(means - common), common)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import BadInputError
@@ -130,10 +130,22 @@ class Usage(ModelUsage):
         """Questions that need not be asked any more, answered or not."""
         return self.answered + self.cached + self.failed + self.unread
 
+    def since(self, before: Usage) -> Usage:
+        """What was used after ``before``."""
+        counts = (
+            *("calls", "cached", "failed", "input_tokens", "output_tokens", "seconds", "rounds"),
+            *("asked", "answered", "unread", "repeats", "shortened", "guessed"),
+        )
+        return replace(
+            self,
+            cost=None if self.cost is None else self.cost - (before.cost or 0.0),
+            **{name: getattr(self, name) - getattr(before, name) for name in counts},
+        )
+
     @property
     def taken(self) -> dict[str, Any]:
-        """What a :class:`engine.types.models.ModelRunReport` says of it."""
-        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost", "problem")
+        """What a :class:`engine.types.models.TaskReport` says of it."""
+        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost")
         return {name: getattr(self, name) for name in names}
 
 
@@ -176,12 +188,8 @@ class Meter:
     def settle(
         self, held: tuple[int, int], used: tuple[int, int] | None, *, answered: bool
     ) -> None:
-        """End a call that :meth:`hold` began.
-
-        Args:
-            used: tokens that the endpoint reported, if any.
-            answered: whether it answered, or may have: then ``held`` replaces a missing report.
-        """
+        """End a call that :meth:`hold` began. Where the endpoint answered, or may have, ``held``
+        replaces a missing report of what was ``used``."""
         self._held_input -= held[0]
         self._held_output -= held[1]
         if used is None and answered:

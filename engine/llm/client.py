@@ -12,26 +12,43 @@ from collections import Counter
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
+    Awaitable,
     Callable,
     Coroutine,
     Iterator,
     Mapping,
     Sequence,
 )
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from engine.jobs.runner import in_foreground
 from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
 from engine.llm.cache import AnswerCache
-from engine.llm.capabilities import Capabilities
-from engine.llm.endpoint_errors import BudgetReachedError, EndpointError, RefusedError
+from engine.llm.capabilities import PROBE, Capabilities, remembered
+from engine.llm.endpoint_errors import (
+    MOST_CHARS,
+    BudgetReachedError,
+    EndpointError,
+    RefusedError,
+    TooLongError,
+    UnsupportedError,
+)
 from engine.llm.endpoints import Connection
-from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
-from engine.llm.prompt_retry import PromptRetry
+from engine.llm.messages import (
+    Message,
+    Prompt,
+    ReasoningFilter,
+    Reply,
+    answer_key,
+    without_reasoning,
+)
 from engine.types.callbacks import Ask, never, tell_nobody
-from storage.answers import Answers
+from storage.answers import AnswerRow, Answers
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
@@ -79,6 +96,7 @@ class Client:
 
     Attributes:
         stopped: why no more questions go out; "" while they do.
+        concurrency: questions that are under way at once.
     """
 
     def __init__(
@@ -89,13 +107,15 @@ class Client:
         cancelled: Ask,
         tell: Callable[[RoundProgress], None],
     ) -> None:
-        self._endpoint, self._transport = connection.endpoint, transport
+        self._endpoint, self._transport, self._store = connection.endpoint, transport, store
         self._cancelled, self._tell = cancelled, tell
         self._cache = AnswerCache(store, self._endpoint)
         self._meter = Meter(connection.budget, connection.account)
-        self._prompts = PromptRetry(transport, self._meter, self._cache, store)
-        self._slots = asyncio.Semaphore(max(1, connection.concurrency))
-        self._learning = asyncio.Lock()
+        self._known: Capabilities | None = None  # what the model can do, once that is found out
+        self._refused: int | None = None  # tokens of the shortest question that was too long
+        self.concurrency = max(1, connection.concurrency)
+        self._slots = asyncio.Semaphore(self.concurrency)
+        self._learning, self._adapting = asyncio.Lock(), asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._started = time.perf_counter()
         self._counts: Counter[str] = Counter()  # questions, by the names of Usage
@@ -124,7 +144,7 @@ class Client:
         if await self._capabilities() is None:
             self._counts["asked"] += len(prompts)
             return [None] * len(prompts)
-        keys = [self._prompts.key(prompt) for prompt in prompts]
+        keys = [self._key(prompt) for prompt in prompts]
         questions = dict(zip(keys, prompts, strict=True))
         self._counts["asked"] += len(questions)
         replies = {} if self.stopped == "cancelled" else await self._cache.find(keys)
@@ -195,7 +215,7 @@ class Client:
             if self.stopped:
                 return
             with self._noting_failures():
-                await self._prompts.accepted(prompt, ask)
+                await self._accepted(prompt, ask)
                 self._failures_in_a_row = 0
                 self._counts["answered"] += 1
 
@@ -219,18 +239,90 @@ class Client:
         async with self._learning:
             if self._cancelled():
                 self._stop("cancelled")
-            if self._prompts.known is None:
-                await self._prompts.recall()
-            if self._prompts.known is None and not self.stopped:
+            if self._known is None:
+                self._known = await asyncio.to_thread(remembered, self._store, self._endpoint)
+            if self._known is None and not self.stopped:
                 await self._run_all([self._trial()])
-            return self._prompts.known
+            return self._known
 
     async def _trial(self) -> None:
         try:
-            await self._prompts.try_out()
+            await self._find_out()
         except EndpointError as error:
-            self._prompts.known = None
+            self._known = None
             self._stop("budget" if isinstance(error, BudgetReachedError) else "endpoint", error)
+
+    async def _find_out(self) -> None:
+        """What the model can do: one small question, or a few where it refuses parts."""
+        model, cards = self._endpoint.model, await self._transport.models()
+        context = next((card.context for card in cards if card.name == model), None)
+        self._known = Capabilities(context=context)
+        try:
+            reply = await self._complete(PROBE)
+        except RefusedError as error:
+            names = sorted({card.name for card in cards})
+            if not names or model in names:
+                raise
+            offered = ", ".join(name[:MOST_CHARS] for name in names[:8])
+            more = " ..." * (len(names) > 8)
+            raise RefusedError(
+                error.message, f"{error.remedy} It offers: {offered}{more}."
+            ) from None
+        # This answer is short; it does not tell whether a question can be answered in time.
+        self._transport.responsive = False
+        await self._learn(self._can.after(reply))
+
+    @property
+    def _can(self) -> Capabilities:
+        """What the model can do, as far as is known."""
+        return self._known or Capabilities()
+
+    async def _learn(self, known: Capabilities) -> None:
+        self._known = known
+        place = self._endpoint.address, self._endpoint.model
+        await asyncio.to_thread(self._store.remember_capabilities, *place, known.to_json())
+
+    async def _accepted(
+        self, prompt: Prompt[Any], ask: Callable[[Capabilities], Awaitable[Value]]
+    ) -> Value:
+        """What ``ask`` returns for a form of the prompt that the endpoint accepts; what it refuses
+        is left out from then on. Where it refuses every form, nothing is remembered."""
+        form = self._can
+        try:
+            return await ask(form)
+        except UnsupportedError as error:
+            refusal = error
+        async with self._adapting:  # one question finds out for all
+            latest = refusal
+            if form != self._can:
+                form = self._can
+                try:
+                    return await ask(form)
+                except UnsupportedError as error:
+                    latest = error
+            while (less := form.without(latest.hint, prompt)) is not None:
+                form = less
+                try:
+                    value = await ask(form)
+                except UnsupportedError as error:
+                    latest = error
+                else:
+                    await self._learn(form)
+                    return value
+        raise refusal
+
+    def _key(self, prompt: Prompt[Any]) -> str:
+        """What the answer is kept by: it covers all that is sent."""
+        parameters = self._can.parameters(self._endpoint.model, prompt)
+        return answer_key(self._endpoint.address, prompt, self._can.mode(prompt), parameters)
+
+    async def _complete(self, prompt: Prompt[Any]) -> Reply:
+        async def ask(known: Capabilities) -> Reply:
+            body = known.body(self._endpoint.model, prompt)
+            choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
+            return await self._transport.complete(body, self._meter, known.size(prompt), choices)
+
+        return await self._accepted(prompt, ask)
 
     def _read(self, prompt: Prompt[Value], reply: Reply) -> Value | None:
         """The value of a reply that was kept."""
@@ -268,19 +360,71 @@ class Client:
         return None
 
     async def _answer(self, prompt: Prompt[Value]) -> Value | None:
-        answered = await self._prompts.answer(prompt)
-        self._counts["shortened"] += answered.asked is not prompt
-        if answered.kept:
-            self._count("cached", answered.asked, answered.reply)
-            return answered.value
+        """Ask, with texts as short as they must be.
+
+        Texts are shortened before a question is sent where one of its length was too long, and
+        the ledger is searched for the shortened question. None of this outlasts the run:
+        tomorrow's model may take the texts as a whole.
+        """
+        given = prompt
+        while True:
+            prompt = self._shortened(prompt)
+            if prompt is not given:
+                key = self._key(prompt)
+                kept = (await self._cache.find([key])).get(key)
+                value = None if kept is None else self._read(prompt, kept)
+                if value is not None:
+                    self._counts["shortened"] += 1
+                    return value
+            try:
+                first = await self._complete(prompt)
+                break
+            except TooLongError:
+                if prompt.shorter is None:
+                    raise
+                size = sum(self._can.size(prompt))
+                self._refused = min(size, self._refused or size)
+        reading = self._readable(prompt, first)
+        answer, reply = await reading
+        self._counts["shortened"] += prompt is not given
         self._failures_in_a_row = 0
-        self._served[answered.reply.model] += 1
-        if answered.value is None:
+        self._served[reply.model] += 1
+        if answer is None:
             self._counts["unread"] += 1
             return None
-        self._count("answered", answered.asked, answered.reply)
-        self._prompts.keep(answered)
-        return answered.value
+        self._count("answered", prompt, reply)
+        self._keep(prompt, reply)
+        return answer
+
+    def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
+        while (
+            self._refused is not None
+            and prompt.shorter is not None
+            and sum(self._can.size(prompt)) >= self._refused
+        ):
+            prompt = prompt.shorter()
+        return prompt
+
+    async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
+        """The value, None when no reply can be read: of the first reply, else of the one to the
+        nudge, else of the first as it is."""
+        value = prompt.read(first, False)
+        if value is not None:
+            return value, first
+        said = without_reasoning(first.text)[:200] or "(nothing)"
+        turns = (Message("assistant", said), Message("user", prompt.nudge))
+        again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
+        second = await self._complete(again)
+        for reply in (second, first):
+            if (value := prompt.read(reply, True)) is not None:
+                return value, reply
+        return None, second
+
+    def _keep(self, prompt: Prompt[Any], reply: Reply) -> None:
+        """Write an answer to the ledger, soon, as that to the question that was sent."""
+        place = self._key(prompt), self._endpoint.address, self._endpoint.model
+        used = reply.used or (0, 0)
+        self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
 
     # -- stopping ----------------------------------------------------------------------
 
@@ -289,12 +433,14 @@ class Client:
         if self._problem is not None:
             raise self._problem
 
-    def raise_if_nothing_came(self) -> None:
-        """Raise what went wrong where there is not a single answer, and nobody cancelled."""
-        usage = self.usage
+    def raise_if_nothing_came(self, since: Usage | None = None) -> Usage:
+        """What was used, since then; raises what went wrong where there is not a single answer,
+        and nobody cancelled."""
+        usage = self.usage if since is None else self.usage.since(since)
         failed = usage.failed > 0 or usage.stopped == "endpoint"
         if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
             self.raise_problem()
+        return usage
 
     def _stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
         """Ask nothing more; the first reason counts."""
@@ -386,5 +532,91 @@ class Client:
 
     def _count(self, what: str, prompt: Prompt[Any], reply: Reply) -> None:
         self._counts[what] += 1
-        if self._prompts.can.mode(prompt) == "logprobs" and not reply.options:
+        if self._can.mode(prompt) == "logprobs" and not reply.options:
             self._counts["without logprobs"] += 1
+
+
+# -- for callers that are not asynchronous: pages and the command line --------------------
+
+
+Work = Callable[[Client], Awaitable[Value]]
+"""What a run does with its client; it returns what it has when ``client.stopped`` is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Value]):
+    """What a run returned, and what it took. ``usage.stopped`` says whether it is partial."""
+
+    value: Value
+    usage: Usage
+
+
+def finish(work: Coroutine[Any, Any, Value]) -> Value:
+    """Run a coroutine to its end: in this thread, or in one of its own where this one has a loop.
+
+    That is so in a notebook.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as other:
+        return other.submit(asyncio.run, work).result()
+
+
+def ask_model(
+    connection: Connection,
+    store: Answers,
+    work: Work[Value],
+    tell: Callable[[RoundProgress], None] = tell_nobody,
+    cancelled: Ask = never,
+    *,
+    raises: bool = True,
+) -> Outcome[Value]:
+    """Run ``work`` with a model in this thread, for a job that has a thread already.
+
+    Args:
+        raises: EndpointError where the endpoint refused or failed and there is no single answer.
+    """
+
+    async def run() -> Outcome[Value]:
+        async with open_client(connection, store, cancelled, tell) as client:
+            value = await work(client)
+            if raises:
+                client.raise_if_nothing_came()
+            return Outcome(value, client.usage)
+
+    return finish(run())
+
+
+def complete(
+    connection: Connection,
+    store: Answers,
+    work: Work[Value],
+    tell: Callable[[RoundProgress], None] = tell_nobody,
+    cancelled: Ask = never,
+) -> Outcome[Value]:
+    """:func:`ask_model` for a command: Ctrl-C cancels it.
+
+    The outcome is what there is until then. A second Ctrl-C is a KeyboardInterrupt.
+    """
+    return in_foreground(
+        lambda stop: ask_model(connection, store, work, tell, lambda: stop() or cancelled())
+    )
+
+
+def ask_once(
+    connection: Connection, store: Answers, prompt: Prompt[Value], nothing: EndpointError
+) -> tuple[Value, Usage]:
+    """The answer to one question; raises ``nothing`` where it cannot be used."""
+
+    async def work(client: Client) -> Value | None:
+        [answer] = await client.ask([prompt])
+        if answer is None:
+            client.raise_problem()
+        return answer
+
+    done = complete(connection, store, work)
+    if done.value is None:
+        raise nothing
+    return done.value, done.usage

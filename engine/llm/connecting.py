@@ -1,14 +1,16 @@
-"""Which endpoint would be asked, whether it can be, and how to connect one."""
+"""Which endpoint would be asked, how to connect one, and what questions to it would take."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from engine.config import Settings
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.capabilities import remembered
-from engine.llm.client import Client
+from engine.llm.capabilities import Capabilities, remembered
+from engine.llm.client import Client, complete
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import (
     ADDRESS,
@@ -18,7 +20,8 @@ from engine.llm.endpoints import (
     Endpoint,
     find_endpoint,
 )
-from engine.llm.run import complete
+from engine.llm.messages import Prompt
+from engine.types.models import Estimate
 from engine.types.people import OPERATOR, Person
 from engine.types.reranking import EndpointInfo
 from storage.answers import Answers
@@ -112,11 +115,7 @@ def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = Non
 
 def offered_models(connection: Connection, store: Answers) -> list[str]:
     """Names of the models that an endpoint lists; empty where it does not tell."""
-
-    async def work(client: Client) -> list[str]:
-        return await client.offered()
-
-    return complete(connection, store, work).value
+    return complete(connection, store, lambda client: client.offered()).value
 
 
 def try_endpoint(connection: Connection, store: Answers) -> None:
@@ -128,3 +127,43 @@ def try_endpoint(connection: Connection, store: Answers) -> None:
         client.raise_problem()
 
     complete(connection, store, work)
+
+
+# -- what questions would take --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """Sizes of questions to one model.
+
+    Attributes:
+        known: what the model can do, as far as that was found out before.
+        price: None where none is set; estimates have no cost then.
+        model: its name; "" where none is connected.
+    """
+
+    known: Capabilities
+    price: Price | None = None
+    model: str = ""
+
+    def estimate(self, sample: Sequence[Prompt[Any]], calls: int) -> Estimate:
+        """What ``calls`` questions of the mean size of these would take, none in the ledger."""
+        sizes = [self.known.size(prompt) for prompt in sample]
+        each = calls / max(1, len(sizes))
+        sent = round(each * sum(sent for sent, _ in sizes))
+        return self.total(calls, sent, round(each * sum(answered for _, answered in sizes)))
+
+    def total(self, calls: int, input_tokens: int, output_tokens: int) -> Estimate:
+        """These figures with their cost."""
+        cost = None if self.price is None else self.price.cost(input_tokens, output_tokens)
+        return Estimate(
+            calls=calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost
+        )
+
+
+def estimator(connection: Connection | None, store: Answers) -> Estimator:
+    """The estimator for a connection; for None one of a model that nothing is known of."""
+    if connection is None:
+        return Estimator(Capabilities())
+    known = remembered(store, connection.endpoint) or Capabilities()
+    return Estimator(known, connection.budget.price, connection.endpoint.model)

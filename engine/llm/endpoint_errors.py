@@ -24,11 +24,16 @@ class NoEndpointError(EndpointError):
 
 
 class TransientError(EndpointError):
-    """Asking again later may help."""
+    """Asking again may help.
 
+    Attributes:
+        pause: seconds to wait before, where the endpoint says so; 0 for an answer that was lost
+            on its way, None where nobody knows.
+    """
 
-class LostAnswerError(TransientError):
-    """An answer broke off, stopped coming, or was no chat completion; it is asked for again."""
+    def __init__(self, message: str, remedy: str = "", pause: float | None = None) -> None:
+        super().__init__(message, remedy)
+        self.pause = pause
 
 
 class RefusedError(EndpointError):

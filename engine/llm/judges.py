@@ -39,9 +39,8 @@ class JudgeReport:
     Attributes:
         first_share: mean probability given to the place shown first, over ``comparisons``
             answers; 0.5 is even-handed when every document stood first as often as second.
-            None without any answer.
-        cut: documents of which the model saw the beginning only, sorted.
-        empty: documents without text, of which nothing could be asked, sorted.
+        cut: documents of which the model saw the beginning only.
+        empty: documents without text, of which nothing could be asked.
     """
 
     comparisons: int
@@ -53,14 +52,12 @@ class JudgeReport:
 class ModelJudge(Judge):
     """Asks a model about the documents of one query. Every method is one round.
 
-    None in an answer says that there is none: a failed call, an unreadable reply, a document
-    without text, a budget that was reached, a run that was cancelled. Nothing is made up.
-    After the round in which the run stopped, answers in the ledger still come; a round of which
-    it has none raises :class:`engine.rerank.protocols.StopAsking`.
+    None says that there is no answer: a failed call, an unreadable reply, a document without
+    text, a budget that was reached, a run that was cancelled. After the round in which the run
+    stopped, answers in the ledger still come; a round of which it has none raises
+    :class:`engine.rerank.protocols.StopAsking`.
 
     Args:
-        client: see :func:`engine.llm.client.open_client`.
-        criterion: what the documents are judged by.
         texts: every document that may be asked about, title first; by ``doc_id``.
     """
 

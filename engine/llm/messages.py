@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, StringConstraints, ValidationError
-from pydantic_core import from_json
 
 from engine.llm.texts import PART_TOKENS, estimate_tokens, harmless_line
 
@@ -80,11 +79,9 @@ class Reply:
     """What a model answered.
 
     Attributes:
-        text: the answer, whatever reasoning stood before it included.
-        options: ((token, log probability), ...) of what could have stood at the place of the
-            answer, where the endpoint told; empty otherwise.
-        used: (input, output) tokens as reported, or None.
-        model: what the endpoint says has answered.
+        text: the answer, reasoning before it included.
+        options: ((token, log probability), ...) at the place of the answer, where there are any.
+        used: (input, output) tokens as reported.
         cut: the answer stopped at the limit of tokens.
         reasoned: the endpoint reports reasoning outside of ``text``.
     """
@@ -116,14 +113,14 @@ class Prompt(Generic[Value]):
     """One question, and how to read its answer.
 
     Attributes:
-        name: kind and version of the wording (``pairwise/1``); another wording, another name.
+        name: kind and version of the wording (``pairwise/1``).
         read: the answer's value, None when it cannot be read. The second argument is True for
             the last reading, where an incomplete answer is better than none.
-        nudge: what is said after an answer that could not be read.
-        most_tokens: an answer's length, reasoning aside.
+        nudge: follows an answer that could not be read.
+        most_tokens: of the answer, reasoning aside.
         choices: the answers that there are, where one of a few words is asked for.
-        schema: JSON schema of the answer, where one is asked for.
-        shorter: the same question with shorter texts, where there can be one.
+        schema: JSON schema of the answer.
+        shorter: the same question with shorter texts.
     """
 
     name: str
@@ -279,15 +276,6 @@ def json_text(text: str) -> str:
     return answer[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
 
 
-def read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that is the whole answer, a code block around it aside."""
-    try:
-        value = from_json(json_text(text))  # which takes no half of a character for text
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def part_tokens(
     context: int | None, blank: Prompt[Any], most_tokens: Callable[[str], int], fewest: int
 ) -> int:
@@ -316,19 +304,15 @@ def json_prompt(
     check: Callable[[Record], Record | None] | None = None,
     shorter: Callable[[], Prompt[Record]] | None = None,
 ) -> Prompt[Record]:
-    """A question whose answer is a record; for ``Client.ask``, which takes many at once.
+    """A question whose answer is a record; see :class:`Prompt`.
 
     Args:
-        name: kind and version of the wording (``scenarios/1``). Another wording of ``system`` or
-            ``user`` that is to be asked anew, or another ``check``, is another version.
+        name: another wording of ``system`` or ``user``, or another ``check``, is another version.
         system: who the model is and what it does; :data:`QUOTED_RULE` follows it.
-        user: the question, with foreign texts cut (``cut_text``) and fenced (``fenced``) in it.
+        user: the question, with foreign texts cut and fenced in it.
         schema: fields with descriptions; every field is asked for, defaults notwithstanding.
-        most_tokens: the answer's length, reasoning aside.
-        check: what pydantic cannot see, quotes that must occur in a text, say. Returns the
-            record, mended or as it is; None when the answer is no use: it is asked for once more,
-            then there is none.
-        shorter: the same question with shorter texts, for a model whose context is too small.
+        check: what pydantic cannot see, quotes that must occur in a text, say. Returns the record,
+            mended or as it is; None when the answer is no use.
     """
     form = sent_schema(schema)
     asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"

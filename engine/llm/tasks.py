@@ -12,19 +12,18 @@ from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
 from engine.jobs.runner import JobRunner, in_foreground
-from engine.llm.budget import Usage
-from engine.llm.client import Client, open_client
-from engine.llm.connecting import connect, describe
+from engine.llm.budget import RoundProgress, Usage
+from engine.llm.client import Client, ask_model, finish
+from engine.llm.connecting import Estimator, connect, describe, estimator
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.estimates import Estimator, estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import finish
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.models import Estimate, TaskProgress, TaskReport
 from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
+Request = TypeVar("Request")
 Value = TypeVar("Value")
 OnProgress = Callable[[TaskProgress], None]
 
@@ -35,23 +34,42 @@ class TaskRun:
 
     Attributes:
         client: None where the task does without a model.
-        on_progress: called after every batch.
+        on_progress: called after every batch, and for every answer.
         cancelled: True ends the task after the batch at hand.
     """
 
     client: Client | None = None
     on_progress: OnProgress = tell_nobody
     cancelled: Ask = never
-    _started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.perf_counter)
+    _began: float = field(default_factory=time.perf_counter)
+    _latest: TaskProgress = field(default_factory=TaskProgress)
+    _asking: int = 0
+    _settled: int | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked so far."""
+        return Usage() if self.client is None else self.client.usage
 
     @property
     def model(self) -> str:
         """Its name; "" for none."""
-        return "" if self.client is None else self.client.usage.model
+        return self.usage.model
 
-    async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
-        """One round of questions; see :meth:`Client.ask`."""
-        return [None] * len(prompts) if self.client is None else await self.client.ask(prompts)
+    async def ask(self, prompts: Sequence[Prompt[Value]], items: int = 0) -> list[Value | None]:
+        """One round of questions; see :meth:`Client.ask`.
+
+        Args:
+            items: that they are about; they count as done while they are answered.
+        """
+        if self.client is None:
+            return [None] * len(prompts)
+        self._asking = items
+        try:
+            return await self.client.ask(prompts)
+        finally:
+            self._asking = 0
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer; None where nobody knows."""
@@ -65,26 +83,43 @@ class TaskRun:
         return "" if self.client is None else self.client.stopped
 
     def progress(
-        self,
-        done: int,
-        total: int,
-        *,
-        failed: int = 0,
-        made: int = 0,
-        phase: str = "",
-        seconds: float | None = None,
+        self, done: int, total: int, *, failed: int = 0, made: int = 0, phase: str = ""
     ) -> None:
-        """Report how far the task is.
+        """Report how far the task is; its clock starts where nothing is done.
 
         Args:
             failed: of the items that are done, without a usable answer.
-            seconds: that ``done`` took; None for all since the beginning.
         """
-        usage = Usage() if self.client is None else self.client.usage
-        if seconds is None:
-            seconds = time.perf_counter() - self._started
+        usage, now = self.usage, time.perf_counter()
+        if not done:
+            self._began = now
+        self._latest = TaskProgress(
+            *(done, total, now - self._began, failed, usage.calls, usage.tokens),
+            *(made, phase, usage.model),
+        )
+        self.on_progress(self._latest)
+
+    def questions(self, ahead: int, phase: str) -> None:
+        """From now on, what is done are questions that are settled; ``ahead`` are still to come,
+        at most."""
+        settled = self.usage.settled
+        if self._settled is None:
+            self._settled = settled
+        done = settled - self._settled
+        self.progress(done, done + ahead, phase=phase)
+
+    def heard(self, questions: RoundProgress) -> None:
+        """Report an answer to the questions at hand."""
+        last, usage = self._latest, questions.usage
+        done, seconds = last.done, last.seconds
+        if self._settled is not None:
+            done = min(last.total, usage.settled - self._settled)
+        elif self._asking and questions.total:
+            done += self._asking * questions.done // questions.total
+        if done > last.done:
+            seconds = time.perf_counter() - self._began
         self.on_progress(
-            TaskProgress(done, total, seconds, failed, usage.calls, usage.tokens, made, phase)
+            replace(last, done=done, seconds=seconds, calls=usage.calls, tokens=usage.tokens)
         )
 
 
@@ -97,6 +132,7 @@ class ModelTask(ABC, Generic[R]):
         phase: until the first progress.
         asks: whether it asks a model at all.
         needs_model: whether it can do nothing without one.
+        raises: what went wrong where not one answer came; False where it reports that itself.
     """
 
     request: Any = None
@@ -105,9 +141,10 @@ class ModelTask(ABC, Generic[R]):
     phase: str = ""
     asks: bool = True
     needs_model: bool = True
+    raises: bool = True
 
     @abstractmethod
-    def estimate(self, known: Estimator) -> TaskEstimate:
+    def estimate(self, known: Estimator) -> Estimate:
         """What there is left to do, and what that asks; nothing is asked for it."""
 
     @abstractmethod
@@ -119,7 +156,7 @@ class ModelTask(ABC, Generic[R]):
         return nullcontext()
 
 
-class TaskRunner(ForPerson):
+class TaskRunner(ForPerson, ABC, Generic[Request, R]):
     """Runs the tasks of one facade. Safe to share between threads.
 
     Where an ``endpoint`` is taken, None is the one of the settings.
@@ -132,29 +169,33 @@ class TaskRunner(ForPerson):
         self._settings, self._answers = settings, answers
         self.jobs = JobRunner()
 
-    def estimate(self, task: ModelTask[R], endpoint: Endpoint | None = None) -> TaskEstimate:
-        """What a task takes at most; tokens and cost only where a model is connected."""
-        connection = None
-        if task.asks and describe(self._settings, self._answers, endpoint).set_up:
-            connection = connect(self._settings, endpoint, person=self.person)
-        estimate = task.estimate(estimator(connection, self._answers))
-        if connection is None:
-            return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
-        return estimate
+    @abstractmethod
+    def _task(self, request: Request) -> ModelTask[R]:
+        """The task of a request, checked."""
+
+    def estimate(self, request: Request, endpoint: Endpoint | None = None) -> Estimate:
+        """What a request takes at most; nothing is asked. Tokens and cost only where a model is
+        connected."""
+        return self._estimated(self._task(request), endpoint)
 
     def start(
         self,
-        task: ModelTask[R],
+        request: Request,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Run a task in the background; returns the id of the job, which :attr:`jobs` keeps.
+        """Run in the background; returns the id of the job, which :attr:`jobs` keeps.
 
         The same request that is under way already is not begun again: it is that job's id. Another
         one of its key is refused with CorpusBusyError, and NoEndpointError says how to connect a
         model that is needed.
         """
+        return self._start(self._task(request), endpoint, most_calls, owner)
+
+    def _start(
+        self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None, owner: str
+    ) -> str:
         return self.jobs.start(
             task.key,
             self._work(task, endpoint, most_calls),
@@ -166,16 +207,24 @@ class TaskRunner(ForPerson):
 
     def run(
         self,
-        task: ModelTask[R],
+        request: Request,
+        *,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
-        on_progress: OnProgress = tell_nobody,
+        tell: OnProgress = tell_nobody,
     ) -> TaskReport[R]:
-        """Run a task now. Ctrl-C ends it after the batch at hand; a second one is a
-        KeyboardInterrupt.
-        """
-        work = self._work(task, endpoint, most_calls)
-        return in_foreground(lambda cancelled: work(on_progress, cancelled))
+        """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
+        work = self._work(self._task(request), endpoint, most_calls)
+        return in_foreground(lambda cancelled: work(tell, cancelled))
+
+    def _estimated(self, task: ModelTask[R], endpoint: Endpoint | None) -> Estimate:
+        connection = None
+        if task.asks and describe(self._settings, self._answers, endpoint).set_up:
+            connection = connect(self._settings, endpoint, person=self.person)
+        estimate = task.estimate(estimator(connection, self._answers))
+        if connection is None:
+            return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
+        return estimate
 
     def _work(
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
@@ -184,7 +233,8 @@ class TaskRunner(ForPerson):
         set_up = describe(self._settings, self._answers, endpoint).set_up
         if task.asks and (task.needs_model or set_up):
             connection = connect(self._settings, endpoint, most_calls, self.person)
-            connection = connection.within(self.estimate(task, endpoint))
+            estimate = self._estimated(task, endpoint)
+            connection = connection.within(estimate) if estimate.exact else connection
         return partial(self._perform, task, connection)
 
     def _perform(
@@ -195,26 +245,27 @@ class TaskRunner(ForPerson):
         cancelled: Ask,
     ) -> TaskReport[R]:
         run = TaskRun(None, on_progress, cancelled)
+
+        async def work(client: Client) -> TaskReport[R]:
+            run.client = client
+            return await task.run(run)
+
         with task.held():
-            report, usage = finish(self._asked(task, connection, run))
-        stopped = usage.stopped
+            if connection is None:
+                report, usage = finish(task.run(run)), Usage()
+            else:
+                done = ask_model(
+                    connection, self._answers, work, run.heard, cancelled, raises=task.raises
+                )
+                report, usage = done.value, done.usage
+        stopped = report.stopped or usage.stopped
         if cancelled() and (report.left or stopped):
             stopped = "cancelled"
         return replace(
             report,
-            seconds=time.perf_counter() - run._started,
+            seconds=time.perf_counter() - run.started,
             stopped=stopped,
             notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
-            **{name: value for name, value in usage.taken.items() if connection is not None},
+            problem=report.problem or usage.problem,
+            **({} if connection is None else usage.taken),
         )
-
-    async def _asked(
-        self, task: ModelTask[R], connection: Connection | None, run: TaskRun
-    ) -> tuple[TaskReport[R], Usage]:
-        if connection is None:
-            return await task.run(run), Usage()
-        async with open_client(connection, self._answers, run.cancelled) as client:
-            run.client = client
-            report = await task.run(run)
-            client.raise_if_nothing_came()
-        return report, client.usage

@@ -1,8 +1,8 @@
 """Requests to the endpoint through the ``openai`` client, and its errors as ours.
 
-The client sends a request again that was refused for the moment or did not get through
-(``Retry-After``, else a pause that doubles); an answer that is lost on its way is asked for again
-here. Nothing else imports ``openai``. Errors are raised outside of ``except`` blocks: the client's
+A request that was refused for the moment or did not get through is sent again (``Retry-After``,
+else after a pause that doubles), and so is one whose answer is lost on its way. Nothing else
+imports ``openai``. Errors are raised outside of ``except`` blocks: the client's
 own carry the request with the key in its headers, and words of the server that may repeat it;
 neither may end up in a traceback.
 """
@@ -14,9 +14,8 @@ import functools
 import json
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,8 +24,8 @@ import openai
 
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import (
+    MOST_CHARS,
     EndpointError,
-    LostAnswerError,
     RefusedError,
     TooLongError,
     TransientError,
@@ -35,9 +34,8 @@ from engine.llm.endpoint_errors import (
     scrub,
 )
 from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint, ambient_headers
-from engine.llm.messages import Reply
-from engine.llm.streamed_reply import StreamedReply
-from engine.types.limits import ANSWER_CHARS_PER_TOKEN
+from engine.llm.messages import Reply, read_choice
+from engine.types.limits import ANSWER_CHARS_PER_TOKEN, MOST_REPORTED
 
 Value = TypeVar("Value")
 TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
@@ -50,8 +48,9 @@ MOST_MODELS = 10_000
 """Models of an endpoint that are looked at; those with the most offer some hundreds."""
 QUEUE_FACTOR = 10
 """So many timeouts a request waits for its answer to begin, at most, while others are answered."""
-LONGEST_PAUSE = 120.0
-"""Seconds that the client waits at most before a repeat, where the endpoint asks for it."""
+FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
+"""Seconds before the first repeat, doubled for each that follows until they are so many; and what
+an endpoint may ask for at most."""
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -72,43 +71,6 @@ class ModelCard:
 
     name: str
     context: int | None
-
-
-@dataclass(slots=True)
-class _Call:
-    """The requests for one answer: the first, and those that the client sends again.
-
-    Attributes:
-        tokens: (input, output) set aside for each of them.
-        again: called before a repeat.
-        limit: of the wait for the answer to begin.
-        arrived: the endpoint has begun to answer: the client repeats nothing any more.
-    """
-
-    meter: Meter
-    tokens: tuple[int, int]
-    again: Callable[[], None]
-    limit: asyncio.Timeout | None = None
-    held: bool = False
-    arrived: bool = False
-
-    def begin(self) -> None:
-        """A request goes out. Raises BudgetReachedError."""
-        if self.held:
-            self.settle(None, answered=False)
-            self.again()
-        self.meter.hold(*self.tokens)
-        self.held = True
-
-    def settle(self, used: tuple[int, int] | None, *, answered: bool) -> None:
-        """The request has ended; see :meth:`Meter.settle`."""
-        if self.held:
-            self.meter.settle(self.tokens, used, answered=answered)
-        self.held = False
-
-
-_CALL: ContextVar[_Call | None] = ContextVar("call", default=None)
-"""The call that the client sends a request for."""
 
 
 class Transport:
@@ -137,12 +99,12 @@ class Transport:
             # For None it would take the key of the environment.
             api_key=self.endpoint.key.get_secret_value() or "none",
             base_url=self.endpoint.address,
-            max_retries=connection.retries,
+            max_retries=0,  # each request counts against the budget: they are sent again here
             timeout=None,  # ours counts from one piece to the next
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
-                event_hooks={"request": [self._sending], "response": [self._sent]},
+                event_hooks={"request": [self._sending]},
             ),
         )
 
@@ -163,11 +125,6 @@ class Transport:
             tokens: (input, output) to set aside for each request sent. An answer of many times
                 the output is cut off: the endpoint disregards the limit.
             choices: the answers whose alternatives are wanted.
-
-        Raises:
-            BudgetReachedError: the next request would go beyond the budget.
-            TransientError: it failed as often as it may be repeated.
-            RefusedError, TooLongError, WithheldError: asking again is no use.
         """
 
         async def ask() -> Reply:
@@ -176,15 +133,14 @@ class Transport:
                 pass
             return answer.reply()
 
-        return await self._again_if_lost(ask)
+        return await self._again(ask)
 
     async def stream(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
     ) -> AsyncGenerator[str]:
         """The text of one reply, piece by piece, reasoning included.
 
-        What fails after the first piece is raised: what was shown cannot be taken back. Arguments
-        and errors as in :meth:`complete`.
+        What fails after the first piece is raised: what was shown cannot be taken back.
         """
 
         async def begin() -> tuple[str, AsyncGenerator[str], StreamedReply]:
@@ -192,7 +148,7 @@ class Transport:
             pieces = self._pieces(body, meter, tokens, answer)
             return await anext(pieces, ""), pieces, answer
 
-        first, pieces, answer = await self._again_if_lost(begin)
+        first, pieces, answer = await self._again(begin)
         async with aclosing(pieces):
             yield first
             async for piece in pieces:
@@ -203,35 +159,35 @@ class Transport:
         """What the endpoint offers; empty where it does not say."""
         try:
             async with asyncio.timeout(min(10.0, self._timeout)):
-                page: Any = await self._client.with_options(max_retries=0).get(
-                    "/models", cast_to=object
-                )
+                page: Any = await self._client.get("/models", cast_to=object)
                 return [_card(model) for model in page["data"][:MOST_MODELS]]
         # Anything may come back where nothing is promised; not knowing is no failure.
         except (openai.OpenAIError, TimeoutError, *UNREADABLE):
             return []
 
-    async def _again_if_lost(self, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """What ``ask`` returns; an answer that is lost on its way is asked for again."""
-        for _ in range(self._retries):
-            with suppress(LostAnswerError):
+    async def _again(self, ask: Callable[[], Awaitable[Value]]) -> Value:
+        """What ``ask`` returns; what failed for the moment is asked for again after a pause."""
+        for pause in (min(LAST_PAUSE, FIRST_PAUSE * 2**n) for n in range(self._retries)):
+            try:
                 return await ask()
-            self._repeat()
+            except TransientError as error:
+                if error.pause is not None and error.pause > LONGEST_PAUSE:
+                    raise
+                wanted = error.pause
+            await asyncio.sleep(pause if wanted is None else wanted)
+            self.repeats += 1
         return await ask()
-
-    def _repeat(self) -> None:
-        self.repeats += 1
 
     async def _pieces(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: StreamedReply
     ) -> AsyncGenerator[str]:
         """The text of one answer as it comes; what it used is settled however it ends."""
-        call = _Call(meter, tokens, self._repeat)
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
         may_work = False  # the endpoint, which no longer reports what that takes
+        meter.hold(*tokens)
         try:
-            async with aclosing(self._chunks(body, call)) as chunks:
+            async with aclosing(self._chunks(body)) as chunks:
                 async for chunk in chunks:
                     self._heard()
                     if piece := answer.add(chunk):
@@ -245,36 +201,34 @@ class Transport:
             failure, may_work = self._timed_out(), True
         except (openai.OpenAIError, OSError) as error:
             failure = explained(error, self.endpoint)
-            if call.arrived and isinstance(failure, TransientError):
-                failure = LostAnswerError(failure.message, failure.remedy)
         except UNREADABLE:
-            failure = LostAnswerError(
+            failure = TransientError(
                 f"{self.endpoint.address} sent an answer that is no chat completion.",
                 "If this happens every time, the address is not that of an OpenAI-compatible "
                 "endpoint; it usually ends in /v1.",
+                pause=0.0,
             )
         except (asyncio.CancelledError, GeneratorExit):
             may_work = True
             raise
         finally:
-            call.settle(answer.used, answered=may_work or answer.size > 0)
+            meter.settle(tokens, answer.used, answered=may_work or answer.size > 0)
         if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 
-    async def _chunks(self, body: Mapping[str, Any], call: _Call) -> AsyncGenerator[Any]:
+    async def _chunks(self, body: Mapping[str, Any]) -> AsyncGenerator[Any]:
         """The JSON of an answer's chunks as they come; a whole answer is the only one."""
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(
             self._client.post, "/chat/completions", cast_to=object, body=dict(body)
         )
         if "stream" not in body:
-            async with self._waiting(call):
+            async with self._waiting():
                 whole = await post()
             yield whole
             return
-        async with self._waiting(call):
+        async with self._waiting():
             stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
-        call.arrived = True
         async with stream:
             kind = stream.response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it does not stream, and does not say so
@@ -291,21 +245,17 @@ class Transport:
                     chunk = await anext(arriving, None)
 
     @asynccontextmanager
-    async def _waiting(self, call: _Call | None = None) -> AsyncIterator[None]:
+    async def _waiting(self) -> AsyncIterator[None]:
         """Wait for an answer to begin, no longer than the timeout; see :meth:`_heard`."""
         async with asyncio.timeout(self._timeout) as limit:
             self._queued[limit] = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
-            if call is not None:
-                call.limit = limit
-            _CALL.set(call)
             try:
                 yield
             finally:
-                _CALL.set(None)
                 self._queued.pop(limit, None)
 
     async def _sending(self, request: httpx2.Request) -> None:
-        """Before each request, repeats included."""
+        """Before each request: leave out what the environment adds for another endpoint."""
         if self._dropped:
             for name in self._dropped:
                 request.headers.pop(name, None)
@@ -313,20 +263,6 @@ class Transport:
             host = request.url.netloc.decode("ascii")
             request.headers.update({"Authorization": f"Bearer {key}", "Host": host})
             request.headers.update(dict.fromkeys(("Accept", "Content-Type"), "application/json"))
-        if (call := _CALL.get()) is not None:
-            call.begin()
-            if call.limit is not None:
-                now = asyncio.get_running_loop().time()
-                call.limit.reschedule(now + self._timeout)
-                self._queued[call.limit] = now + QUEUE_FACTOR * self._timeout
-
-    async def _sent(self, response: httpx2.Response) -> None:
-        """After each request: a pause that the endpoint asks for is no silence."""
-        call = _CALL.get()
-        if call is not None and call.limit is not None and response.is_error:
-            self._queued.pop(call.limit, None)
-            now = asyncio.get_running_loop().time()
-            call.limit.reschedule(now + LONGEST_PAUSE + self._timeout)
 
     def _heard(self) -> None:
         """A piece of an answer came: the endpoint is busy, not silent."""
@@ -344,7 +280,7 @@ class Transport:
             "requests at once."
         )
         if self.responsive:
-            return LostAnswerError(f"{where} sent nothing for {seconds}.", remedy)
+            return TransientError(f"{where} sent nothing for {seconds}.", remedy, pause=0.0)
         return RefusedError(
             f"{where} answered nothing within {seconds}; the run ends here.", remedy
         )
@@ -365,6 +301,99 @@ def _card(fields: Mapping[str, Any]) -> ModelCard:
     return ModelCard(str(fields["id"]), context)
 
 
+# -- replies ----------------------------------------------------------------------------------
+
+
+class StreamedReply:
+    """A reply, put together from the chunks of a stream or read from a whole completion.
+
+    Attributes:
+        size: characters so far, reasoning included; every chunk counts as one at least.
+        used: (input, output) tokens, once they are reported.
+        cut: it stopped at the limit of tokens.
+        complete: its end has come.
+    """
+
+    def __init__(self, choices: tuple[str, ...] = ()) -> None:
+        self._choices = choices
+        self._texts: list[str] = []
+        self._options: tuple[tuple[str, float], ...] = ()
+        self._model = ""
+        self._reasoned = False
+        self.size = 0
+        self.used: tuple[int, int] | None = None
+        self.cut = False
+        self.complete = False
+
+    def add(self, chunk: Any) -> str:
+        """The text of a chunk; raises KeyError and its like where parts are missing."""
+        usage = chunk.get("usage") or {}
+        self.used = _used(usage) or self.used
+        details = usage.get("completion_tokens_details") or {}
+        self._model = _sound(str(chunk.get("model") or self._model)[:MOST_CHARS])
+        choices = chunk["choices"]
+        if not choices:  # the last chunk may carry the usage alone
+            self.complete = self.complete or bool(usage)
+            return ""
+        choice = choices[0]
+        message = choice.get("delta") or choice.get("message") or {}
+        text = _text(message.get("content"))
+        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
+        self._texts.append(text)
+        if self._choices and not self._options:
+            tokens = (choice.get("logprobs") or {}).get("content") or []
+            self._options = _options(tokens, self._choices)
+        self.size += max(1, len(text) + len(str(reasoning)))
+        self.cut |= choice.get("finish_reason") == "length"
+        self.complete |= bool(choice.get("finish_reason")) or "message" in choice
+        return _sound(text)
+
+    def reply(self) -> Reply:
+        """The reply, with the alternatives to the first token that is one of the choices."""
+        return Reply(
+            text=_sound("".join(self._texts)),
+            options=self._options,
+            used=self.used,
+            model=self._model,
+            cut=self.cut,
+            reasoned=self._reasoned,
+        )
+
+
+def _text(content: Any) -> str:
+    if content is not None and not isinstance(content, str):
+        raise ValueError("the content is no text")
+    return content or ""
+
+
+def _sound(text: str) -> str:
+    """A text that can be stored and sent: JSON can hold half a character, which becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
+    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
+    if not isinstance(sent, int) or not isinstance(answered, int | float):
+        return None
+    if not (0 <= sent <= MOST_REPORTED and 0 <= answered <= MOST_REPORTED):
+        return None  # less than nothing would be given back to whoever has a budget
+    return sent, int(answered)
+
+
+def _options(
+    tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
+    """The alternatives at the first token that spells one of the choices; none where they cannot
+    be read, for the answer stands without them."""
+    with suppress(TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        for token in tokens:
+            if read_choice(token["token"], choices) is not None:
+                top = token.get("top_logprobs") or []
+                return tuple((str(o["token"]), float(o["logprob"])) for o in top)
+    return ()
+
+
 # -- errors ----------------------------------------------------------------------------------
 
 
@@ -383,10 +412,10 @@ def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
     return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
 
 
-def _broken_off(endpoint: Endpoint, said: str = "") -> LostAnswerError:
+def _broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
     quoted = f" ({said})" if said else ""
-    return LostAnswerError(
-        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
+    return TransientError(
+        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again.", pause=0.0
     )
 
 
@@ -404,10 +433,19 @@ def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
         return TransientError(
             f"{where} {busy}{quoted}.",
             "Run again later: answers that are there are not asked for twice.",
+            pause=_asked_for(error.response.headers),
         )
     if status in (400, 413, 422):
         return _bad_request(error, status, where, said)
     return RefusedError(*_refusal(status, endpoint, quoted, error))
+
+
+def _asked_for(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an endpoint wants to be left alone for; None where it does not say."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(KeyError, ValueError):
+            return max(0.0, float(headers[name]) * unit)
+    return None
 
 
 def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:

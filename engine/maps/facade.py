@@ -22,13 +22,11 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import FACET_MARK, aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.runner import JobRunner
-from engine.llm.client import Client
-from engine.llm.connecting import connect
+from engine.llm.client import ask_once
+from engine.llm.connecting import connect, estimator
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import complete
 from engine.maps.naming_prompts import ClusterNames, central_rows, clusters_of, naming, worded
 from engine.numeric import FloatArray
 from engine.permissions import check_sees, leads_only
@@ -36,7 +34,6 @@ from engine.search.searcher import Searcher
 from engine.types.annotating import Project
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import Progress
-from engine.types.facets import YEAR
 from engine.types.maps import (
     WHOLE_DOCUMENT,
     ClusterLevel,
@@ -49,7 +46,7 @@ from engine.types.maps import (
 )
 from engine.types.models import Estimate, ModelUsage
 from engine.types.people import ForPerson
-from engine.types.searches import PAGE_SIZE, Query
+from engine.types.searches import PAGE_SIZE, YEAR, Query
 from storage.answers import Answers
 from storage.maps import Names, StoredLayout, StoredMap, map_stamp, read_map, write_map
 
@@ -256,21 +253,13 @@ class Maps(ForPerson):
         connection = connect(self._settings, endpoint, most_calls, self.person)
         prompt, own = self._naming(corpus, layout), self._kept(corpus, layout)[1].names
 
-        async def work(client: Client) -> ClusterNames | None:
-            [answer] = await client.ask([prompt])
-            if answer is None:
-                client.raise_problem()
-            return answer
-
-        done = complete(connection, self._answers, work)
-        said = done.value
-        if said is None:
-            raise EndpointError(
-                "The model gave no names that can be used.", "The clusters' own words stay."
-            )
+        unusable = EndpointError(
+            "The model gave no names that can be used.", "The clusters' own words stay."
+        )
+        said, usage = ask_once(connection, self._answers, prompt, unusable)
         model = connection.endpoint.model
         self._rename(corpus, layout, lambda now: (worded(_same(own, now), said), model))
-        return done.usage
+        return usage
 
     @leads_only
     def own_names(self, corpus: str, layout: str) -> None:

@@ -83,10 +83,12 @@ def central_rows(layout: StoredLayout) -> list[list[list[int]]]:
         rows = np.flatnonzero(labels >= 0)
         far = ((layout.positions[rows] - centres[labels[rows]]) ** 2).sum(axis=1)
         ordered = rows[np.lexsort((rows, far))]
-        levels.append([
-            ordered[labels[ordered] == cluster][:TITLES_SHOWN].tolist()
-            for cluster in range(len(names))
-        ])  # fmt: skip
+        levels.append(
+            [
+                ordered[labels[ordered] == cluster][:TITLES_SHOWN].tolist()
+                for cluster in range(len(names))
+            ]
+        )
     return levels
 
 
@@ -119,10 +121,14 @@ What are these {len(clusters)} groups called?"""
         return naming(respect, [Cluster(one.words, (), one.part_of) for one in clusters])
 
     return json_prompt(
-        NAMING, SYSTEM, user, ClusterNames, check=check,
+        NAMING,
+        SYSTEM,
+        user,
+        ClusterNames,
+        check=check,
         most_tokens=ANSWER_TOKENS + NAME_TOKENS * len(clusters),
         shorter=shorter if any(one.titles for one in clusters) else None,
-    )  # fmt: skip
+    )
 
 
 def _line(number: int, cluster: Cluster) -> str:

@@ -12,7 +12,7 @@ import ir_measures
 from ir_measures import AP, RR, Judged, R, nDCG
 
 from engine.measures.ranking_change import ranks
-from engine.types.collections import Grades, Qrels
+from engine.types.evaluations import Grades, Qrels
 from engine.types.searches import Ranking
 
 MEASURES = (nDCG @ 10, nDCG @ 20, RR, AP, R @ 20, R @ 100, Judged @ 20)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from engine.measures.metrics import mean
 from engine.measures.ranking_change import ranks
-from engine.types.collections import Collection, Grades, Qrels, Topic
+from engine.types.evaluations import Collection, Grades, Qrels, Topic
 
 P_MRR = "p-MRR"
 

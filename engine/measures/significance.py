@@ -45,9 +45,15 @@ def confidence_interval(
     if np.ptp(defined) <= ROUNDING:
         return float(defined.min()), float(defined.max())
     found = bootstrap(
-        (defined,), np.mean, confidence_level=level, n_resamples=RESAMPLES,
-        batch=1_000, vectorized=True, method="BCa", rng=0,
-    ).confidence_interval  # fmt: skip
+        (defined,),
+        np.mean,
+        confidence_level=level,
+        n_resamples=RESAMPLES,
+        batch=1_000,
+        vectorized=True,
+        method="BCa",
+        rng=0,
+    ).confidence_interval
     return float(found.low), float(found.high)
 
 
@@ -147,7 +153,11 @@ def _randomisation_test(differences: Sequence[float]) -> float:
     if not any(differences):
         return 1.0
     test = permutation_test(
-        (differences,), lambda x, axis: x.mean(axis=axis), permutation_type="samples",
-        n_resamples=RESAMPLES, batch=1_000, rng=0,
-    )  # fmt: skip
+        (differences,),
+        lambda x, axis: x.mean(axis=axis),
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        batch=1_000,
+        rng=0,
+    )
     return float(test.pvalue)

@@ -44,26 +44,60 @@ def _pairwise(name: str, rounds: int, description: str) -> Mode:
     return Mode(name, description, "compare", algorithm, lambda n: round_sizes(n, rounds))
 
 
-MODES: Mapping[str, Mode] = MappingProxyType({
-    mode.name: mode
-    for mode in (
-        _pairwise("pairwise", DEFAULT, "Compares the pairs that tell most, in a few rounds."),
-        _pairwise("pairwise-lite", LITE, "The same with fewer comparisons: cheaper, less sure."),
-        _pairwise("pairwise-thorough", THOROUGH, "The same with more comparisons: surer."),
-        Mode("heapsort", "Compares one pair after the other, as published: many rounds.",
-             "compare", heapsort, None),
-        Mode("allpair", "Compares every pair in both orders: the surest and by far the dearest.",
-             "compare", allpair, lambda n: [n * (n - 1)] if n > 1 else []),
-        Mode("sliding", "Lets better documents climb past their neighbours: many rounds.",
-             "compare", sliding, None),
-        Mode("pointwise", "Grades each document by itself: one round, least sure.",
-             "grade", pointwise, lambda n: [n] if n else []),
-        Mode("listwise", "Has short overlapping lists ordered: few but longer questions.",
-             "order", listwise, list_counts),
-        Mode("tournament", "The better half of each list goes on to the next: fewest questions.",
-             "order", tournament, sizes),
-    )
-})  # fmt: skip
+MODES: Mapping[str, Mode] = MappingProxyType(
+    {
+        mode.name: mode
+        for mode in (
+            _pairwise("pairwise", DEFAULT, "Compares the pairs that tell most, in a few rounds."),
+            _pairwise(
+                "pairwise-lite", LITE, "The same with fewer comparisons: cheaper, less sure."
+            ),
+            _pairwise("pairwise-thorough", THOROUGH, "The same with more comparisons: surer."),
+            Mode(
+                "heapsort",
+                "Compares one pair after the other, as published: many rounds.",
+                "compare",
+                heapsort,
+                None,
+            ),
+            Mode(
+                "allpair",
+                "Compares every pair in both orders: the surest and by far the dearest.",
+                "compare",
+                allpair,
+                lambda n: [n * (n - 1)] if n > 1 else [],
+            ),
+            Mode(
+                "sliding",
+                "Lets better documents climb past their neighbours: many rounds.",
+                "compare",
+                sliding,
+                None,
+            ),
+            Mode(
+                "pointwise",
+                "Grades each document by itself: one round, least sure.",
+                "grade",
+                pointwise,
+                lambda n: [n] if n else [],
+            ),
+            Mode(
+                "listwise",
+                "Has short overlapping lists ordered: few but longer questions.",
+                "order",
+                listwise,
+                list_counts,
+            ),
+            Mode(
+                "tournament",
+                "The better half of each list goes on to the next: fewest questions.",
+                "order",
+                tournament,
+                sizes,
+            ),
+        )
+    }
+)
 DEFAULT_MODE = "pairwise"
 
 

@@ -11,14 +11,10 @@ from engine.corpora.library import Library
 from engine.corpora.scenario_store import ScenarioStore
 from engine.corpora.sharing import writing
 from engine.errors import UnknownNameError
-from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import OnProgress, TaskRunner
-from engine.permissions import check_operator, leads_only
+from engine.llm.tasks import TaskRunner
+from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writing import BATCH, WriteScenarios
-from engine.types.callbacks import tell_nobody
-from engine.types.models import TaskEstimate, TaskReport
-from engine.types.people import ForPerson
 from engine.types.scenarios import (
     COMPONENTS,
     Component,
@@ -31,8 +27,12 @@ from storage.home import Home
 from storage.ledger import Ledger
 
 
-class Scenarios(ForPerson):
+@limited(leads_only, "estimate", "run", "start")
+class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
     """Scenarios of one home. Safe to share between threads.
+
+    ``items`` of an estimate are documents to write for, ``counts["done"]`` those that have theirs,
+    ``counts["embedded"]`` scenarios that only have to be embedded again.
 
     What names a corpus raises UnknownNameError when there is none; what changes one raises
     CorpusBusyError while another process writes to it.
@@ -46,9 +46,8 @@ class Scenarios(ForPerson):
     components: tuple[Component, ...] = COMPONENTS
 
     def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
         self._home, self._ledger, self._library = home, ledger, library
-        self._tasks = TaskRunner(settings, ledger.answers)
-        self.jobs = self._tasks.jobs
         self.batch = BATCH
 
     # -- what there is -----------------------------------------------------------------
@@ -84,39 +83,6 @@ class Scenarios(ForPerson):
         """Remove all scenarios of a corpus. Answers of models stay in the ledger."""
         with self._writing(corpus):
             self._store(corpus).remove()
-
-    # -- writing -----------------------------------------------------------------------
-
-    @leads_only
-    def estimate(self, request: ScenarioRequest, endpoint: Endpoint | None = None) -> TaskEstimate:
-        """What a request takes at most: ``items`` are documents to write for, ``counts["done"]``
-        those that have theirs, ``counts["embedded"]`` scenarios that only have to be embedded
-        again. Nothing is asked.
-        """
-        return self._tasks.estimate(self._task(request), endpoint)
-
-    @leads_only
-    def start(
-        self,
-        request: ScenarioRequest,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
-        """Write in the background; see :meth:`TaskRunner.start`."""
-        return self._tasks.start(self._task(request), endpoint, most_calls, owner)
-
-    @leads_only
-    def run(
-        self,
-        request: ScenarioRequest,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: OnProgress = tell_nobody,
-    ) -> TaskReport[ScenarioCounts]:
-        """Write now; see :meth:`TaskRunner.run`."""
-        return self._tasks.run(self._task(request), endpoint, most_calls, tell)
 
     # -- inside ------------------------------------------------------------------------
 

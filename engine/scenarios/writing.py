@@ -7,14 +7,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
 from engine.errors import BadInputError
-from engine.llm.estimates import Estimator
+from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.llm.texts import estimate_tokens, parts_of
 from engine.scenarios.distilled import distilled_recipe, load_writer
@@ -22,7 +22,7 @@ from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
 from engine.scenarios.writers import ExtractWriter, ModelWriter, Scenarios, Writer, room_for_part
 from engine.types.documents import Document
 from engine.types.encoders import Encoder
-from engine.types.models import TaskEstimate, TaskReport
+from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import Component, Scenario, ScenarioCounts, ScenarioRequest
 
 BATCH = 32
@@ -80,7 +80,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
     def held(self) -> AbstractContextManager[None]:
         return self._held()
 
-    def estimate(self, known: Estimator) -> TaskEstimate:
+    def estimate(self, known: Estimator) -> Estimate:
         store = self._store()
         request, settings = filled(store, self.request)
         recipe = _recipe_of(store, request, known.model)
@@ -88,7 +88,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         chosen = pending[: request.limit]
         rewritten = set(chosen)
         others = store.elsewise(settings.component)
-        estimate = TaskEstimate(
+        estimate = Estimate(
             items=len(chosen),
             counts={
                 "done": len(store.hashes) - len(pending),
@@ -113,7 +113,7 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
             round((sent + calls * fixed_in) * factor),
             round((answered + calls * (fixed_out - blank.most_tokens)) * factor),
         )
-        return replace(estimate, **asdict(cost))
+        return replace(cost, items=estimate.items, counts=estimate.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
         store = self._store()

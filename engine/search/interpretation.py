@@ -19,8 +19,7 @@ from engine.lenses.glossary import gloss
 from engine.lenses.instructions import TAGGER, WEIGHTS, LensWords, Reading, description
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
-from engine.types.searches import WHOLE, Query
-from engine.types.terms import Term
+from engine.types.searches import WHOLE, Query, Term
 
 if TYPE_CHECKING:
     import torch

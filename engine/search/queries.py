@@ -14,11 +14,10 @@ from pydantic import TypeAdapter
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.search.systems import find_system
+from engine.text import counted
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_FILTERS, LONGEST_INSTRUCTION, MOST_FILTERS, PASTED_CHARS
-from engine.types.plurals import counted
-from engine.types.searches import FIELD_MARKS, WHOLE, Filter, Query, separated, unescaped
-from engine.types.terms import Term
+from engine.types.searches import FIELD_MARKS, WHOLE, Filter, Query, Term, separated, unescaped
 
 if TYPE_CHECKING:
     from engine.corpora.opened import OpenCorpus  # importing LanceDB takes a second

@@ -12,14 +12,12 @@ from pydantic import TypeAdapter
 from engine.search.queries import query_to_dict
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
-from engine.types.documents import Document
+from engine.types.documents import Document, Fact, FactMatch
 from engine.types.evaluations import Evaluation
-from engine.types.facts import Fact, FactMatch
 from engine.types.models import ModelReport
 from engine.types.reranking import Gap, Reranking
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence, SearchResults
-from engine.types.terms import TermPassage, TermUse
+from engine.types.searches import Evidence, SearchResults, TermPassage, TermUse
 
 _EVALUATION, _GAP = TypeAdapter(Evaluation), TypeAdapter(Gap)
 _evidence = partial(TypeAdapter(Evidence).dump_python, mode="json", exclude={"seed_role", "role"})

@@ -42,9 +42,8 @@ from engine.search.systems.facts_system import in_focus
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.search.terms import Terms
 from engine.sentences import split_sentences
-from engine.types.documents import Document, Sentence, SourceDocument
+from engine.types.documents import Document, Fact, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Encoding, Passage
-from engine.types.facts import Fact
 from engine.types.lenses import Aspect, Lens
 from engine.types.limits import PASTED_CHARS
 from engine.types.searches import (

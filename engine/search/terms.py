@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, System, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, VectorPart
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.term_index import MOST_NAMING, TermScores, score_term
 from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct
-from engine.types.terms import HAS, Term, TermPassage, TermUse
+from engine.search.systems.baselines import System
+from engine.search.term_matching import MOST_NAMING, TermScores, score_term
+from engine.types.searches import HAS, Term, TermPassage, TermUse
 
 WEIGHT, AGAINST = 12.0, 16.0
 """What a wanted and an unwanted term count, in doublings of the rank: 12 are from place 1 to 4,000.

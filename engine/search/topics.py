@@ -13,8 +13,7 @@ from engine.errors import BadInputError
 from engine.search.searcher import Searcher
 from engine.search.systems import reads_wording
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection, Topic
-from engine.types.evaluations import SystemKind
+from engine.types.evaluations import Collection, SystemKind, Topic
 from engine.types.models import ModelReport
 from engine.types.searches import Query, Ranking
 

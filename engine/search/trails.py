@@ -21,12 +21,10 @@ from engine.collections.judgment_formats import csv_lines, json_lines
 from engine.config import ASSETS
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.search.queries import query_to_dict
-from engine.types.documents import Document
+from engine.text import escaped_address, plain, web_address
+from engine.types.documents import Document, reference
 from engine.types.limits import MOST_CITED
-from engine.types.links import escaped_address, web_address
-from engine.types.markdown import plain, reference
-from engine.types.searches import Query
-from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
+from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 CslItem = dict[str, Any]
 
@@ -61,10 +59,12 @@ _TYPE_WORDS = {
     for word in words.split()
 }
 """Letters of what other programs call a type -> type of CSL."""
-_CONTAINERS = ("journal", "journaltitle", "booktitle", "venue", "container-title", "journal_name",
-               "secondary_title", "publication_title", "source_title", "journal/book",
-               "journal_title", "journal_/_book", "so", "conference", "publication",
-               "howpublished")  # fmt: skip
+_CONTAINER_NAMES = (
+    "journal journaltitle booktitle venue container-title journal_name secondary_title "
+    "publication_title source_title journal/book journal_title journal_/_book so conference "
+    "publication howpublished"
+)
+_CONTAINERS = tuple(_CONTAINER_NAMES.split())
 _FIELDS = (
     ("volume", "volume", "volume", ("vl",)),
     ("issue", "number", "number", ("is",)),
@@ -100,12 +100,19 @@ _ORGANISATION = re.compile(
     re.IGNORECASE,
 )
 _SMALL_WORDS = ("a", "an", "the", "on", "of", "for", "in", "to", "and", "from", "with", "by", "at")
-_LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}",
-    **{c: f"\\{c}" for c in "$&%#_"},
-})  # fmt: skip
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        **{c: f"\\{c}" for c in "$&%#_"},
+    }
+)
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
@@ -251,10 +258,9 @@ def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
 
 def _own_key(document: Document) -> str:
     """The citation key of a document that came from BibTeX: texts cite it already."""
-    from_bibtex = str(document.metadata.get("type", "")) in {
-        *(bibtex for bibtex, _ in _TYPES.values()), "mastersthesis", "inbook", "proceedings",
-        "unpublished", "manual", "booklet", "online",
-    }  # fmt: skip
+    others = "mastersthesis inbook proceedings unpublished manual booklet online"
+    known = {*(bibtex for bibtex, _ in _TYPES.values()), *others.split()}
+    from_bibtex = str(document.metadata.get("type", "")) in known
     plain_key = re.fullmatch(r"[A-Za-z][A-Za-z0-9:_./+-]*", document.doc_id)
     return document.doc_id if from_bibtex and plain_key else ""
 
@@ -368,9 +374,13 @@ def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False
     as_page = ["--standalone", "--metadata=pagetitle:References"] if page else []
     try:
         text = pypandoc.convert_text(
-            json.dumps(items), "html" if page else "plain", format="csljson", verify_format=False,
-            sandbox=True, extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
-        )  # fmt: skip
+            json.dumps(items),
+            "html" if page else "plain",
+            format="csljson",
+            verify_format=False,
+            sandbox=True,
+            extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
+        )
     except (OSError, RuntimeError) as error:
         raise SeedLensError(
             f"The citations could not be formatted: {_line(error)[:200]}",

@@ -1,3 +1,2 @@
 """Documents from services on the internet: OpenAlex, arXiv, Semantic Scholar, the ACL Anthology
-and Zotero. A service says what a page of it is (:mod:`engine.sources.contracts`), ``http`` asks
-for it, ``retrieval`` keeps what came."""
+and Zotero. `client` asks for a page, `services` keeps what came."""

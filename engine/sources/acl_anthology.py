@@ -11,9 +11,20 @@ from xml.etree.ElementTree import Element
 from engine.bibliographic import doi_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, digits, parsed, people, split_ids, words
-from engine.sources.http import Address, Client, RefusedError, unknown_form
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    RefusedError,
+    Row,
+    digits,
+    parsed,
+    people,
+    split_ids,
+    unknown_form,
+    words,
+)
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 _SITE = "https://aclanthology.org"
 _FILES = "/acl-org/acl-anthology/master/data/xml"
@@ -22,11 +33,11 @@ _NEW = re.compile(r"(\d{4}\.[a-z0-9_]+)(?:-([a-z0-9]+)(?:\.(\d{1,5}))?)?", re.IG
 _OLD = re.compile(r"([A-Z]\d{2})(?:-(\d{1,2}|\d{4}))?")
 _PLACE = re.compile(r"[0-9]{1,4}")
 _EVENT = re.compile(r"([a-z][a-z_]*)-?(\d{4})", re.IGNORECASE)
-_LETTERS = {
-    "acl": "P", "anlp": "A", "cl": "J", "coling": "C", "conll": "K", "eacl": "E", "emnlp": "D",
-    "hlt": "H", "ijcnlp": "I", "lrec": "L", "muc": "M", "naacl": "N", "paclic": "Y", "semeval": "S",
-    "tacl": "Q", "tipster": "X", "ws": "W",
-}  # fmt: skip
+_VENUE_LETTERS = (
+    "acl:P anlp:A cl:J coling:C conll:K eacl:E emnlp:D hlt:H ijcnlp:I lrec:L muc:M naacl:N "
+    "paclic:Y semeval:S tacl:Q tipster:X ws:W"
+)
+_LETTERS = dict(pair.split(":") for pair in _VENUE_LETTERS.split())
 """Venues before 2020, whose files have a letter and two digits of the year."""
 
 

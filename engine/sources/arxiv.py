@@ -9,15 +9,25 @@ from xml.etree.ElementTree import Element
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch, digits, parsed, people, split_ids, words
-from engine.sources.http import Address, Client, TransientError, unknown_form
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    Row,
+    TransientError,
+    batch,
+    digits,
+    parsed,
+    people,
+    split_ids,
+    unknown_form,
+    words,
+)
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
-PAGE = 200
-"""Results of one request; up to 2,000 are allowed, and small slices are asked for."""
+PAGE = 200  # Results of one request; up to 2,000 are allowed, and small slices are asked for
 BATCH = 100
-MOST = 30_000
-"""Results of one query that arXiv hands out."""
+MOST = 30_000  # Results of one query that arXiv hands out
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _OPEN = "{http://a9.com/-/spec/opensearch/1.1/}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"

@@ -21,22 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.sources.contracts import number
+from engine.sources.client import number
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.corpora import Progress
+from engine.types.corpora import DATASET_PREFIX as PREFIX
+from engine.types.corpora import DatasetInfo, Progress
 from engine.types.limits import LONGEST_INSTRUCTION
-from engine.types.sources import DATASET_PREFIX as PREFIX
-from engine.types.sources import DatasetInfo
 from storage.home import Home, suggest_corpus_name
 from storage.locks import alone
 
-TEST = "test"
-"""The part of a data set whose judgments are taken where it has none itself."""
+TEST = "test"  # The part of a data set whose judgments are taken where it has none itself
 _TEXTS = ("text", "abstract", "body", "contents", "content", "passage")
 _YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)(?!\d)")
 _ABOUT = "collection.json"
-_TOLD_EVERY = 500
-"""Documents between two words about how far it is."""
+_REPORT_EVERY = 500  # Documents between two reports of progress
 _HOST = re.compile(r"host='([\w.-]+)'")
 
 
@@ -81,8 +78,7 @@ def fetch_dataset(
     A query's ``instruction``, or TREC's ``narrative``, becomes the wording of its topic. Grades
     below 0 become 0, those above 3 become 3.
 
-    Returns:
-        None where it was stopped before all was written.
+    Returns None where it was stopped before all was written.
     """
     folder = folder_of(home, name)
     if folder.is_dir():
@@ -120,7 +116,7 @@ class _Counter:
         started = time.perf_counter()
         for done, document in enumerate(documents, start=1):
             yield document
-            if done % _TOLD_EVERY == 0:
+            if done % _REPORT_EVERY == 0:
                 if self.stopped():
                     raise _StoppedError
                 seconds = time.perf_counter() - started
@@ -129,10 +125,8 @@ class _Counter:
 
 
 def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
-    """Do something in a thread; False as soon as it is stopped.
-
-    A download cannot be interrupted: its thread is left behind then, and ends with the process.
-    """
+    """Do something in a thread; False as soon as it is stopped. A download cannot be interrupted:
+    its thread is left behind then, and ends with the process."""
     if stopped():
         return False
     failed: list[Exception] = []

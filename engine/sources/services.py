@@ -1,23 +1,47 @@
-"""The services by name, and what people ask them."""
+"""The services by name, what people ask them, and what they send.
+
+What came is kept page by page, so that a run that was killed goes on after its last: a folder holds
+the documents (`documents.jsonl`) and, in `state.json`, the cursor of the next page with the length
+of the documents of the pages before it. The state is replaced in one step after the documents are
+on the disk: what follows that length was never committed, and is cut off when the run goes on."""
 
 from __future__ import annotations
 
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from engine.config import Settings
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, ServiceError, StorageError, UnknownNameError
 from engine.sources.acl_anthology import AclAnthology
 from engine.sources.arxiv import ArXiv
-from engine.sources.contracts import START, Service
-from engine.sources.crossref import Crossref
-from engine.sources.http import Client
-from engine.sources.openalex import OpenAlex
-from engine.sources.semantic_scholar import SemanticScholar
+from engine.sources.client import (
+    FIELDS,
+    START,
+    Client,
+    Page,
+    RefusedError,
+    Row,
+    Service,
+    StoppedError,
+)
+from engine.sources.scholarly import Crossref, OpenAlex, SemanticScholar
 from engine.sources.zotero import Zotero
-from engine.types.callbacks import Ask, never
-from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
-from engine.types.sources import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQuery
+from engine.text import counted
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
+from engine.types.limits import MEGABYTE, PASTED_CHARS, SERVICE_DOCUMENTS
+from storage.files import write_whole
 from storage.home import Home
+
+RETRIEVED_BYTES = 4 * 1024 * MEGABYTE  # all documents of one query, on the disk: 40 kB each
 
 _ALL: tuple[Service, ...] = (OpenAlex(), ArXiv(), SemanticScholar(), AclAnthology(), Zotero())
 _BY_KEY: dict[str, Service] = {service.info.key: service for service in (*_ALL, Crossref())}
@@ -44,12 +68,7 @@ def names_service(text: str) -> bool:
 def read_query(
     key: str, text: str, limit: int | None = None, *, typed: bool = True
 ) -> ServiceQuery:
-    """What is asked of a service, as people write it.
-
-    Args:
-        limit: documents at most; None for a thousand, or for all where ids name them.
-        typed: it was typed or pasted; ids of a file may be more.
-    """
+    """What is asked of a service, as people write it."""
     service = service_of(key)
     if typed and len(text) > PASTED_CHARS:
         raise BadInputError(
@@ -104,3 +123,221 @@ def ids_of_file(path: Path) -> str:
         raise BadInputError(
             f"{path} cannot be read: {error}.", "Give a text file of ids."
         ) from error
+
+
+DOCUMENTS = "documents.jsonl"
+_STATE = "state.json"
+FRESH = timedelta(days=1)
+"""A run that came to its end, or was left, longer ago than this starts again."""
+MOST_REPEATED = 3
+"""Pages in a row without a new document by which a service is known to send the same again."""
+MOST_EMPTY = 500  # Pages in a row without any document; of Zotero, with attachments alone
+MOST_MISSING = 10_000
+
+AskPage = Callable[[str], Page]  # Cursor to page; see `page`
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """How far a retrieval is."""
+
+    cursor: str = START  # of the next page
+    bytes: int = 0  # of the documents that are committed
+    documents: int = 0  # how many those are
+    skipped: int = 0  # entries that are no papers
+    total: int | None = None  # the last one that the service gave; None where it says nothing
+    # the total became smaller while pages were read: where they are counted by their places,
+    # documents moved to pages that had been read
+    shrank: bool = False
+    missing: tuple[str, ...] = ()  # ids that do not exist
+    version: str = ""  # of the library when its first page came; see `Page`
+    done: bool = False  # the service has no more
+    updated_at: str = ""
+    stopped: bool = False  # it was stopped, and goes on when it is run again
+
+
+_RETRIEVED = TypeAdapter(Retrieved)
+
+
+class Retrieval:
+    """One query's documents in a folder. One process at a time may run it."""
+
+    def __init__(self, folder: Path, name: str, limit: int) -> None:
+        self.file = folder / DOCUMENTS
+        self._folder, self._name, self._limit = folder, name, limit
+
+    def run(
+        self, page: AskPage, on_progress: Tell = tell_nobody, stopped: Ask = never
+    ) -> Retrieved:
+        """Ask for pages until there are no more, or enough; or go on where that was stopped."""
+        try:
+            state = self._committed()
+            if state.done or state.cursor == START:
+                return self._rest(state, page, on_progress, stopped)
+            try:
+                return self._rest(state, page, on_progress, stopped)
+            except RefusedError as error:
+                # A cursor is good for some time only. What came with it comes again.
+                if error.status not in (400, 404, 410, 422) or self._committed() != state:
+                    raise
+            return self._rest(Retrieved(), page, on_progress, stopped)
+        except OSError as error:
+            raise StorageError(
+                f"What {self._name} sent cannot be stored: {error.strerror or error}.",
+                f"Free some space in {self._folder.parent}; the same import goes on then.",
+            ) from error
+
+    def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
+        started, before = time.perf_counter(), state.documents
+        known = set(map(hash, self._ids(state)))
+        fruitless = empty = 0
+        while not state.done and state.documents < self._limit:
+            if stopped():
+                return replace(state, stopped=True)
+            try:
+                found = page(state.cursor)
+            except StoppedError:
+                return replace(state, stopped=True)
+            new = _fresh(found.rows, known, self._limit - state.documents)
+            if not new and found.rows:
+                fruitless += 1
+            elif new:
+                fruitless = 0
+            empty = 0 if found.rows else empty + 1
+            self._check_paging(state, found, fruitless, empty)
+            state = self._commit(_after(state, found, len(new), self._limit), new)
+            seconds = time.perf_counter() - started
+            rate = (state.documents - before) / max(seconds, 1e-9)
+            most = min(self._limit, self._limit if state.total is None else state.total)
+            total = max(most, state.documents)
+            on_progress(Progress("retrieving", state.documents, total, seconds, rate))
+        return state
+
+    def _check_paging(self, state: Retrieved, found: Page, fruitless: int, empty: int) -> None:
+        same = found.cursor is not None and found.cursor == state.cursor
+        if same or fruitless >= MOST_REPEATED or empty >= MOST_EMPTY:
+            n = state.documents
+            raise ServiceError(
+                f"{self._name} sends the same page again and again, after {n:,} documents.",
+                f"Try again later: the same import goes on from there. With a limit of {n:,} it "
+                "imports what came."
+                if n
+                else "Try again later.",
+            )
+
+    def has_abstracts(self) -> bool:
+        """Whether any document that came has one."""
+        with self.file.open("rb") as lines:
+            return any(json.loads(line)["text"] for line in lines)
+
+    # -- the folder ----------------------------------------------------------------------
+
+    def _committed(self) -> Retrieved:
+        """What is there; nothing where that cannot be read, or is of long ago."""
+        try:
+            state = _RETRIEVED.validate_json((self._folder / _STATE).read_bytes())
+            age = datetime.now(UTC) - datetime.fromisoformat(state.updated_at)
+            whole = self.file.stat().st_size >= state.bytes if state.bytes else True
+        except (OSError, ValueError, TypeError, KeyError):
+            return Retrieved()
+        # The limit may be another now.
+        usable = whole and age <= FRESH and state.documents <= self._limit
+        return state if usable else Retrieved()
+
+    def _ids(self, state: Retrieved) -> Iterator[str]:
+        if not state.bytes:
+            return
+        with self.file.open("rb") as lines:
+            while lines.tell() < state.bytes:
+                yield json.loads(lines.readline())["doc_id"]
+
+    def _commit(self, state: Retrieved, new: list[Row]) -> Retrieved:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lines = "".join(json.dumps(_kept(row), ensure_ascii=False) + "\n" for row in new)
+        content = lines.encode(errors="replace")
+        if state.bytes + len(content) > RETRIEVED_BYTES:
+            raise ServiceError(
+                f"{self._name} sent more than {RETRIEVED_BYTES // 2**20:,} MB, in "
+                f"{state.documents - len(new):,} documents.",
+                "Ask for less at once, in several imports under one name.",
+            )
+        self.file.touch(0o600)
+        with self.file.open("r+b") as out:
+            out.truncate(state.bytes)
+            out.seek(state.bytes)
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        now = datetime.now(UTC).isoformat()
+        state = replace(state, bytes=state.bytes + len(content), updated_at=now)
+        written = _RETRIEVED.dump_json(state)
+        write_whole(self._folder / _STATE, written, private=True, synced=True)
+        return state
+
+
+def warnings_of(state: Retrieved, name: str, query: ServiceQuery) -> tuple[str, ...]:
+    """Plain sentences about what the retrieval of a query met."""
+    found, limit = [], query.limit
+    if state.missing:
+        n, shown = len(state.missing), ", ".join(state.missing[:20])
+        many = "1 id does" if n == 1 else f"{n:,} ids do"
+        more = f" and {n - 20:,} more" if n > 20 else ""
+        found.append(f"{many} not exist at {name}: {shown}{more}.")
+    expected = min(limit, state.total or 0)
+    # Some services estimate how many there are.
+    short = state.documents + state.skipped < expected - expected // 100
+    if (short or state.shrank) and not query.ids:
+        found.append(
+            f"{name} says that it has {state.total:,} documents, and sent {state.documents:,}: its "
+            "list changed meanwhile, or some cannot be had. Ask it again for what was missed."
+        )
+    elif state.total is not None and state.total > limit:
+        found.append(
+            f"{name} has {state.total:,} documents; the limit of {limit:,} leaves the rest out."
+        )
+    return tuple(found)
+
+
+def nothing_found(state: Retrieved, name: str, query: ServiceQuery) -> BadInputError:
+    """The error for a query that found no document, or none that is not to be left out."""
+    if state.documents:
+        many = counted(state.documents, "document")
+        return BadInputError(
+            f"{name} has {many} for {query}, and no abstract of any.",
+            "Do not leave out documents without an abstract: their titles serve then.",
+        )
+    if state.missing:
+        return BadInputError(warnings_of(state, name, query)[0], "Check the ids.")
+    return BadInputError(f"{name} finds nothing for {query}.", "Ask for something else.")
+
+
+def _kept(row: Row) -> Row:
+    """A row without metadata that say nothing."""
+    return {name: value for name, value in row.items() if name in FIELDS or value}
+
+
+def _fresh(rows: Any, known: set[int], most: int) -> list[Row]:
+    """Rows whose ids are not known, by their hashes: an id may be long; those are known then."""
+    new: list[Row] = []
+    for row in rows:
+        if len(new) < most and (key := hash(row["doc_id"])) not in known:
+            known.add(key)
+            new.append(row)
+    return new
+
+
+def _after(state: Retrieved, found: Page, new: int, limit: int) -> Retrieved:
+    documents = state.documents + new
+    # What the limit cuts off comes again where a larger one is set.
+    cut = documents >= limit
+    return replace(
+        state,
+        cursor=state.cursor if cut or found.cursor is None else found.cursor,
+        documents=documents,
+        skipped=state.skipped + found.skipped,
+        total=state.total if found.total is None else found.total,
+        shrank=state.shrank or (found.total is not None and found.total < (state.total or 0)),
+        version=state.version or found.version,
+        missing=tuple(dict.fromkeys((*state.missing, *found.missing)))[:MOST_MISSING],
+        done=found.cursor is None and not cut,
+    )

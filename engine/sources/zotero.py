@@ -10,9 +10,19 @@ from typing import Any
 from engine.bibliographic import doi_in, year_in
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.sources.contracts import Page, Row, batch, digits, listed, people, split_ids, words
-from engine.sources.http import Address, Client
-from engine.types.sources import ServiceInfo, ServiceQuery
+from engine.sources.client import (
+    Address,
+    Client,
+    Page,
+    Row,
+    batch,
+    digits,
+    listed,
+    people,
+    split_ids,
+    words,
+)
+from engine.types.corpora import ServiceInfo, ServiceQuery
 
 PAGE = 100
 BATCH = 50
@@ -24,8 +34,8 @@ _LIBRARY = re.compile(
 _KEY = re.compile(r"[23456789A-Z]{8}")
 _NO_PAPERS = ("attachment", "note", "annotation")
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository")
-_BIBLIOGRAPHIC = ("volume", "issue", "pages", "publisher", "place", "series", "ISSN", "ISBN",
-                  "edition", "language")  # fmt: skip
+_NAMES = "volume issue pages publisher place series ISSN ISBN edition language"
+_BIBLIOGRAPHIC = tuple(_NAMES.split())
 
 
 class Zotero:

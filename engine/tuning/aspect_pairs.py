@@ -19,7 +19,7 @@ from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import cut_text, fenced
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
-from engine.types.tuning import AspectGroup, PairRequest
+from engine.types.scenarios import AspectGroup, PairRequest
 
 PAIRS = "aspect-pairs/1"
 """Version of the wording below; another one is another question."""

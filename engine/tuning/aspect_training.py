@@ -28,7 +28,7 @@ from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.encoders import EMBEDDED, Passage
-from engine.types.tuning import AspectGroup, Tuned, Tuning
+from engine.types.scenarios import AspectGroup, Tuned, Tuning
 
 CARD = "tuned.json"
 """What a folder with an encoder that was trained says of itself."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.llm.endpoints import Endpoint
-from engine.llm.estimates import Estimator
-from engine.llm.tasks import ModelTask, OnProgress, TaskRun, TaskRunner
-from engine.permissions import operator_only
+from engine.llm.connecting import Estimator
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.permissions import limited, operator_only
 from engine.tuning.aspect_pairs import Question, group_of, prompts_of, questions_for
-from engine.types.callbacks import tell_nobody
-from engine.types.models import Estimate, TaskEstimate, TaskReport
-from engine.types.people import ForPerson
-from engine.types.tuning import AspectGroup, PairRequest
+from engine.types.models import Estimate, TaskReport
+from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
 
 BATCH = 32
@@ -28,31 +25,18 @@ Groups = tuple[AspectGroup, ...]
 """In the order in which they were asked about."""
 
 
-class PairGrading(ForPerson):
+@limited(operator_only, "estimate", "run", "start")
+class PairGrading(TaskRunner[PairRequest, Groups]):
     """A model grades pairs of documents by aspect. Answers are kept in the ledger: what was asked
-    before is not asked again. Safe to share between threads."""
+    before is not asked again. Safe to share between threads.
+
+    ``items`` of an estimate are questions, one for each aspect of a seed; ``counts["documents"]``
+    are the seeds.
+    """
 
     def __init__(self, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
         self._library = library
-        self._tasks = TaskRunner(settings, ledger.answers)
-
-    @operator_only
-    def estimate(self, request: PairRequest, endpoint: Endpoint | None = None) -> TaskEstimate:
-        """What a request takes at most: ``items`` are questions, one for each aspect of a seed,
-        and ``counts["documents"]`` are the seeds. Nothing is asked."""
-        return self._tasks.estimate(self._task(request), endpoint)
-
-    @operator_only
-    def run(
-        self,
-        request: PairRequest,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: OnProgress = tell_nobody,
-    ) -> TaskReport[Groups]:
-        """Ask now; see :meth:`TaskRunner.run`."""
-        return self._tasks.run(self._task(request), endpoint, most_calls, tell)
 
     def _task(self, request: PairRequest) -> _GradePairs:
         corpus = self._library.open(request.corpus)
@@ -64,17 +48,14 @@ class _GradePairs(ModelTask[Groups]):
     corpus: OpenCorpus
     questions: Sequence[Question]
 
-    def estimate(self, known: Estimator) -> TaskEstimate:
+    def estimate(self, known: Estimator) -> Estimate:
         total = len(self.questions)
         cost = Estimate(calls=total)
         if known.model:  # else no text need be read
             sampled = self.questions[:: -(-total // SAMPLE)]
             cost = known.estimate(prompts_of(self.corpus, sampled), total)
-        return TaskEstimate(
-            items=total,
-            counts={"documents": len({question.seed for question in self.questions})},
-            **asdict(cost),
-        )
+        seeds = {question.seed for question in self.questions}
+        return replace(cost, items=total, counts={"documents": len(seeds)})
 
     async def run(self, run: TaskRun) -> TaskReport[Groups]:
         groups: list[AspectGroup] = []
@@ -83,7 +64,8 @@ class _GradePairs(ModelTask[Groups]):
             if run.stopped:
                 break
             batch = self.questions[start : start + BATCH]
-            answers = await run.ask(await asyncio.to_thread(prompts_of, self.corpus, batch))
+            prompts = await asyncio.to_thread(prompts_of, self.corpus, batch)
+            answers = await run.ask(prompts, len(batch))
             found = [(q, a) for q, a in zip(batch, answers, strict=True) if a is not None]
             groups += [group_of(self.corpus, question, answer) for question, answer in found]
             if not run.stopped:  # else some were not asked

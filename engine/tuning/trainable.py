@@ -18,7 +18,7 @@ from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray
 from engine.types.encoders import Passage
-from engine.types.tuning import Tuning
+from engine.types.scenarios import Tuning
 
 TEMPERATURE = 0.05
 """Difference of cosines that makes one candidate e times as likely to be the better one."""
@@ -72,9 +72,12 @@ class Trainable:
     # -- learning --------------------------------------------------------------------------
 
     def learn(
-        self, passages: Sequence[Passage], roles: Sequence[FloatArray], grades: Sequence[int],
+        self,
+        passages: Sequence[Passage],
+        roles: Sequence[FloatArray],
+        grades: Sequence[int],
         rate: float,
-    ) -> float:  # fmt: skip
+    ) -> float:
         """One step on one group; returns its loss.
 
         Args:

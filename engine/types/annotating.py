@@ -1,4 +1,4 @@
-"""Annotation: projects, their queues, what people said of an item, and how far they agree."""
+"""Annotation: projects, queues, grades of people and of models, and how far they agree."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 
+from engine.text import counted
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
-from engine.types.models import RunProgress
-from engine.types.plurals import counted
+from engine.types.models import RunProgress, TaskProgress, TaskReport
 from engine.types.searches import Filter, Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
 from storage.records import Verdict as Verdict
 
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
+Item = tuple[str, str]  # (query_id, doc_id)
 JudgingOrder = Literal["shuffled", "same", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
-DEEPEST_POOL = 1000
-"""Documents that a pool can take from the top of a ranking."""
+DEEPEST_POOL = 1000  # Documents that a pool can take from the top of a ranking
 JudgmentFormat = Literal["trec", "beir", "csv", "jsonl", "hand-over"]
 JUDGMENT_FORMATS: tuple[str, ...] = get_args(JudgmentFormat)
 """In which judgments are exported; all of them can be imported."""
@@ -67,28 +65,20 @@ SCALES: Mapping[str, Scale] = {scale.name: scale for scale in (GRADED, BINARY)}
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What is judged, how, and by whom.
-
-    Attributes:
-        name: letters, digits, - and _; "" is a corpus's own, for what is judged while exploring.
-        guidelines: aspect key -> Markdown; "" is for all aspects.
-        annotators: names; () lets everybody judge.
-        leads: who may change the project, adjudicate and see what others said.
-        per_item: how many annotators each item needs.
-        blind: ranks, systems and scores are hidden while judging.
-        model_grades: a grade by a model counts where no person graded.
-    """
+    """What is judged, how, and by whom."""
 
     corpus: str
+    # letters, digits, - and _; "" is a corpus's own, for what is judged while exploring
     name: str = ""
+    # aspect key -> Markdown; "" is for all aspects
     guidelines: Mapping[str, str] = field(default_factory=dict)
     scale: Scale = GRADED
-    annotators: tuple[str, ...] = ()
-    leads: tuple[str, ...] = ()
-    per_item: int = 1
+    annotators: tuple[str, ...] = ()  # names; () lets everybody judge
+    leads: tuple[str, ...] = ()  # who may change the project, adjudicate and see what others said
+    per_item: int = 1  # how many annotators each item needs
     order: JudgingOrder = "shuffled"
-    blind: bool = True
-    model_grades: bool = False
+    blind: bool = True  # ranks, systems and scores are hidden while judging
+    model_grades: bool = False  # a grade by a model counts where no person graded
 
     @property
     def key(self) -> tuple[str, str]:
@@ -119,37 +109,25 @@ class PoolItem:
 
 @dataclass(frozen=True, slots=True)
 class PoolRequest:
-    """What a pool is made of.
-
-    Attributes:
-        depth: documents taken from the top of each ranking.
-        variants: sets of wordings (:data:`engine.lenses.variants.SETS`) that the query's
-            aspect is asked for in as well, by every system.
-        runs: name -> rankings that somebody brought.
-        filters: what documents must meet to be pooled, those of runs too.
-    """
+    """What a pool is made of."""
 
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")
-    depth: int = 20
+    depth: int = 20  # documents taken from the top of each ranking
+    # sets of wordings (`SETS`) that the query's aspect is asked for in as well, by every system
     variants: tuple[str, ...] = ()
+    # name -> rankings that somebody brought
     runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[Filter, ...] = ()  # what documents must meet to be pooled, those of runs too
 
 
 @dataclass(frozen=True, slots=True)
 class PoolFilled:
-    """What filling a pool did.
-
-    Attributes:
-        left: queries that were not reached.
-        added: items that were not in the pool before.
-        stopped: "cancelled" when it ended early; "" otherwise.
-    """
+    """What filling a pool did."""
 
     queries: int
-    left: int
-    added: int
-    stopped: str = ""
+    left: int  # queries that were not reached
+    added: int  # items that were not in the pool before
+    stopped: str = ""  # "cancelled" when it ended early; "" otherwise
 
 
 def are_passed_over(query_ids: Sequence[str]) -> str:
@@ -169,19 +147,13 @@ PoolJob = Job[RunProgress, PoolFilled]
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far one annotator is.
+    """How far one annotator is."""
 
-    Attributes:
-        done: graded, skipped or unsure.  skipped, unsure: of those.
-        total: items that this annotator may still be asked for, or was.
-        per_minute: the pace over the last items; None before there is one.
-    """
-
-    done: int
-    total: int
+    done: int  # graded, skipped or unsure. skipped, unsure: of those.
+    total: int  # items that this annotator may still be asked for, or was
     skipped: int = 0
     unsure: int = 0
-    per_minute: float | None = None
+    per_minute: float | None = None  # the pace over the last items; None before there is one
 
     @property
     def left(self) -> int:
@@ -190,17 +162,12 @@ class QueueProgress:
 
 @dataclass(frozen=True, slots=True)
 class PersonProgress:
-    """How far one person of a project is.
-
-    Attributes:
-        share: of all that people said in the project, 0 to 1.
-        last: when they said something last; None where they did not yet.
-    """
+    """How far one person of a project is."""
 
     annotator: str
     queue: QueueProgress
-    share: float
-    last: datetime | None = None
+    share: float  # of all that people said in the project, 0 to 1
+    last: datetime | None = None  # when they said something last; None where they did not yet
 
     @property
     def graded(self) -> int:
@@ -209,36 +176,25 @@ class PersonProgress:
 
 @dataclass(frozen=True, slots=True)
 class ProjectProgress:
-    """How far a project is. An annotation is a grade or an "unsure" by a person.
+    """How far a project is. An annotation is a grade or an "unsure" by a person."""
 
-    Attributes:
-        people: of the project's list, and whoever judged in it beside, by name.
-        items: of the pool; ``complete`` of them have as many annotations as the project asks for.
-        annotations: that there are, those beyond what an item needs left aside; ``needed`` in all.
-        extra: those beyond what an item needs.
-    """
-
+    # of the project's list, and others who judged in it, by name
     people: tuple[PersonProgress, ...]
-    items: int
+    items: int  # of the pool; `complete` of them have as many annotations as the project asks for
     complete: int
-    annotations: int
+    annotations: int  # that there are, those beyond what an item needs left aside; `needed` in all
     needed: int
-    extra: int = 0
+    extra: int = 0  # those beyond what an item needs
 
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """What is unjudged in the top of one system.
-
-    Attributes:
-        judged: Judged@k, the mean over queries, a fraction.
-        missing: query_id -> unjudged documents of its top k, by rank.
-    """
+    """What is unjudged in the top of one system."""
 
     system: str
     k: int
-    judged: float
-    missing: Mapping[str, tuple[str, ...]]
+    judged: float  # Judged@k, the mean over queries, a fraction
+    missing: Mapping[str, tuple[str, ...]]  # query_id -> unjudged documents of its top k, by rank
 
 
 AGREEMENT_MEASURES: Mapping[str, str] = {
@@ -254,17 +210,13 @@ AGREEMENT_MEASURES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AgreementMeasure:
-    """One coefficient over the items that at least two annotators graded.
-
-    Attributes:
-        value: 1 is full agreement, 0 is what chance gives (of ``raw`` a share, 0 to 1); None
-            where it is undefined.
-        interval: bootstrap of 95 % over items.
-    """
+    """One coefficient over the items that at least two annotators graded."""
 
     name: str
+    # 1 is full agreement, 0 is what chance gives (of `raw` a share, 0 to 1); None where it is
+    # undefined
     value: float | None
-    interval: Interval
+    interval: Interval  # bootstrap of 95 % over items
     items: int
 
     @property
@@ -274,25 +226,20 @@ class AgreementMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far annotators agree.
-
-    Attributes:
-        measures: over all of them: raw, Fleiss' kappa (where everybody graded everything),
-            Krippendorff's alpha (ordinal, with partial overlap).
-        models: those of the annotators that are language models; they stand in ``pairs`` only.
-        pairs: (one, other) -> raw agreement, Cohen's kappa unweighted, linear and quadratic.
-        by_aspect: aspect -> as ``measures``.
-        confusion: (one, other) -> rows by the one's grade, columns by the other's: counts.
-        grades: of the scale, in the order of rows and columns.
-    """
+    """How far annotators agree."""
 
     annotators: tuple[str, ...]
-    grades: tuple[int, ...]
+    grades: tuple[int, ...]  # of the scale, in the order of rows and columns
+    # over all of them: raw, Fleiss' kappa (where everybody graded everything), Krippendorff's alpha
+    # (ordinal, with partial overlap)
     measures: tuple[AgreementMeasure, ...]
+    # (one, other) -> raw agreement, Cohen's kappa unweighted, linear and quadratic
     pairs: Mapping[tuple[str, str], tuple[AgreementMeasure, ...]]
-    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]
+    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]  # aspect -> as `measures`
+    # (one, other) -> rows by the one's grade, columns by the other's: counts
     confusion: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]]
     notes: tuple[str, ...] = ()
+    # those of the annotators that are language models; they stand in `pairs` only
     models: tuple[str, ...] = ()
 
     def with_model(self, pair: tuple[str, str]) -> bool:
@@ -306,48 +253,101 @@ AgreementStep = Literal["items", "day"]
 
 @dataclass(frozen=True, slots=True)
 class AgreementPoint:
-    """Agreement over the first items of a project.
+    """Agreement over the first items of a project."""
 
-    Attributes:
-        items: that two or more people had graded by then.
-        until: when the last of these grades came.
-        measures: of people over all these items, as in :class:`Agreement`; a ``value`` of None is
-            undefined there.
-    """
-
-    items: int
-    until: datetime
+    items: int  # that two or more people had graded by then
+    until: datetime  # when the last of these grades came
+    # of people over all these items, as in `Agreement`; a `value` of None is undefined there
     measures: tuple[AgreementMeasure, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which annotators differ, for adjudication.
-
-    Attributes:
-        said: each annotator's grade, skips and unsure verdicts included.
-        spread: highest less lowest grade.
-        decided: the adjudicated judgment; None while there is none.
-    """
+    """An item on which annotators differ, for adjudication."""
 
     query_id: str
     doc_id: str
-    said: Sequence[Judgment]
-    spread: int
-    decided: Judgment | None = None
+    said: Sequence[Judgment]  # each annotator's grade, skips and unsure verdicts included
+    spread: int  # highest less lowest grade
+    decided: Judgment | None = None  # the adjudicated judgment; None while there is none
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedJudgments:
-    """What an import of judgments did.
+    """What an import of judgments did."""
 
-    Attributes:
-        added, known: events that were new, and that were there already.
-        conflicts: plain sentences: where a file says otherwise than what stands.
-        warnings: what was left out and why, with line numbers.
-    """
-
-    added: int
+    added: int  # added, known: events that were new, and that were there already
     known: int
-    conflicts: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()  # plain sentences: where a file says otherwise than what stands
+    warnings: tuple[str, ...] = ()  # what was left out and why, with line numbers
+
+
+# Known positives that a model is shown beside a candidate, and can be shown
+ANCHORS, MOST_ANCHORS = 3, 10
+
+
+@dataclass(frozen=True, slots=True)
+class GradingRequest:
+    """What a model is asked to grade in a project."""
+
+    project: Project
+    query_ids: tuple[str, ...] = ()  # () for all queries of the project
+    # documents known to be relevant that it is shown beside each candidate, at most
+    anchors: int = ANCHORS
+    # also what this model graded before; its grade changes where the guidelines, the scale or the
+    # anchors did
+    again: bool = False
+    limit: int | None = None  # candidates at most in this run; None for all
+    # also what people graded, so that the model can be compared with them at once
+    judged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GradeCounts:
+    """What a run graded."""
+
+    annotator: str  # the name by which the model grades
+    graded: int = 0  # candidates that have its grade now
+    changed: int = 0  # of those, the ones that it graded otherwise before
+    # grade -> how many of `graded` got it, every grade of the scale
+    grades: Mapping[int, int] = field(default_factory=dict)
+
+
+GradingJob = Job[TaskProgress, TaskReport[GradeCounts]]
+
+
+@dataclass(frozen=True, slots=True)
+class GradingDifference:
+    """An item that people and the model grade differently."""
+
+    query_id: str
+    doc_id: str
+    people: int  # people, model: their grades
+    model: int
+    reason: str  # the model's, as it wrote it
+    said: Mapping[str, int]  # each person's own grade, by annotator
+    notes: Mapping[str, str] = field(default_factory=dict)  # what they noted, by annotator
+    decided_by: str = ""  # who decided what counts for `people`; "" where nobody had to
+    decision: str = ""  # the reason that was given for it
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """People against the model, on the items that both graded. The grade of people is the
+    adjudicated one, else the one that all who graded it gave."""
+
+    annotator: str  # the model; "" when none has graded anything
+    graded: int = 0  # items with its grade
+    # of those, the ones that people graded too; `undecided` more are left out, for people differ on
+    # them
+    items: int = 0
+    undecided: int = 0
+    grades: tuple[int, ...] = ()  # of the scale, in the order of rows and columns
+    # raw agreement, Cohen's kappa unweighted, linear and quadratic
+    measures: tuple[AgreementMeasure, ...] = ()
+    # aspect ("" for none) -> as `measures`
+    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]] = field(default_factory=dict)
+    # rows by the grade of people, columns by the model's: counts
+    confusion: tuple[tuple[int, ...], ...] = ()
+    differences: tuple[GradingDifference, ...] = ()  # the widest first
+    notes: tuple[str, ...] = ()  # plain sentences

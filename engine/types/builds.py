@@ -24,11 +24,6 @@ Maker = Literal["model", "person"]
 class BuildSpec:
     """What a collection is about, and how it is made (step 1).
 
-    Attributes:
-        name: of the collection, and of the annotation project it becomes.
-        aspect: its sentences are pointed out to the model.
-        distance, overlap: 0 to 1.
-
     Options:
         attribute TEXT: What documents show without saying so.
         guidance TEXT: What counts and what does not.
@@ -43,13 +38,13 @@ class BuildSpec:
     """
 
     corpus: str
-    name: str
+    name: str  # of the collection, and of the annotation project it becomes
     attribute: str
     guidance: str = ""
     examples: tuple[str, ...] = ()
-    aspect: str = ""
+    aspect: str = ""  # its sentences are pointed out to the model
     limit: int | None = None
-    distance: float = 0.35
+    distance: float = 0.35  # distance, overlap: 0 to 1
     smallest: int = 2
     largest: int = 50
     overlap: float = 0.3
@@ -59,100 +54,64 @@ class BuildSpec:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one document shows of the attribute (step 2).
-
-    Attributes:
-        text: in a few words; "" when the document does not show it.
-        quote: the words of the document it rests on; "" when a person said so.
-        maker, author: who said so last: a model's name or a person's.
-        outdated: the document, or the attribute, has changed since.
-    """
+    """What one document shows of the attribute (step 2)."""
 
     doc_id: str
-    text: str
-    quote: str = ""
-    maker: Maker = "model"
+    text: str  # in a few words; "" when the document does not show it
+    quote: str = ""  # the words of the document it rests on; "" when a person said so
+    maker: Maker = "model"  # maker, author: who said so last: a model's name or a person's
     author: str = ""
-    outdated: bool = False
+    outdated: bool = False  # the document, or the attribute, has changed since
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Documents whose labels say the same (step 3).
+    """Documents whose labels say the same (step 3)."""
 
-    Attributes:
-        key: stays the same however it is renamed.
-        doc_ids: in the order of the corpus.
-        dropped: a person or its size took it out: it becomes no query.
-        maker: who made it what it is.
-        put: doc_id -> the person who put it there.
-    """
-
-    key: str
+    key: str  # stays the same however it is renamed
     name: str
-    doc_ids: tuple[str, ...]
-    dropped: bool = False
-    maker: Maker = "model"
-    put: Mapping[str, str] = field(default_factory=dict)
+    doc_ids: tuple[str, ...]  # in the order of the corpus
+    dropped: bool = False  # a person or its size took it out: it becomes no query
+    maker: Maker = "model"  # who made it what it is
+    put: Mapping[str, str] = field(default_factory=dict)  # doc_id -> the person who put it there
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How far a query gives its documents away.
+    """How far a query gives its documents away."""
 
-    Attributes:
-        share: of its different content words (stemmed), those that stand in its documents (a
-            good part of them, or hardly anywhere else) and are not common in the corpus, 0 to 1;
-            see :mod:`engine.build.verbalising`.
-        words: these words, as the query has them.
-    """
-
+    # of its different content words (stemmed), those that stand in its documents (a good part of
+    # them, or hardly anywhere else) and are not common in the corpus, 0 to 1; see `verbalising`
     share: float
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # these words, as the query has them
 
 
 @dataclass(frozen=True, slots=True)
 class BuildQuery:
-    """A cluster put into words (step 4).
+    """A cluster put into words (step 4)."""
 
-    Attributes:
-        key: of its cluster.
-        tries: how often the model was asked.
-        dropped: a person took it out.
-        basis: a digest of what it was worded for.
-    """
-
-    key: str
+    key: str  # of its cluster
     text: str
     doc_ids: tuple[str, ...]
     overlap: Overlap
     maker: Maker = "model"
-    tries: int = 1
-    dropped: bool = False
-    basis: str = ""
+    tries: int = 1  # how often the model was asked
+    dropped: bool = False  # a person took it out
+    basis: str = ""  # a digest of what it was worded for
 
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """How one step stands.
-
-    Attributes:
-        done, total: documents, clusters, queries or candidates.
-        stale: what it rests on has changed since; to be run again.
-        unfinished: its last run was stopped before the end; to be run on.
-        at: when it ran last; None when it never did.
-        edits: what people changed in it.
-        model: that did it.
-    """
+    """How one step stands."""
 
     step: BuildStep
-    done: int
+    done: int  # done, total: documents, clusters, queries or candidates
     total: int
-    stale: bool = False
-    at: datetime | None = None
-    edits: int = 0
-    model: str = ""
-    unfinished: bool = False
+    stale: bool = False  # what it rests on has changed since; to be run again
+    at: datetime | None = None  # when it ran last; None when it never did
+    edits: int = 0  # what people changed in it
+    model: str = ""  # that did it
+    unfinished: bool = False  # its last run was stopped before the end; to be run on
 
     @property
     def is_complete(self) -> bool:
@@ -163,11 +122,7 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class BuildState:
-    """How a build stands.
-
-    Attributes:
-        next: the first step that is not complete; None when all are.
-    """
+    """How a build stands. `next`: the first step that is not complete; None when all are."""
 
     spec: BuildSpec
     author: str
@@ -179,34 +134,37 @@ class BuildState:
         return next((s.step for s in self.steps if not s.is_complete), None)
 
 
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """A step of a build to run, and who starts it."""
+
+    corpus: str
+    build: str
+    step: BuildStep
+    author: str = ""
+
+
 StepJob = Job[TaskProgress, TaskReport[int]]
 """A step in the background; its request is the step, its result how much it made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a collection comes from; goes with every export, as ``provenance.json``.
-
-    Attributes:
-        labelled, without: documents with a label, and those that do not show the attribute.
-        clusters, dropped: that there were, and those that became no query.
-        overlap: mean :attr:`Overlap.share` of the queries.
-        positives: query -> documents of its cluster.  found: query -> documents added by pooling.
-        checked: grades of a model that a person gave too.
-        edits: step -> changes by people.  models: step -> the model that did it.
-    """
+    """Where a collection comes from; goes with every export, as ``provenance.json``."""
 
     spec: BuildSpec
     author: str
     time: datetime
+    # labelled, without: documents with a label, and those that do not show the attribute
     labelled: int
     without: int
-    clusters: int
+    clusters: int  # clusters, dropped: that there were, and those that became no query
     dropped: int
     queries: int
-    overlap: float
+    overlap: float  # mean `share` of the queries
+    # query -> documents of its cluster. found: query -> documents added by pooling.
     positives: Mapping[str, int]
     found: Mapping[str, int]
-    checked: int
-    edits: Mapping[str, int]
+    checked: int  # grades of a model that a person gave too
+    edits: Mapping[str, int]  # step -> changes by people. models: step -> the model that did it.
     models: Mapping[str, str]

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 from engine.types.corpora import Progress
 
-Tell = Callable[[Progress], None]
-"""Called after each step of a long job."""
-Ask = Callable[[], bool]
-"""Asked between steps: True means stop here, to be resumed later."""
+Tell = Callable[[Progress], None]  # Called after each step of a long job
+Ask = Callable[[], bool]  # Asked between steps: True means stop here, to be resumed later
 
 
 def tell_nobody(*_: object) -> None:

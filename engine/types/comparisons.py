@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
 from engine.types.jobs import Job
-from engine.types.models import ModelReport, RunProgress
-from engine.types.reranking import CostEstimate
-from engine.types.searches import Evidence, Filter, Ranking
-from engine.types.terms import TermUse
+from engine.types.models import Estimate, ModelReport, RunProgress
+from engine.types.searches import Evidence, Filter, Ranking, TermUse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,92 +17,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One wording of an instruction, and what ranks by it.
+    """One wording of an instruction, and what ranks by it."""
 
-    Attributes:
-        name: base, generic, definition, paraphrase-1 ..., subset, reverse, or a name of one's
-            own; unique within a comparison.
-        instruction: the words; empty for none.
-        subset: only the seed's sentences of the aspect are used, the rest is left out.
-        aspect: key of the aspect that was chosen beside the words; empty to read them without
-            any other hint of it.
-        focus, reading: as :class:`Query` has them.
-    """
-
+    # base, generic, definition, paraphrase-1 ..., subset, reverse, or a name of one's own; unique
+    # within a comparison
     name: str
-    instruction: str
+    instruction: str  # the words; empty for none
     system: str = "aspect"
     steer: float = 0.5
-    subset: bool = False
+    subset: bool = False  # only the seed's sentences of the aspect are used, the rest is left out
+    # key of the aspect that was chosen beside the words; empty to read them without any other hint
+    # of it
     aspect: str = ""
-    focus: tuple[int, ...] = ()
+    focus: tuple[int, ...] = ()  # focus, reading: as `Query` has them
     reading: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class VariantRanking:
-    """How one variant ranks.
-
-    Attributes:
-        understood: (aspect name, weight) of what the wording asks for, weights sum to 1;
-            empty when it asks for no aspect or the system does not read it.
-        avoided: names of the aspects that it rules out.
-        weights: one per sentence of the seed, sum to 1; empty without an aspect.
-        notes: plain sentences about anything a reader should know.
-        measures: CSFCube's nDCG@20, Judged@20 and p-MRR (against the same system's rankings
-            for the seed's other judged aspects, in their base wording); empty where nothing is
-            judged, without p-MRR where two aspects are not, or a model ranked.
-        terms: how far the ranking obeys each term of the wording.
-        likeness: (aspect name, how much more alike the top 20 are to the seed in it than
-            those of the same system without a wording), in standard deviations over the
-            corpus; an estimate from sentence vectors.
-    """
+    """How one variant ranks."""
 
     variant: Variant
     ranking: Ranking
+    # (aspect name, weight) of what the wording asks for, weights sum to 1; empty when it asks for
+    # no aspect or the system does not read it
     understood: tuple[tuple[str, float], ...]
-    avoided: tuple[str, ...]
-    weights: tuple[float, ...]
-    notes: tuple[str, ...]
+    avoided: tuple[str, ...]  # names of the aspects that it rules out
+    weights: tuple[float, ...]  # one per sentence of the seed, sum to 1; empty without an aspect
+    notes: tuple[str, ...]  # plain sentences about anything a reader should know
+    # CSFCube's nDCG@20, Judged@20 and p-MRR (against the same system's rankings for the seed's
+    # other judged aspects, in their base wording); empty where nothing is judged, without p-MRR
+    # where two aspects are not, or a model ranked
     measures: Mapping[str, float | None]
+    # (aspect name, how much more alike the top 20 are to the seed in it than those of the same
+    # system without a wording), in standard deviations over the corpus; an estimate from sentence
+    # vectors
     likeness: tuple[tuple[str, float], ...]
     seconds: float
-    terms: tuple[TermUse, ...] = ()
+    terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the wording
 
 
 @dataclass(frozen=True, slots=True)
 class VariantPair:
-    """How far two variants rank differently.
+    """How far two variants rank differently."""
 
-    Attributes:
-        first, second: names of the variants.
-        rbo, tau, overlap: rank-biased overlap (p = 0.9), Kendall's tau-b over the union, and
-            the share of common documents in the top 20; None where undefined.
-        rank_gain: how far judged documents relevant only to the aspect rank higher under
-            ``first`` than under ``second``, -1 to 1; None where two aspects are not judged.
-    """
-
-    first: str
+    first: str  # first, second: names of the variants
     second: str
+    # rbo, tau, overlap: rank-biased overlap (p = 0.9), Kendall's tau-b over the union, and the
+    # share of common documents in the top 20; None where undefined
     rbo: float | None
     tau: float | None
     overlap: float | None
+    # how far judged documents relevant only to the aspect rank higher under `first` than under
+    # `second`, -1 to 1; None where two aspects are not judged
     rank_gain: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A document that the wording moves.
-
-    Attributes:
-        ranks: one per variant, None where the ranking does not reach it.
-        change: the weighted move between its best and worst rank, 0 to 1; a move near the
-            top counts more than the same number of places further down.
-    """
+    """A document that the wording moves."""
 
     doc_id: str
     title: str
-    ranks: tuple[int | None, ...]
+    ranks: tuple[int | None, ...]  # one per variant, None where the ranking does not reach it
+    # the weighted move between its best and worst rank, 0 to 1; a move near the top counts more
+    # than the same number of places further down
     change: float
 
 
@@ -113,10 +90,8 @@ VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "di
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One plain sentence about a variant, and the numbers behind it.
-
-    ``costly`` is a variant that follows its aspect and loses much of what is relevant to it.
-    """
+    """One plain sentence about a variant, and the numbers behind it. ``costly`` is a variant that
+    follows its aspect and loses much of what is relevant to it."""
 
     variant: str
     kind: VerdictKind
@@ -126,16 +101,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Variants of one (seed, aspect) side by side.
-
-    Attributes:
-        best: which variant does best, and by what, in a sentence; "" where there is one only.
-        titles: of the documents in anybody's top 20.
-        judged: whether there are judgments for this seed and aspect.
-        unjudged_reason: why there is no p-MRR, in a plain sentence; empty when there is.
-        by_model: names of the variants whose ranking is in a language model's order.
-        grades: for this aspect, of those documents of anybody's top 20 that are judged.
-    """
+    """Variants of one (seed, aspect) side by side."""
 
     corpus: str
     seed: Document
@@ -144,12 +110,15 @@ class Comparison:
     pairs: tuple[VariantPair, ...]
     movers: tuple[Mover, ...]
     verdicts: tuple[Verdict, ...]
-    titles: Mapping[str, str]
-    judged: bool
-    unjudged_reason: str
+    titles: Mapping[str, str]  # of the documents in anybody's top 20
+    judged: bool  # whether there are judgments for this seed and aspect
+    unjudged_reason: str  # why there is no p-MRR, in a plain sentence; empty when there is
     seconds: float
+    # names of the variants whose ranking is in a language model's order
     by_model: tuple[str, ...] = ()
+    # for this aspect, of those documents of anybody's top 20 that are judged
     grades: Mapping[str, int] = field(default_factory=dict)
+    # which variant does best, and by what, in a sentence; "" where there is one only
     best: str = ""
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
@@ -158,12 +127,10 @@ class Comparison:
         return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rank of every document of anybody's top 20 under each variant.
-
-        One row per document (the index is ``doc_id``): ``title``, then one column per variant,
-        of type ``Int64``, missing where a ranking does not reach the document. Sorted by the
-        ranks under the first variant.
-        """
+        """The rank of every document of anybody's top 20 under each variant. One row per document
+        (the index is ``doc_id``): ``title``, then one column per variant, of type ``Int64``,
+        missing where a ranking does not reach the document. Sorted by the ranks under the first
+        variant."""
         import pandas as pd
 
         names = [v.variant.name for v in self.variants]
@@ -177,31 +144,24 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class MoverEvidence:
-    """Why one document stands where it does under each variant.
-
-    Attributes:
-        evidence: one tuple of pairs per variant, strongest first.
-        gained: per variant, evidence that the first variant does not show.
-    """
+    """Why one document stands where it does under each variant."""
 
     document: Document
-    evidence: tuple[tuple[Evidence, ...], ...]
+    evidence: tuple[tuple[Evidence, ...], ...]  # one tuple of pairs per variant, strongest first
+    # per variant, evidence that the first variant does not show
     gained: tuple[tuple[Evidence, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """Relevance and instruction following at one steer.
-
-    Attributes:
-        relevance: CSFCube's nDCG@20 where judged, else the mean likeness of the top 20 to the
-            whole seed, in standard deviations above the mean of the corpus.
-        instruction_following: rank gain over weight 0 where judged (None when no judged document
-            tells), else the share of the top 20 that weight 0 has not.
-    """
+    """Relevance and instruction following at one steer."""
 
     steer: float
+    # CSFCube's nDCG@20 where judged, else the mean likeness of the top 20 to the whole seed, in
+    # standard deviations above the mean of the corpus
     relevance: float
+    # rank gain over weight 0 where judged (None when no judged document tells), else the share of
+    # the top 20 that weight 0 has not
     instruction_following: float | None
 
 
@@ -215,54 +175,43 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRow:
-    """One variant of one system over a collection.
-
-    Attributes:
-        metrics: measure -> mean, None where undefined. ``rbo``, ``tau`` and ``overlap@20``
-            are against base; SICR and WISE against no wording and ``reverse``, and None for
-            the latter.
-        intervals: measure -> 95 % confidence interval of the mean, None where undefined.
-        read_as_asked: share of queries whose aspect was read off the wording, by ``reverse`` as
-            ruled out; None for wordings that name none, and systems that do not read them.
-    """
+    """One variant of one system over a collection."""
 
     variant: str
+    # measure -> mean, None where undefined. `rbo`, `tau` and `overlap@20` are against base; SICR
+    # and WISE against no wording and `reverse`, and None for the latter.
     metrics: Mapping[str, float | None]
     by_aspect: Mapping[str, Mapping[str, float | None]]
+    # measure -> 95 % confidence interval of the mean, None where undefined
     intervals: Mapping[str, tuple[float, float] | None]
+    # share of queries whose aspect was read off the wording, by `reverse` as ruled out; None for
+    # wordings that name none, and systems that do not read them
     read_as_asked: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class SystemSensitivity:
-    """One system under all variants.
-
-    Attributes:
-        matrix: measure -> first variant -> second variant -> mean over queries.
-        robustness: Robustness@10, over the wordings that ask for the aspect of the whole seed
-            (base, definition, paraphrases); None without any of them.
-    """
+    """One system under all variants."""
 
     system: str
     rows: tuple[SensitivityRow, ...]
+    # measure -> first variant -> second variant -> mean over queries
     matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]
     seconds: float
+    # Robustness@10, over the wordings that ask for the aspect of the whole seed (base, definition,
+    # paraphrases); None without any of them
     robustness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How far systems follow the wording, over a collection.
-
-    Attributes:
-        single_aspect: no seed is judged for two aspects, so there is no p-MRR.
-    """
+    """How far systems follow the wording, over a collection."""
 
     collection: str
     corpus: str
     queries: int
     systems: tuple[SystemSensitivity, ...]
-    single_aspect: bool
+    single_aspect: bool  # no seed is judged for two aspects, so there is no p-MRR
 
     def to_frame(self) -> pd.DataFrame:
         """The measures, one row per system and variant (the index); undefined ones are missing."""
@@ -281,68 +230,47 @@ SensitivityJob = Job[RunProgress, Sensitivity]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """Variants to be compared for one seed.
-
-    Attributes:
-        seed, text: one of them; a stored document, or a pasted text.
-        aspect: key of the aspect that is meant.
-        filters: what documents must meet to be ranked.
-        annotator: whose grades count as one's own; None for the person who asks.
-    """
+    """Variants to be compared for one seed."""
 
     corpus: str
-    seed: str | None
+    seed: str | None  # seed, text: one of them; a stored document, or a pasted text
     text: str | None
-    aspect: str
+    aspect: str  # key of the aspect that is meant
     variants: tuple[Variant, ...] = ()
-    filters: tuple[Filter, ...] = ()
-    annotator: str | None = None
+    filters: tuple[Filter, ...] = ()  # what documents must meet to be ranked
+    annotator: str | None = None  # whose grades count as one's own; None for the person who asks
 
 
 @dataclass(frozen=True, slots=True)
 class VariantsRequest(ComparisonRequest):
-    """What a model is asked to rerank: the rankings of variants for one seed.
+    """What a model is asked to rerank: the rankings of variants for one seed."""
 
-    Attributes:
-        mode: how to rerank.  depth: documents of each ranking that are reranked.
-    """
-
+    # how to rerank. depth: documents of each ranking that are reranked.
     mode: str = field(kw_only=True)
     depth: int = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOrders:
-    """Rankings in a model's order.
+    """Rankings in a model's order."""
 
-    Attributes:
-        variants: name of a variant -> ids, all of its ranking; those not reranked are missing.
-        unworded: name of a system -> the model's order of its ranking for the seed alone. What
-            a wording does to the model shows against this.
-    """
-
+    # name of a variant -> ids, all of its ranking; those not reranked are missing
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # name of a system -> the model's order of its ranking for the seed alone. What a wording does
+    # to the model shows against this.
     unworded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class VariantsProgress:
-    """How far a model is with the rankings of variants.
+    """How far a model is with the rankings of variants."""
 
-    Attributes:
-        estimate: of all its rankings together; rounds are summed over them.
-        orders: those that are there; once the job has ended, also those begun, as far as they
-            came.
-        whole: names of the variants that the model is done with.
-        settled: questions that need not be asked any more, answered or not.
-        report: the figures so far.
-    """
-
-    estimate: CostEstimate
+    estimate: Estimate  # of all its rankings together; rounds are summed over them
+    # those that are there; once the job has ended, also those begun, as far as they came
     orders: ModelOrders
-    whole: tuple[str, ...]
-    settled: int
-    report: ModelReport
+    whole: tuple[str, ...]  # names of the variants that the model is done with
+    settled: int  # questions that need not be asked any more, answered or not
+    report: ModelReport  # the figures so far
 
     @property
     def share(self) -> float:

@@ -1,27 +1,242 @@
-"""Corpora, and the jobs that make them."""
+"""Corpora: where their documents come from, how they are read, and what is there."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from pydantic import TypeAdapter
 
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
-from engine.types.repairs import NO_REPAIRS, Repairs
-from engine.types.sources import CorpusSource, NamedDataset, ServiceQueries
+from storage.records import FRAGMENT_ROWS
+
+QUERY_BYTES = 200  # of a query where it is named; a whole one may be 50,000 ids
+
+DEFAULT_DOCUMENTS = 1_000  # Documents that a search brings unless another number is asked for
+DATASET_PREFIX = "ir:"  # What a source that names a data set begins with
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceInfo:
+    """A service that documents can be retrieved from."""
+
+    key: str  # what it is called on the command line, `openalex`
+    name: str  # what people call it
+    help: str  # what can be asked of it, in a sentence or two
+    example: str  # a query that could be typed
+    searches: bool = True  # it finds documents by words; others are asked by ids alone
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceQuery:
+    """What is asked of a service."""
+
+    service: str  # its key
+    # search words in the service's own syntax; of Zotero the library before them. "" where a
+    # service is asked by ids alone.
+    words: str = ""
+    ids: tuple[str, ...] = ()  # of documents, in the order in which they were given
+    limit: int = DEFAULT_DOCUMENTS  # documents at most, from 1 to `SERVICE_DOCUMENTS`
+    # those without an abstract are left out; else their title is their text
+    with_abstract: bool = False
+    since: str = ""  # only what changed since the library had this version; "" for everything
+
+    @property
+    def digest(self) -> str:
+        """Names what is asked, whatever is made of it: 16 hex digits."""
+        asked = (self.service, self.words, self.ids, *filter(None, [self.since]))
+        content = json.dumps(asked).encode()
+        return hashlib.sha256(content).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        """As it is typed: ``openalex:words``; of many ids and long words the beginning."""
+        asked = " ".join(filter(None, (self.words, ",".join(self.ids))))
+        text = f"{self.service}:{asked}".encode()
+        if len(text) <= QUERY_BYTES:
+            return text.decode()
+        return text[:QUERY_BYTES].decode(errors="ignore") + " …"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceQueries:
+    """One query or several, whose documents go into one corpus."""
+
+    queries: tuple[ServiceQuery, ...]
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Mapping[str, Any]]) -> ServiceQueries:
+        """From what ``dataclasses.asdict`` made of its queries, and JSON of that."""
+        return cls(TypeAdapter(tuple[ServiceQuery, ...]).validate_python(fields))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.queries))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a service has for a query, before anything is retrieved."""
+
+    query: ServiceQuery  # as it was read
+    total: int | None  # documents in all, as the service says; None where it does not say
+    titles: tuple[str, ...]  # of the first of them
+    looked_at: int
+    without_abstract: int  # how many of the first documents, as many as `looked_at`, have none
+    missing: tuple[str, ...] = ()  # ids that do not exist, among the first that were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSource:
+    """A service that a corpus has documents from."""
+
+    query: ServiceQuery
+    name: str  # what people call the service
+    # how many it sent when it was last asked for everything, and what was added since
+    documents: int
+    updated_at: str  # when it was asked last; ISO 8601, UTC
+    # of its library then, where all of that came and it can be asked for changes alone; else ""
+    version: str = ""
+
+    @property
+    def update(self) -> ServiceQuery:
+        """What brings what is new there."""
+        return replace(self.query, since=self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDataset:
+    """A data set of ``ir_datasets`` by its name there, ``beir/scifact``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"{DATASET_PREFIX}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """What a data set brings, known before it is downloaded."""
+
+    name: str
+    documents: int | None  # how many; None where `ir_datasets` does not say, as below
+    # what its queries and judgments are taken from, the data set itself or a part of it; "" where
+    # it has none
+    judged: str
+    queries: int | None  # queries, judgments: how many
+    judgments: int | None
+    is_there: bool  # it was downloaded before
+
+
+FaultKind = Literal["broken", "empty", "id", "duplicate"]
+"""``broken``: cannot be read, or is too long; ``empty``: no text; ``id``: no id; ``duplicate``: the
+id of an earlier row, with other content."""
+Duplicates = Literal["", "keep-first", "merge", "rename"]
+DUPLICATES: tuple[str, ...] = get_args(Duplicates)
+PdfParts = Literal["papers", "sections"]
+PDF_PARTS: tuple[str, ...] = get_args(PdfParts)
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """How a source is read, and what becomes of rows that cannot be used as they are.
+
+    Without a choice such a row refuses the whole import. On the command line each field but
+    ``abstracts`` is an option. Rows that are equal are kept once in any case.
+
+    Options:
+        encoding: utf-8, cp1252, utf-16 ... Default: detected.
+        delimiter: Of a CSV or TSV file: ; or , or tab. Default: detected.
+        skip_broken: Leave out rows that cannot be read.
+        skip_empty: Leave out documents without text.
+        title_as_text: Where a row has no text, its title is the text; with --skip-empty, a row
+            without both is left out.
+        number_ids: Number rows without id: FILE-1, FILE-2 ... With --ids-from-doi, those without
+            DOI.
+        ids_from_doi: Where a row has no id, and in place of a BibTeX key, its DOI is the id; rows
+            of one DOI are merged.
+        duplicates: Of rows with one id and different content, keep the first, merge them (what the
+            first lacks comes from the others, and the longest text counts), or rename the later
+            ones (ID-2).
+        pdf: Of PDFs: a document a paper, which is its abstract, or one a section.
+        fill_abstracts: Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.
+    """
+
+    # a name that Python knows; "" to detect it. Likewise `delimiter`, one character.
+    encoding: str = ""
+    delimiter: str = ""
+    skip_broken: bool = False
+    skip_empty: bool = False  # after `title_as_text`
+    title_as_text: bool = False
+    number_ids: bool = False  # after `ids_from_doi`
+    ids_from_doi: bool = False
+    duplicates: Duplicates = ""
+    pdf: PdfParts = "papers"
+    fill_abstracts: bool = False
+    # the file of what was found by `fill_abstracts` before the import (`doi` and `text`, JSON
+    # Lines); "" for none
+    abstracts: str = ""
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any] | None) -> Repairs:
+        """From a stored request; one from before there were repairs has none of these fields."""
+        return cls(**(fields or {}))
+
+    def skips(self, kind: FaultKind) -> bool:
+        """Whether rows with such a fault are left out."""
+        return {"broken": self.skip_broken, "empty": self.skip_empty}.get(kind, False)
+
+
+NO_REPAIRS = Repairs()
+"""Whatever cannot be used refuses the import; encoding and delimiter are detected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The rows of a source that have one fault, whether or not it is repaired."""
+
+    kind: FaultKind
+    rows: int  # how many
+    substitutes: int  # how many of them have what can stand in: a title (`empty`) or a DOI (`id`)
+    places: tuple[str, ...]  # a line about each of the first of them
+    refused: int  # how many of them no choice is made for; any refuses the import
+
+
+BYTES_PER_CHARACTER = 35
+"""Disk that an indexed character takes, vectors included; measured on abstracts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a pass over a whole source found."""
+
+    documents: int  # how many different ones it holds, without refused rows
+    characters: int  # of all their texts
+    warnings: tuple[str, ...]  # plain sentences about what was corrected or left out
+    faults: tuple[Fault, ...] = ()  # one per kind that occurs, in the order of their first rows
+    fillable: int = 0  # rows without text that have a DOI
+
+    @property
+    def disk(self) -> int:
+        """Bytes that the documents take at most while they are indexed: their own, and as many
+        again for those that are being compacted."""
+        kept = self.characters * BYTES_PER_CHARACTER
+        return kept + kept * min(self.documents, FRAGMENT_ROWS) // max(self.documents, 1)
+
+    @property
+    def refused(self) -> tuple[Fault, ...]:
+        """Those that refuse the import."""
+        return tuple(fault for fault in self.faults if fault.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """A corpus as ``seedlens corpora`` and the Library page list it.
-
-    Attributes:
-        sources: services on the internet that it has documents from.
-    """
+    """A corpus as ``seedlens corpora`` and the Library page list it."""
 
     name: str
     documents: int
@@ -34,7 +249,7 @@ class CorpusInfo:
     source: str
     source_format: str
     updated_at: str
-    sources: tuple[CorpusSource, ...] = ()
+    sources: tuple[CorpusSource, ...] = ()  # services on the internet that it has documents from
 
 
 Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "done"]
@@ -42,18 +257,14 @@ Phase = Literal["retrieving", "checking", "indexing", "finishing", "mapping", "d
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``.
-
-    Attributes:
-        disk: bytes that indexing is going to take, said once before it begins; else 0.
-    """
+    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``."""
 
     phase: Phase
     done: int
     total: int
     seconds: float
     rate: float = 0.0
-    disk: int = 0
+    disk: int = 0  # bytes that indexing is going to take, said once before it begins; else 0
 
     @property
     def share(self) -> float:
@@ -68,14 +279,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did.
-
-    Attributes:
-        warnings: plain sentences about what was corrected, skipped, merged or renamed.
-        cancelled: it was stopped, and can be resumed.
-        encoding: what the file was read as, for people; "" where that does not apply.
-        kept: field -> documents of which the source lacks it, and that have it from before.
-    """
+    """What an import did."""
 
     corpus: str
     read: int
@@ -84,9 +288,11 @@ class ImportReport:
     unchanged: int
     documents: int
     seconds: float
+    # plain sentences about what was corrected, skipped, merged or renamed
     warnings: tuple[str, ...] = ()
-    cancelled: bool = False
-    encoding: str = ""
+    cancelled: bool = False  # it was stopped, and can be resumed
+    encoding: str = ""  # what the file was read as, for people; "" where that does not apply
+    # field -> documents of which the source lacks it, and that have it from before
     kept: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -99,44 +305,28 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class CorpusContents:
-    """What is in a corpus, at a glance.
+    """What is in a corpus, at a glance."""
 
-    Attributes:
-        titles: of its first documents.
-        years: first and last year, None when no document has one.
-        undated: documents without a year.
-        shares: (aspect, share of the sentences that serve it, 0 to 1), in the lens's order;
-            what is missing to 1 serves none.
-        sampled: how many documents, spread over the corpus, the shares were counted in.
-    """
-
-    titles: tuple[str, ...]
-    years: tuple[int, int] | None
-    undated: int
+    titles: tuple[str, ...]  # of its first documents
+    years: tuple[int, int] | None  # first and last year, None when no document has one
+    undated: int  # documents without a year
+    # (aspect, share of the sentences that serve it, 0 to 1), in the lens's order; what is missing
+    # to 1 serves none
     shares: tuple[tuple[Aspect, float], ...]
-    sampled: int
+    sampled: int  # how many documents, spread over the corpus, the shares were counted in
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValues:
-    """What the documents of a corpus have in one field that filters can name.
+    """What the documents of a corpus have in one field that filters can name."""
 
-    Attributes:
-        counts: value -> documents that have it, most frequent first.
-        without: documents that have none.
-    """
-
-    counts: Mapping[str, int]
-    without: int
+    counts: Mapping[str, int]  # value -> documents that have it, most frequent first
+    without: int  # documents that have none
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The first rows of a source as they are, and how its fields would be read.
-
-    Attributes:
-        encoding: name of the encoding in use; "" where that does not apply, as ``delimiter``.
-    """
+    """The first rows of a source as they are, and how its fields would be read."""
 
     source_format: str
     columns: tuple[str, ...]
@@ -144,7 +334,7 @@ class Preview:
     mapping: Mapping[str, str]
     documents: tuple[SourceDocument, ...]
     problems: tuple[str, ...] = ()
-    encoding: str = ""
+    encoding: str = ""  # name of the encoding in use; "" where that does not apply, as `delimiter`
     delimiter: str = ""
 
 
@@ -166,29 +356,23 @@ def absolute(path: Path | str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What to import.
+    """What to import."""
 
-    Attributes:
-        source: a file, a folder, rows in memory, what services on the internet are asked, or a
-            data set of ``ir_datasets``.
-        mapping: document field -> column; an empty column means that the field has none, so
-            that ``{"roles": ""}`` leaves the sentence roles of the source aside.
-        encoder: model name or folder; None: the corpus's own, or the embedded one.
-        lens: what its sentences are sorted by; None: the corpus's own, or the one for research
-            abstracts. An existing corpus refuses one with other aspects.
-        repairs: what to do about rows that cannot be used as they are; of services, theirs is
-            what counts.
-        origin: what the corpus is said to come from; "" for the source itself.
-    """
-
+    # a file, a folder, rows in memory, what services on the internet are asked, or a data set of
+    # `ir_datasets`
     source: Path | ServiceQueries | NamedDataset | Rows
     name: str
     source_format: str = "auto"
+    # document field -> column; an empty column means that the field has none, so that `{"roles":
+    # ""}` leaves the sentence roles of the source aside
     mapping: Mapped | None = None
-    encoder: str | None = None
+    encoder: str | None = None  # model name or folder; None: the corpus's own, or the embedded one
+    # what its sentences are sorted by; None: the corpus's own, or the one for research abstracts.
+    # An existing corpus refuses one with other aspects.
     lens: Lens | None = None
+    # what to do about rows that cannot be used as they are; of services, theirs is what counts
     repairs: Repairs = NO_REPAIRS
-    origin: str = ""
+    origin: str = ""  # what the corpus is said to come from; "" for the source itself
 
     def __post_init__(self) -> None:
         if isinstance(self.source, Path | str):
@@ -197,16 +381,11 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportJob(Job[Progress, ImportReport]):
-    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`.
+    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`."""
 
-    Attributes:
-        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
-        pid, pid_started: its process; 0 and None until that has come up.
-        host: the machine it was started on; "" in files from before that was noted.
-    """
-
+    # started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life
     started_at: str = ""
     updated_at: str = ""
-    pid: int = 0
+    pid: int = 0  # pid, pid_started: its process; 0 and None until that has come up
     pid_started: str | None = None
-    host: str = ""
+    host: str = ""  # the machine it was started on; "" in files from before that was noted

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from engine.types.documents import Span
 
-EMBEDDED = "all-MiniLM-L6-v2"
-"""The model that ships with SeedLens."""
+EMBEDDED = "all-MiniLM-L6-v2"  # The model that ships with SeedLens
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of its published weights (model.safetensors), and its fingerprint."""
 
@@ -29,39 +28,27 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The vectors of one passage; every row has unit length.
+    """The vectors of one passage; every row has unit length."""
 
-    Attributes:
-        vector: (d,) float32, the whole passage.
-        sentences: (s, d) float32, each sentence in the context of its passage; a
-            sentence without tokens is all zeros.
-        tokens: (t, p) float32, one row per token that is not punctuation.
-        token_spans: (t, 2) int32, where the token stands in the text; (-1, -1) for
-            tokens of the title and the model's own marks.
-    """
-
-    vector: NDArray[np.float32]
+    vector: NDArray[np.float32]  # (d,) float32, the whole passage
+    # (s, d) float32, each sentence in the context of its passage; a sentence without tokens is all
+    # zeros
     sentences: NDArray[np.float32]
-    tokens: NDArray[np.float32]
+    tokens: NDArray[np.float32]  # (t, p) float32, one row per token that is not punctuation
+    # (t, 2) int32, where the token stands in the text; (-1, -1) for tokens of the title and the
+    # model's own marks
     token_spans: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderSpec:
-    """What a corpus remembers of its model: enough to load it again and to refuse another.
+    """What a corpus remembers of its model: enough to load it again and to refuse another."""
 
-    Attributes:
-        source: a model or preset name, or the folder it was loaded from.
-        fingerprint: SHA-256 of the weights, pooling and prompts, in hex.
-        dimension, token_dimension: width of document and token vectors.
-        window: tokens that the model sees at once, its own marks included.
-    """
-
-    source: str
-    fingerprint: str
-    dimension: int
+    source: str  # a model or preset name, or the folder it was loaded from
+    fingerprint: str  # SHA-256 of the weights, pooling and prompts, in hex
+    dimension: int  # dimension, token_dimension: width of document and token vectors
     token_dimension: int
-    window: int
+    window: int  # tokens that the model sees at once, its own marks included
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -91,10 +78,6 @@ class Encoder(Protocol):
         What does not fit the model's window is cut from the end of the passage, never from
         the instruction.
 
-        Returns:
-            (d,) float32, unit length, to be compared with documents' vectors.
-
-        Raises:
-            BadInputError: the instruction alone does not fit the window.
+        Returns (d,) float32, unit length, to be compared with documents' vectors.
         """
         ...

@@ -4,16 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.types.models import ModelReport, RunProgress
-from engine.types.searches import Ranking
+from engine.types.jobs import Job
+from engine.types.models import ModelReport, TaskProgress, TaskReport
+from engine.types.searches import Query, Ranking
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NDCG = "nDCG@20"
-"""As the field has it: the gain at rank r is divided by ``log2(r + 1)``."""
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool."""
+
+    query_id: str
+    seed: str | None = None
+    text: str | None = None
+    aspect: str | None = None
+    pool: tuple[str, ...] | None = None
+    # the reference answer to a question; None where the collection has none
+    answer: str | None = None
+    instruction: str | None = None  # what is asked for in words of its own; None for the aspect's
+
+    def query(self, corpus: str) -> Query:
+        """What it asks of a corpus."""
+        return Query(corpus, self.seed, self.text, self.aspect, self.instruction)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Topics and their judgments."""
+
+    name: str
+    topics: tuple[Topic, ...]
+    qrels: Qrels
+    documents: Path | None  # where its own documents can be imported from, or None
+    source_format: str  # how to import them
+    complete: bool = False  # what is not listed in `qrels` was judged 0, not left unjudged
+    # annotator -> the grades that they gave by themselves, before adjudication; empty where nobody
+    # kept them
+    annotators: Mapping[str, Qrels] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCollection:
+    """A collection as it was read, and what tells it from others: a digest of its judgments."""
+
+    collection: Collection
+    digest: str
+
+
+MOST_GRADE = 3  # Grades of CSFCube and of SeedLens go from 0 to this
+RELEVANT = 1  # The lowest grade that counts as relevant
+Grades = Mapping[str, int]  # doc_id -> relevance of one query
+Qrels = Mapping[str, Grades]  # query_id -> grades
+
+
+NDCG = "nDCG@20"  # As the field has it: the gain at rank r is divided by `log2(r + 1)`
 CSFCUBE_NDCG = "nDCG@20 (CSFCube)"
 """As CSFCube's script has it: by ``log2(max(r, 2))``, so that ranks 1 and 2 count alike."""
 Measures = Mapping[str, float | None]
@@ -25,49 +75,35 @@ SystemKind = Literal["system", "human", "run"]
 
 @dataclass(frozen=True, slots=True)
 class SystemScores:
-    """How one system did.
+    """How one system did."""
 
-    Attributes:
-        metrics: measure -> mean over queries, None where undefined (p-MRR without two aspects).
-        by_aspect: the same for the queries of each aspect.
-        per_query: one dict per query with ``query_id``, ``aspect`` and the measures.
-        seconds: for all rankings of the system, evidence not included; 0 where SeedLens did
-            not make them.
-        confidence: bootstrap interval of every mean, over queries.
-        confidence_by_aspect: the same for each aspect, of the main measures only.
-        annotators: of the human row, each annotator's own means; empty for systems.
-        kind: one of ours, people, or an uploaded run.
-        llm: what a language model was asked for it; None where none took part.
-    """
-
+    # measure -> mean over queries, None where undefined (p-MRR without two aspects)
     metrics: Measures
-    by_aspect: Mapping[str, Measures]
+    by_aspect: Mapping[str, Measures]  # the same for the queries of each aspect
+    # one dict per query with `query_id`, `aspect` and the measures
     per_query: tuple[Mapping[str, Any], ...]
+    # for all rankings of the system, evidence not included; 0 where SeedLens did not make them
     seconds: float
+    # bootstrap interval of every mean, over queries
     confidence: Mapping[str, Interval] = field(default_factory=dict)
+    # the same for each aspect, of the main measures only
     confidence_by_aspect: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    # of the human row, each annotator's own means; empty for systems
     annotators: Mapping[str, Measures] = field(default_factory=dict)
-    kind: SystemKind = "system"
+    kind: SystemKind = "system"  # one of ours, people, or an uploaded run
+    # what a language model was asked for it; None where none took part
     llm: ModelReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What an evaluation rests on.
+    """What an evaluation rests on."""
 
-    Attributes:
-        queries: those with at least one grade.
-        grades: (query, document) pairs with a grade.
-        relevant: pairs with a grade of at least 1.
-        complete: what has no grade was judged 0, not left unjudged.
-        missing_documents: judged documents that the corpus does not hold; they count as
-            never found.
-    """
-
-    queries: int
-    grades: int
-    relevant: int
-    complete: bool
+    queries: int  # those with at least one grade
+    grades: int  # (query, document) pairs with a grade
+    relevant: int  # pairs with a grade of at least 1
+    complete: bool  # what has no grade was judged 0, not left unjudged
+    # judged documents that the corpus does not hold; they count as never found
     missing_documents: int
 
 
@@ -81,36 +117,25 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Systems on one collection, and the rankings that the numbers come from.
-
-    Attributes:
-        queries: how many were asked.
-        rankings: name of a run -> its rankings; empty when the evaluation was read back.
-            The human row has one run per annotator.
-        unjudged_in_top_k: share of the top 20 without a grade, 0 to 1.
-        missing_documents: see :class:`Judged`.
-        significance: see :func:`engine.measures.metrics.significance`.
-        notes: plain sentences about anything a reader should know.
-    """
+    """Systems on one collection, and the rankings that the numbers come from."""
 
     collection: str
     corpus: str
-    queries: int
+    queries: int  # how many were asked
     systems: Mapping[str, SystemScores]
+    # name of a run -> its rankings; empty when the evaluation was read back. The human row has one
+    # run per annotator.
     rankings: Mapping[str, tuple[Ranking, ...]]
-    unjudged_in_top_k: Mapping[str, float]
-    missing_documents: int
-    significance: tuple[Mapping[str, Any], ...]
+    unjudged_in_top_k: Mapping[str, float]  # share of the top 20 without a grade, 0 to 1
+    missing_documents: int  # see `Judged`
+    significance: tuple[Mapping[str, Any], ...]  # see `significance`
     judged: Judged
     sample: Sample | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # plain sentences about anything a reader should know
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
-        """The measures, one row per system (the index); undefined ones are missing.
-
-        Args:
-            per_query: one row per system and query instead, with the query's ``aspect``.
-        """
+        """The measures, one row per system (the index); undefined ones are missing. `per_query`:
+        one row per system and query instead, with the query's `aspect`."""
         import pandas as pd
 
         if not per_query:
@@ -133,141 +158,78 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A test collection that this home knows.
+    """A test collection that this home knows."""
 
-    Attributes:
-        key: names it in links: the corpus that came from it, ``<corpus>:<project>`` for what was
-            judged here, ``qrels-<number>`` for uploaded judgments, ``<corpus>@<path>`` for files
-            that were evaluated on a corpus that did not come from them.
-        source: where its topics and judgments are read from.
-        judgments: pairs with a grade; see also ``complete`` in :class:`Judged`.
-        pooled: every query ranks its own judged candidates, not the corpus.
-        annotators: who graded by themselves, before adjudication.
-        uploaded: the judgments came in through the browser.
-        synthetic: the documents are invented.
-        problem: why it cannot be read; empty when it can.
-        warnings: plain sentences about what is odd in it.
-    """
-
+    # names it in links: the corpus that came from it, `<corpus>:<project>` for what was judged
+    # here, `qrels-<number>` for uploaded judgments, `<corpus>@<path>` for files that were evaluated
+    # on a corpus that did not come from them
     key: str
     name: str
     corpus: str
-    source: str
+    source: str  # where its topics and judgments are read from
     source_format: str
     queries: int = 0
     seeds: int = 0
     aspects: tuple[str, ...] = ()
-    judgments: int = 0
+    judgments: int = 0  # pairs with a grade; see also `complete` in `Judged`
     complete: bool = False
-    pooled: bool = False
-    annotators: tuple[str, ...] = ()
-    uploaded: bool = False
-    synthetic: bool = False
-    problem: str = ""
-    warnings: tuple[str, ...] = ()
+    pooled: bool = False  # every query ranks its own judged candidates, not the corpus
+    annotators: tuple[str, ...] = ()  # who graded by themselves, before adjudication
+    uploaded: bool = False  # the judgments came in through the browser
+    synthetic: bool = False  # the documents are invented
+    problem: str = ""  # why it cannot be read; empty when it can
+    warnings: tuple[str, ...] = ()  # plain sentences about what is odd in it
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What to evaluate.
+    """What to evaluate."""
 
-    Attributes:
-        collection: key of a :class:`CollectionInfo`.
-        systems: ours, those that need a language model among them; runs that were uploaded for
-            the collection always stand beside them.
-        steer: 0 to 1, for systems that take it.
-        sample: how many seeds to ask for; None for all.
-        human: also the annotators themselves.
-        rerank: a mode in which a language model also reranks every system; "" for none. What
-            comes of it stands beside the system as ``<system>+<mode>``.
-        depth: documents of every ranking that are reranked.
-        model: which model answers, and where: ``judge at http://localhost:8000/v1``; "" where
-            none takes part.
-    """
-
-    collection: str
+    collection: str  # key of a `CollectionInfo`
+    # ours, those that need a language model among them; runs that were uploaded for the collection
+    # always stand beside them
     systems: tuple[str, ...]
-    steer: float = 0.5
-    sample: int | None = None
-    human: bool = False
+    steer: float = 0.5  # 0 to 1, for systems that take it
+    sample: int | None = None  # how many seeds to ask for; None for all
+    human: bool = False  # also the annotators themselves
+    # a mode in which a language model also reranks every system; "" for none. What comes of it
+    # stands beside the system as `<system>+<mode>`.
     rerank: str = ""
-    depth: int = 100
+    depth: int = 100  # documents of every ranking that are reranked
+    # which model answers, and where: `judge at http://localhost:8000/v1`; "" where none takes part
     model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationProgress(RunProgress):
-    """How far a measurement is.
+class Evaluated:
+    """What an evaluation came to."""
 
-    Attributes:
-        step: what it is at, in words.
-        unit: of ``done`` and ``total``: queries ranked, over all systems that still had to be
-            ranked, or questions to a language model that are settled, of so many at most.
-            ``seconds`` are since it began with what ``done`` counts.
-        report: what the model was asked so far for the ranking at hand.
-        later: questions of the steps after this one; None where nobody knows how long they take.
-    """
-
-    step: str = "Reading the collection"
-    unit: str = "queries"
-    report: ModelReport | None = None
-    later: int | None = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to the end of the last step, None while nobody knows."""
-        if not self.done or self.later is None:
-            return None
-        return self.seconds * ((self.total + self.later) / self.done - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationReport:
-    """What an evaluation came to.
-
-    Attributes:
-        evaluation: where it ended early, of the systems that were done, and of the best order so
-            far of those that a model had begun with; None when there was nothing to measure.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem, remedy: the words for it.
-        known: runs that had been made before and were not made again.
-    """
-
+    # where it ended early, of the systems that were done, and of the best order so far of those
+    # that a model had begun with; None when there was nothing to measure
     evaluation: Evaluation | None
-    stopped: str = ""
-    problem: str = ""
-    remedy: str = ""
-    known: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()  # runs that had been made before and were not made again
+
+
+EvaluationJob = Job[TaskProgress, TaskReport[Evaluated]]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRecord:
-    """A previous evaluation, as the history lists it.
-
-    Attributes:
-        headline: system -> nDCG@20.
-        time: ISO 8601, UTC.
-    """
+    """A previous evaluation, as the history lists it."""
 
     request: EvaluationRequest
     corpus: str
     queries: int
-    headline: Measures
-    time: str
+    headline: Measures  # system -> nDCG@20
+    time: str  # ISO 8601, UTC
 
 
 @dataclass(frozen=True, slots=True)
 class UploadedRun:
-    """A TREC run that somebody uploaded.
-
-    Attributes:
-        name: what it is called beside our systems; unique within its collection.
-        notes: plain sentences about what is odd in it.
-        time: ISO 8601, UTC.
-    """
+    """A TREC run that somebody uploaded."""
 
     id: int
-    name: str
+    name: str  # what it is called beside our systems; unique within its collection
     queries: int
-    notes: tuple[str, ...]
-    time: str
+    notes: tuple[str, ...]  # plain sentences about what is odd in it
+    time: str  # ISO 8601, UTC

@@ -12,31 +12,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[P, R]):
-    """One job.
+    """One job."""
 
-    Attributes:
-        id: unique in the process (threads) or in the home (processes).
-        request: what was asked for.
-        state: ``interrupted`` means that its process is gone without having finished,
-            ``elsewhere`` that another machine runs it, or did.
-        progress: the latest that the work told.
-        report: what the work returned; None while it runs, and where it failed.
-        error, remedy: why it is neither running nor done, and what to do about it.
-        owner: who started it; "" where nobody is logged in.
-        seconds: since it started, until it ended.
-        stopping: somebody cancelled it; it ends after the step at hand.
-    """
-
-    id: str
-    request: Any
+    id: str  # unique in the process (threads) or in the home (processes)
+    request: Any  # what was asked for
+    # `interrupted` means that its process is gone without having finished, `elsewhere` that another
+    # machine runs it, or did
     state: JobState
-    progress: P
-    report: R | None = None
-    error: str = ""
+    progress: P  # the latest
+    report: R | None = None  # what the work returned; None while it runs, and where it failed
+    error: str = ""  # error, remedy: why it is neither running nor done, and what to do about it
     remedy: str = ""
-    owner: str = ""
-    seconds: float = 0.0
-    stopping: bool = False
+    owner: str = ""  # who started it; "" where nobody is logged in
+    seconds: float = 0.0  # since it started, until it ended
+    stopping: bool = False  # somebody cancelled it; it ends after the step at hand
 
     @property
     def running(self) -> bool:

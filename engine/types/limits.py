@@ -1,9 +1,9 @@
-"""Every limit of what comes from outside: files, people, and answers of models.
+"""Limits of what comes from outside that several modules share, or that docs/operating.md lists.
 
 Characters are Unicode code points. What is longer is refused with a message that names the limit,
 or, at an import, is a row that a person decides about; nothing is cut in silence. Two limits are
-an operator's to set: ``SEEDLENS_MAX_DOCUMENT_CHARS`` (:mod:`engine.config`), and
-``server.maxUploadSize`` of Streamlit up to :data:`UPLOAD_BYTES`.
+an operator's to set: `SEEDLENS_MAX_DOCUMENT_CHARS` (`engine.config`), and `server.maxUploadSize`
+of Streamlit up to `UPLOAD_BYTES`.
 """
 
 from __future__ import annotations
@@ -21,28 +21,13 @@ some 20 kB, and what is many and empty takes a hundred times its size in memory.
 ROW_BYTES = 8 * MEGABYTE  # a line, record or entry; JSON takes up to 35 times its size in memory
 TITLE_CHARS = 2_000  # lists and embeddings hold it whole; the longest have some 500
 ID_CHARS = 1_000  # stands in links and in every judgment
-LINK_CHARS = 2_000  # in every list of results; browsers take little more
-AUTHORS_CHARS = 400_000  # the paper with the most has 15,000; a million took an export 35 s
-DOCUMENT_FIELDS = 10_000  # of a document, beside those that SeedLens knows
-COLUMNS = 1_000  # that can be chosen as fields; those beyond are metadata
 FIELDS = 200  # that can be filtered by: each is counted over all documents
 FIELD_CHARS = 1_000  # a field's name and value, to be filtered by: longer ones are texts
-UNPACKED_BYTES = 256 * MEGABYTE  # a column of a row group of Parquet, if also beyond the ratio
-UNPACKED_RATIO = 1_000  # to its size in the file; repeated values are compressed to a hundredth
-PDF_FILES = 20_000  # of one folder or zip; reading each takes 0.1 to 0.5 s
-PDF_BYTES = 200 * MEGABYTE  # unpacked; papers with many figures have 50 MB
-PDF_PAGES = 100  # that are read; the document says which are left out ("pages left out")
-PDF_CHARS = 2_000_000  # that are read: some 700 pages
-PDF_SECONDS = 30.0  # to read one PDF
-PDF_MEMORY = 1024 * MEGABYTE  # RLIMIT_DATA, for one PDF
 MOST_NUMBERS = 50_000  # of one text that are read for amounts, at 30 microseconds each
 HIGHEST_GRADE = 10_000  # measures take memory and time for each grade up to the highest
 
 # -- The process in which a file is looked at before it is imported -----------------------------
 
-PREVIEW_ROWS = 5  # shown of a file before it is imported
-PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
-PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
 PREVIEW_BYTES = 1024 * MEGABYTE  # RLIMIT_DATA for the first rows
 PREVIEW_SECONDS = 20.0  # for the first rows, and to tell encoding and delimiter
 CHECK_BYTES = 2048 * MEGABYTE  # for every row of a file: 160 bytes a document for what repeats
@@ -68,7 +53,6 @@ LONGEST_GUIDANCE = 10_000  # of a build; stands in every prompt
 MOST_CITED = 500  # in a style of citations at once: 5 s; 2,000 take a minute and half a gigabyte
 MOST_REFERENCES = 10_000  # exported at once with all that is known of them: 10 s and 200 MB
 EXPORT_BYTES = 100 * MEGABYTE  # made by a page in memory: in BEIR's layout 90,000 abstracts
-LENS_FILE_BYTES = 1_000_000  # its fields: engine.lenses.definitions
 COLLECTION_BYTES = 64 * MEGABYTE  # a file of judgments or queries: some 2 million judgments
 COLLECTION_JSON_BYTES = 8 * MEGABYTE  # one JSON value takes up to 35 times its size in memory
 
@@ -80,9 +64,3 @@ MOST_REPORTED = 10**9  # tokens; beyond it, and below 0, no report is believed
 # -- Services that documents are retrieved from --------------------------------------------------
 
 SERVICE_DOCUMENTS = 100_000  # of one query; the services offer data files for more
-DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
-SERVICE_IDS = 50_000  # of one query, asked for in batches; held in memory
-SERVICE_PAGE_BYTES = 32 * MEGABYTE  # a page of results, unpacked; the largest have 8 MB
-SERVICE_PAGE_VALUES = 1_500_000  # objects, lists and values of a page: up to 300 bytes each
-RETRIEVED_BYTES = 4 * 1024 * MEGABYTE  # all documents of one query, on the disk: 40 kB each
-QUERY_BYTES = 200  # of a query where it is named; a whole one may be 50,000 ids

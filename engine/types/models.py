@@ -7,26 +7,33 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
-CALLS_EACH = 2
-"""Requests for a question at most: one more where the answer could not be read."""
-TRYING_OUT = 10
-"""Requests at most that find out what an endpoint can do."""
+CALLS_EACH = 2  # Requests for a question at most: one more where the answer could not be read
+TRYING_OUT = 10  # Requests at most that find out what an endpoint can do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is asked of a model at most; from lengths of texts, not a tokenizer.
+    """What a task has left to do, and what it asks of a model at most; from lengths of texts, not
+    a tokenizer.
 
     Attributes:
         calls: questions: as many requests where every answer can be read at once.
         input_tokens, output_tokens: None without an endpoint.
         cost: in the currency of the price that was set; None without one.
+        items: that are left, of what the task goes through.
+        counts: further numbers, by name.
+        rounds: how often one has to wait for the answers before it.
+        exact: the answers do not change these numbers.
     """
 
     calls: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
+    items: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    rounds: int = 0
+    exact: bool = True
 
     @property
     def most_calls(self) -> int:
@@ -35,21 +42,8 @@ class Estimate:
         return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEstimate(Estimate):
-    """What a task has left to do, and what that takes at most.
-
-    Attributes:
-        items: that are left, of what the task goes through.
-        counts: further numbers, by name.
-    """
-
-    items: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def summed(estimates: Sequence[Estimate]) -> Estimate:
-    """All of them together; None for what none of them knows."""
+    """All of them together, without items; None for what none of them knows."""
     sent = [e.input_tokens for e in estimates if e.input_tokens is not None]
     answered = [e.output_tokens for e in estimates if e.output_tokens is not None]
     costs = [e.cost for e in estimates if e.cost is not None]
@@ -58,38 +52,29 @@ def summed(estimates: Sequence[Estimate]) -> Estimate:
         input_tokens=sum(sent) if sent else None,
         output_tokens=sum(answered) if answered else None,
         cost=sum(costs) if costs else None,
+        rounds=sum(e.rounds for e in estimates),
+        exact=all(e.exact for e in estimates),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """What a model was asked in a run, and how the run ended.
+    """What a model was asked in a run, and how the run ended."""
 
-    Attributes:
-        model: that was asked; "" for none.
-        calls: requests sent: trying the endpoint out and repeats included.
-        cached: answers that the ledger had, at no cost.
-        failed: questions, or items, without a usable answer in spite of repeats; they are asked
-            about again in the next run.
-        input_tokens, output_tokens: as the endpoint reported them, or estimated.
-        cost: None where no price is known.
-        seconds: from beginning to end.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem: the words for it, or for the last failure.
-        notes: plain sentences on what is odd.
-    """
-
-    model: str = ""
-    calls: int = 0
-    cached: int = 0
+    model: str = ""  # that was asked; "" for none
+    calls: int = 0  # requests sent: trying the endpoint out and repeats included
+    cached: int = 0  # answers that the ledger had, at no cost
+    # questions, or items, without a usable answer in spite of repeats; they are asked about again
+    # in the next run
     failed: int = 0
+    # input_tokens, output_tokens: as the endpoint reported them, or estimated
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
+    cost: float | None = None  # None where no price is known
+    seconds: float = 0.0  # from beginning to end
+    stopped: str = ""  # "cancelled", "budget" or "endpoint": why it ended early; "" when it did not
+    problem: str = ""  # the words for it, or for the last failure
+    notes: tuple[str, ...] = ()  # plain sentences on what is odd
 
     @property
     def tokens(self) -> int:
@@ -98,54 +83,35 @@ class ModelUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRunReport(ModelUsage):
-    """What a run over many items took; ``left`` of them were not reached."""
+class TaskReport(ModelUsage, Generic[R]):
+    """What a task did, and what came of it; ``left`` items were not reached."""
 
+    result: R
     left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskReport(ModelRunReport, Generic[R]):
-    """What a task did, and what came of it."""
-
-    result: R
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport(ModelUsage):
-    """What a model was asked about queries and how it went. All counts are of one run.
-
-    Attributes:
-        endpoint: its address.
-        queries: how many were asked about.
-        questions: put by the algorithms; those to be answered from the ledger included.
-        rounds: how often an algorithm waited for answers, summed over the queries.
-        repeats: requests sent again after an error.
-        guessed: calls whose tokens are estimated, as the endpoint reported none.
-        unread: answers that could not be read, twice.
-        unanswered: questions without a usable answer for whatever reason; they count for nobody.
-        position_bias: probability that the first of two equally good documents is preferred,
-            the mean over the queries; 0.5 is none, None where nothing was compared.
-        first_share: mean probability given to the document shown first.
-        cut: documents of which the model saw the beginning only.
-        empty: documents without text, of which nothing could be asked.
-        shortened: questions with shorter texts than was meant: the model could not take those.
-    """
+    """What a model was asked about queries and how it went. All counts are of one run."""
 
     mode: str
     depth: int
-    endpoint: str
-    queries: int = 0
-    questions: int = 0
-    rounds: int = 0
-    repeats: int = 0
-    guessed: int = 0
-    unread: int = 0
+    endpoint: str  # its address
+    queries: int = 0  # how many were asked about
+    questions: int = 0  # put by the algorithms; those to be answered from the ledger included
+    rounds: int = 0  # how often an algorithm waited for answers, summed over the queries
+    repeats: int = 0  # requests sent again after an error
+    guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
+    unread: int = 0  # answers that could not be read, twice
+    # questions without a usable answer for whatever reason; they count for nobody
     unanswered: int = 0
+    # probability that the first of two equally good documents is preferred, the mean over the
+    # queries; 0.5 is none, None where nothing was compared
     position_bias: float | None = None
-    first_share: float | None = None
-    cut: int = 0
-    empty: int = 0
+    first_share: float | None = None  # mean probability given to the document shown first
+    cut: int = 0  # documents of which the model saw the beginning only
+    empty: int = 0  # documents without text, of which nothing could be asked
+    # questions with shorter texts than was meant: the model could not take those
     shortened: int = 0
 
 
@@ -169,27 +135,20 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRunProgress(RunProgress):
-    """How far a run with a model is.
+class TaskProgress(RunProgress):
+    """How far a task is.
 
     Attributes:
         failed: of the items that are done, without a usable answer.
         calls, tokens: of the model so far, read and written; 0 where none is asked.
+        made: what came of the items that are done.
+        phase: of the task, where it has several.
+        model: that is asked; "" before it is.
     """
 
     failed: int = 0
     calls: int = 0
     tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TaskProgress(ModelRunProgress):
-    """How far a task is.
-
-    Attributes:
-        made: what came of the items that are done.
-        phase: of the task, where it has several.
-    """
-
     made: int = 0
     phase: str = ""
+    model: str = ""

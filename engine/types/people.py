@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from engine.types.annotating import Role
 
-CALLBACK = "/oauth2callback"
-"""Where Streamlit expects people back from a provider."""
+CALLBACK = "/oauth2callback"  # Where Streamlit expects people back from a provider
 CLAIMS = ("is_logged_in", "provider", "email", "email_verified")
 """What is read of what Streamlit says of somebody."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -19,15 +18,10 @@ _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody on the list.
+    """Somebody on the list."""
 
-    Attributes:
-        address: e-mail address, ASCII letters in lower case.
-        name: what their judgments are stored under.
-    """
-
-    address: str
-    name: str
+    address: str  # e-mail address, ASCII letters in lower case
+    name: str  # what their judgments are stored under
     role: Role
 
     @property
@@ -36,7 +30,7 @@ class Person:
 
     @property
     def is_operator(self) -> bool:
-        """Whether this is whoever runs SeedLens, who does not log in."""
+        """Whether this is the operator, who does not log in."""
         return not self.address
 
     def may_end(self, owner: str) -> bool:
@@ -49,13 +43,9 @@ OPERATOR = Person("", "", "lead")
 
 
 class ForPerson:
-    """Something that acts for a person, and refuses what they may not do.
+    """Something that acts for a person, and refuses what they may not do."""
 
-    Attributes:
-        person: for whom; see :func:`acting_as`.
-    """
-
-    person: Person = OPERATOR
+    person: Person = OPERATOR  # for whom; see `acting_as`
 
     def _own(self, name: str) -> str:
         """Whose it is: theirs who logged in, whatever name comes along; else ``name``."""
@@ -85,31 +75,21 @@ def acting_as(whole: Part, person: Person) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One OpenID Connect provider.
+    """One OpenID Connect provider."""
 
-    Attributes:
-        name: as in ``[auth.NAME]``; "default" where ``[auth]`` itself names one.
-        trusts_emails: addresses of this provider count although it does not say that they
-            were verified (``trust_emails = true``).
-    """
-
-    name: str
+    name: str  # as in `[auth.NAME]`; "default" where `[auth]` itself names one
+    # addresses of this provider count although it does not say that they were verified
+    # (`trust_emails = true`)
     trusts_emails: bool = False
 
 
 @dataclass(frozen=True)
 class Login:
-    """How people log in, and who may.
+    """How people log in, and who may."""
 
-    Attributes:
-        providers: at least one.
-        people: by address.
-        is_https: browsers come by https, as ``redirect_uri`` says.
-    """
-
-    providers: tuple[Provider, ...]
-    people: Mapping[str, Person]
-    is_https: bool = False
+    providers: tuple[Provider, ...]  # at least one
+    people: Mapping[str, Person]  # by address
+    is_https: bool = False  # browsers come by https, as `redirect_uri` says
 
     def find(self, address: str) -> Person | None:
         """The person of an address; case does not matter."""

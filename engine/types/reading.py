@@ -5,31 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engine.text import counted
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport
-from engine.types.plurals import counted
 
-MOST_PASSAGES = 20
-"""That a model is given for one question."""
+MOST_PASSAGES = 20  # That a model is given for one question
 
 
 @dataclass(frozen=True, slots=True)
 class GivenPassage:
-    """A passage that a model was given, by the number that it is cited with.
+    """A passage that a model was given, by the number that it is cited with."""
 
-    Attributes:
-        number: counted from 1, in the order of the ranking.
-        span: where it stands in the document's text; the whole text where that is short.
-        matched: sentences in it that the question matched best, as spans of the text.
-        scenarios: what went along as further context, a text each; empty when none did.
-    """
-
-    number: int
+    number: int  # counted from 1, in the order of the ranking
     document: Document
-    span: Span
+    span: Span  # where it stands in the document's text; the whole text where that is short
+    # sentences in it that the question matched best, as spans of the text
     matched: tuple[Span, ...] = ()
+    # what went along as further context, a text each; empty when none did
     scenarios: tuple[str, ...] = ()
 
     @property
@@ -48,64 +42,44 @@ class GivenPassage:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that an answer names.
-
-    Attributes:
-        span: the sentence of the document that shares most words with what is claimed; None
-            where none shares enough. A likeness of words, not a proof.
-    """
+    """A passage that an answer names."""
 
     number: int
+    # the sentence of the document that shares most words with what is claimed; None where none
+    # shares enough. A likeness of words, not a proof.
     span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """Some words of an answer, and the passages that they name in support.
-
-    Attributes:
-        unfounded: the sentence of them whose citation names no passage that was given.
-    """
+    """Some words of an answer, and the passages that they name in support."""
 
     text: str
     citations: tuple[Citation, ...] = ()
-    unfounded: str = ""
+    unfounded: str = ""  # the sentence of them whose citation names no passage that was given
 
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """A question to a corpus.
-
-    Attributes:
-        system: finds the passages.
-        k: how many passages the model is given.
-        use_scenarios: the documents' scenarios go along as further context.
-        follows: the id of the answer that the question is about; "" for a question by itself.
-    """
+    """A question to a corpus."""
 
     question: str
     corpus: str
-    system: str = "hybrid"
-    k: int = 6
-    use_scenarios: bool = False
+    system: str = "hybrid"  # finds the passages
+    k: int = 6  # how many passages the model is given
+    use_scenarios: bool = False  # the documents' scenarios go along as further context
+    # the id of the answer that the question is about; "" for a question by itself
     follows: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as far as it is written; what is there is usable at any time.
+    """An answer as far as it is written; what is there is usable at any time."""
 
-    Attributes:
-        passages: that the model was given.
-        parts: the answer so far, also where it broke off.
-        unknown: citations of passages that were not given; they are left out of ``parts``.
-        report: the figures so far.
-    """
-
-    passages: tuple[GivenPassage, ...]
-    parts: tuple[AnswerPart, ...]
-    unknown: int
-    report: ModelReport
+    passages: tuple[GivenPassage, ...]  # that the model was given
+    parts: tuple[AnswerPart, ...]  # the answer so far, also where it broke off
+    unknown: int  # citations of passages that were not given; they are left out of `parts`
+    report: ModelReport  # the figures so far
 
     @property
     def text(self) -> str:
@@ -158,55 +132,35 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """What a model answered to one query under one condition.
-
-    Attributes:
-        doc_ids: the documents that it was given, in their order.
-        gold: those of them that are relevant.
-        answer: None when there is none: a failed call, or a run that ended before.
-        rouge: ROUGE-1 recall of the reference answer, 0 to 1; None without an answer.
-        grade: by a judge, 0 to 100; None where none was asked for or given.
-    """
+    """What a model answered to one query under one condition."""
 
     query_id: str
-    doc_ids: tuple[str, ...]
-    gold: tuple[str, ...]
-    answer: str | None = None
+    doc_ids: tuple[str, ...]  # the documents that it was given, in their order
+    gold: tuple[str, ...]  # those of them that are relevant
+    answer: str | None = None  # None when there is none: a failed call, or a run that ended before
+    # ROUGE-1 recall of the reference answer, 0 to 1; None without an answer
     rouge: float | None = None
-    grade: float | None = None
+    grade: float | None = None  # by a judge, 0 to 100; None where none was asked for or given
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingRow:
-    """One condition of a reader test.
+    """One condition of a reader test."""
 
-    Attributes:
-        system: what chose the documents; "" where the gold document stands among hard negatives.
-        k: documents given at most; ``documents`` is how many there were on average.
-        scenarios: the documents' scenarios went along.
-        queries: that were to be answered: ``answered`` of them were, the rest is not counted.
-        declined: answers that say that the documents do not tell.
-        found: share of the queries with a relevant document among those given, 0 to 1.
-        cut: documents of which the model saw the beginning only, over all queries.
-        rouge: mean ROUGE-1 recall over the answered queries; None without any.
-        words: mean length of the answers; recall favours long ones.
-        grade: mean grade of the judge, 0 to 100, over ``graded`` answers.
-    """
-
-    system: str
-    k: int
-    scenarios: bool
-    queries: int
+    system: str  # what chose the documents; "" where the gold document stands among hard negatives
+    k: int  # documents given at most; `documents` is how many there were on average
+    scenarios: bool  # the documents' scenarios went along
+    queries: int  # that were to be answered: `answered` of them were, the rest is not counted
     answered: int
-    declined: int
+    declined: int  # answers that say that the documents do not tell
     documents: float
-    found: float
-    cut: int
-    rouge: float | None
+    found: float  # share of the queries with a relevant document among those given, 0 to 1
+    cut: int  # documents of which the model saw the beginning only, over all queries
+    rouge: float | None  # mean ROUGE-1 recall over the answered queries; None without any
     rouge_interval: Interval
-    words: float | None
+    words: float | None  # mean length of the answers; recall favours long ones
     graded: int = 0
-    grade: float | None = None
+    grade: float | None = None  # mean grade of the judge, 0 to 100, over `graded` answers
     grade_interval: Interval = None
     answers: tuple[ReadAnswer, ...] = field(default=(), repr=False)
 
@@ -223,20 +177,13 @@ class ReadingRow:
 
 @dataclass(frozen=True, slots=True)
 class ReadingTest:
-    """How well a model answers the questions of a collection from the documents it is given.
-
-    Attributes:
-        queries: of the collection that have a reference answer, cut to the sample.
-        without_answer: queries left out because they have none.
-        negatives: in words, where the hard negatives come from.
-        report: of the whole run; its ``stopped`` says whether it is partial.
-    """
+    """How well a model answers the questions of a collection from the documents it is given."""
 
     collection: str
     corpus: str
-    queries: int
-    without_answer: int
-    negatives: str
+    queries: int  # of the collection that have a reference answer, cut to the sample
+    without_answer: int  # queries left out because they have none
+    negatives: str  # in words, where the hard negatives come from
     rows: tuple[ReadingRow, ...]
-    report: ModelReport
+    report: ModelReport  # of the whole run; its `stopped` says whether it is partial
     notes: tuple[str, ...] = ()

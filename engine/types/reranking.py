@@ -16,75 +16,43 @@ DEFAULT_DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class EndpointInfo:
-    """The endpoint that questions would go to. The key is not among these fields.
+    """The endpoint that questions would go to. The key is not among these fields."""
 
-    Attributes:
-        address, model: "" where none is set.
-        set_up: an address and a model are set, usable or not.
-        tried: it has answered before, and what it can do is known.
-        logprobs: it tells probabilities; None while nothing is known. Likewise ``reasons`` (it
-            thinks before it answers, which costs) and ``context`` (tokens).
-        problem: why it cannot be used; "" when nothing speaks against it.
-        how: how to connect one, a line each: hosted, vLLM, Ollama.
-    """
-
-    address: str
+    address: str  # address, model: "" where none is set
     model: str
-    set_up: bool
-    tried: bool = False
+    set_up: bool  # an address and a model are set, usable or not
+    tried: bool = False  # it has answered before, and what it can do is known
+    # it tells probabilities; None while nothing is known. Likewise `reasons` (it thinks before it
+    # answers, which costs) and `context` (tokens).
     logprobs: bool | None = None
     reasons: bool | None = None
     context: int | None = None
-    problem: str = ""
-    how: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CostEstimate(Estimate):
-    """What reranking, or searching with a model, will cost.
-
-    Attributes:
-        mode: of reranking, or the name of a system that asks a model.
-        rounds: how often one has to wait for the answers before it.
-        exact: the answers do not change these numbers.
-    """
-
-    mode: str
-    depth: int
-    rounds: int
-    exact: bool
+    problem: str = ""  # why it cannot be used; "" when nothing speaks against it
+    how: tuple[str, ...] = ()  # how to connect one, a line each: hosted, vLLM, Ollama
 
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """What a model is asked to rank.
-
-    Attributes:
-        mode, depth: how the first documents of the search are reranked, and how many of them.
-            They do not count where the system of the query asks a model by itself.
-    """
+    """What a model is asked to rank."""
 
     query: Query
+    # mode, depth: how the first documents of the search are reranked, and how many of them. They do
+    # not count where the system of the query asks a model by itself.
     mode: str = "pairwise"
     depth: int = DEFAULT_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a model put a document.
-
-    Attributes:
-        rank, first_rank: now and in the first stage; 1 is best.
-        confidence: 0.5 to 1, how surely it is on its side of the cut behind the top 20; None
-            where documents were not compared.
-        reranked: it was within the depth; the others follow in their order.
-    """
+    """Where a model put a document."""
 
     doc_id: str
-    rank: int
+    rank: int  # rank, first_rank: now and in the first stage; 1 is best
     first_rank: int
+    # 0.5 to 1, how surely it is on its side of the cut behind the top 20; None where documents were
+    # not compared
     confidence: float | None = None
-    reranked: bool = True
+    reranked: bool = True  # it was within the depth; the others follow in their order
 
     @property
     def moved(self) -> int:
@@ -94,42 +62,30 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A page of results in the model's order.
+    """A page of results in the model's order."""
 
-    Attributes:
-        results: a document's ``score`` is still the first stage's, and falls no more with rank.
-        moves: doc_id -> where it came from, for every document of the ranking.
-        partial: more questions were meant to be asked; this is the best order so far.
-    """
-
+    # a document's `score` is still the first stage's, and falls no more with rank
     results: SearchResults
-    moves: Mapping[str, Move]
+    moves: Mapping[str, Move]  # doc_id -> where it came from, for every document of the ranking
     report: ModelReport
-    partial: bool = False
+    partial: bool = False  # more questions were meant to be asked; this is the best order so far
 
 
 @dataclass(frozen=True, slots=True)
 class RankingProgress:
-    """How far a model is with one ranking.
+    """How far a model is with one ranking."""
 
-    Attributes:
-        order: the best ids so far, the whole ranking; the first stage's at the beginning.
-        rounds: done so far; ``done`` of ``total`` questions of the current one are settled.
-        report: the figures so far.
-        confidence: doc_id -> 0.5 to 1, once it is known; see :class:`Move`.
-        scores: doc_id -> score, where they are not the first stage's.
-        queries: what a system that asks a model searched for.
-    """
-
-    estimate: CostEstimate
+    estimate: Estimate
     order: tuple[str, ...]
-    report: ModelReport
-    rounds: int = 0
+    report: ModelReport  # the figures so far
+    rounds: int = 0  # done so far; `done` of `total` questions of the current one are settled
     done: int = 0
     total: int = 0
+    # doc_id -> 0.5 to 1, once it is known; see `Move`
     confidence: Mapping[str, float] = field(default_factory=dict)
+    # doc_id -> score, where they are not the first stage's
     scores: Mapping[str, float] = field(default_factory=dict)
-    queries: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()  # what a system that asks a model searched for
 
     @property
     def share(self) -> float:
@@ -147,10 +103,8 @@ RerankJob = Job[RankingProgress, ModelReport]
 
 @dataclass(frozen=True, slots=True)
 class QuotedText:
-    """Words that do stand in a document: ``span`` are offsets into its text as stored.
-
-    ``span`` is None for words of the title.
-    """
+    """Words that do stand in a document: ``span`` are offsets into its text as stored. ``span`` is
+    None for words of the title."""
 
     text: str
     span: Span | None
@@ -158,52 +112,37 @@ class QuotedText:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedExplanation:
-    """What a model says about the similarity of two documents. Always to be marked as generated.
-
-    Attributes:
-        similar: what the model thinks.
-        text: its words.
-        seed_quotes, document_quotes: its evidence, every quote looked up in the document.
-        unfounded: quotes that it claimed and that occur nowhere; they are left out.
-        model, endpoint: who said so.
-        cached: it had been asked before.
-    """
+    """What a model says about the similarity of two documents. Always to be marked as generated."""
 
     doc_id: str
-    similar: bool
-    text: str
+    similar: bool  # what the model thinks
+    text: str  # its words
+    # seed_quotes, document_quotes: its evidence, every quote looked up in the document
     seed_quotes: tuple[QuotedText, ...]
     document_quotes: tuple[QuotedText, ...]
-    unfounded: int
-    model: str
+    unfounded: int  # quotes that it claimed and that occur nowhere; they are left out
+    model: str  # model, endpoint: who said so
     endpoint: str
-    cached: bool = False
+    cached: bool = False  # it had been asked before
 
 
 @dataclass(frozen=True, slots=True)
 class WordingReading:
-    """What a model reads a free wording as. To be shown as the model's.
+    """What a model reads a free wording as. To be shown as the model's."""
 
-    Attributes:
-        wanted, ruled_out: keys of the lens's aspects, in its order; no key stands in both.
-        content: those words of the wording that say what documents should state, "" for none.
-        model: which read it.
-        words: terms, as :attr:`Query.reading` has them.
-    """
-
+    # wanted, ruled_out: keys of the lens's aspects, in its order; no key stands in both
     wanted: tuple[str, ...]
     ruled_out: tuple[str, ...]
+    # those words of the wording that say what documents should state, "" for none
     content: str = ""
-    model: str = ""
-    words: tuple[str, ...] = ()
+    model: str = ""  # which read it
+    words: tuple[str, ...] = ()  # terms, as `reading` has them
 
     def terms(self, query: Query) -> tuple[str, ...]:
-        """This reading as :attr:`Query.reading` of a query with the wording.
-
-        As with the built-in reading, an aspect that was chosen or sentences that were picked
-        decide what is wanted. Empty where nothing is left to name but the wording has content:
-        then the built-in reading, which compares it with the seed's sentences, does better.
-        """
+        """This reading as :attr:`Query.reading` of a query with the wording. As with the built-in
+        reading, an aspect that was chosen or sentences that were picked decide what is wanted.
+        Empty where nothing is left to name but the wording has content: then the built-in reading,
+        which compares it with the seed's sentences, does better."""
         wanted: tuple[str, ...] = self.wanted
         if query.focus or query.aspect:
             wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()
@@ -214,69 +153,50 @@ class WordingReading:
 
 @dataclass(frozen=True, slots=True)
 class WordingReadings:
-    """What a model read wordings as.
+    """What a model read wordings as."""
 
-    Attributes:
-        readings: by wording; those without a usable answer lack.
-        problem: why some lack, "" where none does.
-        usage: what was asked.
-    """
-
-    readings: Mapping[str, WordingReading]
-    problem: str
-    usage: ModelUsage
+    readings: Mapping[str, WordingReading]  # by wording; those without a usable answer lack
+    problem: str  # why some lack, "" where none does
+    usage: ModelUsage  # what was asked
 
 
 @dataclass(frozen=True, slots=True)
 class GapPoint:
-    """Quality at one size of the candidate pool.
+    """Quality at one size of the candidate pool."""
 
-    Attributes:
-        size: candidates asked for per query.
-        documents, documents_infused: what the verifier read per query on the mean: fewer where
-            the retrievers bring no more, more with what was put in.
-        found: share of the relevant documents that the pool holds, the mean over queries.
-        lower: what the verifier makes of the pool: the best possible system does no worse.
-        upper: the same with the missing relevant documents put in.
-        lower_interval, upper_interval: bootstrap intervals of 95 % over queries.
-        gap_lower_interval, gap_upper_interval: the same of the difference to the best retriever,
-            query by query.
-    """
-
-    size: int
+    size: int  # candidates asked for per query
+    # documents, documents_infused: what the verifier read per query on the mean: fewer where the
+    # retrievers bring no more, more with what was put in
     documents: float
     documents_infused: float
+    # share of the relevant documents that the pool holds, the mean over queries
     found: float | None
-    lower: float
-    upper: float
+    lower: float  # what the verifier makes of the pool: the best possible system does no worse
+    upper: float  # the same with the missing relevant documents put in
+    # lower_interval, upper_interval: bootstrap intervals of 95 % over queries
     lower_interval: Interval = None
     upper_interval: Interval = None
+    # gap_lower_interval, gap_upper_interval: the same of the difference to the best retriever,
+    # query by query
     gap_lower_interval: Interval = None
     gap_upper_interval: Interval = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The retrieval-verification gap of a collection: how much better a verifier knows.
-
-    Attributes:
-        measure: what all numbers are; fractions.
-        retrievers: system -> its quality without the verifier.
-        points: by size, ascending.
-        lacking: relevant documents that the corpus does not hold: nobody can put them in.
-        retriever_intervals: system -> bootstrap interval of 95 % over queries.
-    """
+    """The retrieval-verification gap of a collection: how much better a verifier knows."""
 
     collection: str
     corpus: str
     queries: int
     verifier: str
-    measure: str
-    retrievers: Mapping[str, float]
-    points: tuple[GapPoint, ...]
+    measure: str  # what all numbers are; fractions
+    retrievers: Mapping[str, float]  # system -> its quality without the verifier
+    points: tuple[GapPoint, ...]  # by size, ascending
     report: ModelReport
-    lacking: int = 0
+    lacking: int = 0  # relevant documents that the corpus does not hold: nobody can put them in
     notes: tuple[str, ...] = ()
+    # system -> bootstrap interval of 95 % over queries
     retriever_intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
@@ -304,49 +224,26 @@ class Gap:
         return point.lower - best, point.upper - best
 
 
-MOST_POOL = 2_000
-"""Candidates per query that a pool of the gap may have: a model reads all of them."""
+MOST_POOL = 2_000  # Candidates per query that a pool of the gap may have: a model reads all of them
 
 
 @dataclass(frozen=True, slots=True)
 class GapRequest:
-    """Which gap to measure.
+    """Which gap to measure."""
 
-    Attributes:
-        collection: key of a :class:`engine.types.CollectionInfo`.
-        systems: the retrievers; their rankings together make up the pools.
-    """
-
-    collection: str
+    collection: str  # key of a `CollectionInfo`
     verifier: str = "pairwise"
+    # the retrievers; their rankings together make up the pools
     systems: tuple[str, ...] = ("bm25", "dense", "aspect")
     sizes: tuple[int, ...] = (20, 50, 100, 200)
     sample: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class GapReport:
-    """What measuring a gap came to; ``gap`` is None when nothing was verified.
-
-    Attributes:
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-    """
-
-    gap: Gap | None
-    stopped: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class GapRecord:
-    """A gap that was measured before, as a list of them shows it.
-
-    Attributes:
-        model: which model verified, and where: ``judge at http://localhost:8000/v1``.
-        bounds: lower and upper bound of the gap at the largest pool.
-        time: ISO 8601, UTC.
-    """
+    """A gap that was measured before, as a list of them shows it."""
 
     request: GapRequest
-    model: str
-    bounds: tuple[float, float]
-    time: str
+    model: str  # which model verified, and where: `judge at http://localhost:8000/v1`
+    bounds: tuple[float, float]  # lower and upper bound of the gap at the largest pool
+    time: str  # ISO 8601, UTC

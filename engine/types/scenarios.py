@@ -1,12 +1,13 @@
-"""Scenarios: what somebody could need that a document meets without saying so, and why it does.
-
-After SPIKE (Lee et al., 2025), section 3.1.
-"""
+"""Scenarios, the writers that are distilled from a model, and encoders trained by aspect."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
 
 from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
@@ -21,22 +22,14 @@ COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One way in which a document may be of use.
+    """One way in which a document may be of use."""
 
-    Attributes:
-        topic: M, what the document is about as a whole.
-        aspect: K, the part of its content that this is about.
-        need: I, what somebody wants to know.
-        explanation: E, why and how the document meets the need.
-        model: which model wrote it; "" for extracts.
-    """
-
-    topic: str
-    aspect: str
-    need: str
-    explanation: str
+    topic: str  # M, what the document is about as a whole
+    aspect: str  # K, the part of its content that this is about
+    need: str  # I, what somebody wants to know
+    explanation: str  # E, why and how the document meets the need
     source: ScenarioSource = "extractive"
-    model: str = ""
+    model: str = ""  # which model wrote it; "" for extracts
 
     @property
     def generated(self) -> bool:
@@ -46,18 +39,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioMatch:
-    """The scenario by which a result was found.
-
-    Attributes:
-        score: cosine of the query and the scenario, -1 to 1.
-        component: what of the scenario was compared.
-        weight: what the document itself counted for; the scenario counted for the rest.
-    """
+    """The scenario by which a result was found."""
 
     scenario: Scenario
-    score: float
-    component: Component
-    weight: float
+    score: float  # cosine of the query and the scenario, -1 to 1
+    component: Component  # what of the scenario was compared
+    weight: float  # what the document itself counted for; the scenario counted for the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +59,17 @@ class ScenarioAuthor:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioState:
-    """What there is for a corpus.
-
-    Attributes:
-        documents: of the corpus.
-        covered: documents whose scenarios are of the text as it is now.
-        scenarios: of those documents.
-        outdated: documents that have changed since; their scenarios are left aside.
-        component, weight: what the corpus is set to.
-        other_components: scenarios embedded by another component, to be embedded anew.
-    """
+    """What there is for a corpus."""
 
     corpus: str
-    documents: int
-    covered: int
-    scenarios: int
-    outdated: int
+    documents: int  # of the corpus
+    covered: int  # documents whose scenarios are of the text as it is now
+    scenarios: int  # of those documents
+    outdated: int  # documents that have changed since; their scenarios are left aside
     authors: tuple[ScenarioAuthor, ...]
-    component: Component
+    component: Component  # component, weight: what the corpus is set to
     weight: float
-    other_components: int = 0
+    other_components: int = 0  # scenarios embedded by another component, to be embedded again
     bytes: int = 0
 
     @property
@@ -102,39 +80,104 @@ class ScenarioState:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRequest:
-    """Scenarios to write for a corpus.
-
-    Attributes:
-        component: what is embedded; None for what the corpus is set to.
-        weight: of the document against its best scenario, 0 to 1; None as above.
-        limit: documents at most in this run; None for all.
-        folder: of the distilled model, for that source.
-    """
+    """Scenarios to write for a corpus."""
 
     corpus: str
     source: ScenarioSource = "generated"
-    component: Component | None = None
-    weight: float | None = None
-    limit: int | None = None
-    folder: str = ""
+    component: Component | None = None  # what is embedded; None for what the corpus is set to
+    weight: float | None = None  # of the document against its best scenario, 0 to 1; None as above
+    limit: int | None = None  # documents at most in this run; None for all
+    folder: str = ""  # of the distilled model, for that source
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioCounts:
-    """What a run wrote.
+    """What a run wrote."""
 
-    Attributes:
-        written: documents that have scenarios now.
-        scenarios: of those documents.
-        embedded: scenarios that were only embedded again.
-        without_text: documents of which nothing can be said.
-    """
-
-    written: int = 0
-    scenarios: int = 0
-    embedded: int = 0
-    without_text: int = 0
+    written: int = 0  # documents that have scenarios now
+    scenarios: int = 0  # of those documents
+    embedded: int = 0  # scenarios that were only embedded again
+    without_text: int = 0  # documents of which nothing can be said
 
 
 ScenarioJob = Job[TaskProgress, TaskReport[ScenarioCounts]]
 """Scenarios being written; its request is a :class:`ScenarioRequest`."""
+
+
+DOCUMENTS, CANDIDATES = 60, 8
+"""Documents that are compared with others, and how many others for each of their aspects."""
+MOST_CANDIDATES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PairRequest:
+    """Pairs to be graded."""
+
+    corpus: str
+    # seeds, sampled from the corpus; the same ones, and more, with a larger number
+    documents: int = DOCUMENTS
+    # for each aspect of a seed, half of them the nearest by that aspect, half by the whole document
+    candidates: int = CANDIDATES
+
+    def __post_init__(self) -> None:
+        if self.documents < 1:
+            raise ValueError("at least 1 document has to be compared with others")
+        if not 2 <= self.candidates <= MOST_CANDIDATES:
+            raise ValueError(f"{self.candidates} candidates are not 2 to {MOST_CANDIDATES}")
+
+
+@dataclass(frozen=True, slots=True)
+class AspectGroup:
+    """How alike in one aspect a seed and some other documents are."""
+
+    seed: str
+    aspect: str  # its key
+    grades: Mapping[str, int]  # doc_id -> 0 (not alike) to 3 (the same)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How an encoder is trained; ValueError for a value that nothing can be trained with.
+
+    Options:
+        epochs: How often every group is read.
+        learning_rate: Of LoRA.
+        rank: Of LoRA, on all linear layers.
+        keep: Weight of staying what the encoder was, against the grades.
+        seed --random-seed: Of chance.
+    """
+
+    epochs: PositiveInt = 3
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
+    rank: PositiveInt = 16
+    keep: Annotated[float, Field(ge=0)] = 5.0
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.rank) < 1 or self.learning_rate <= 0 or self.keep < 0:
+            raise ValueError(f"nothing can be trained with {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """An encoder that was trained, and how well it does on seeds that it was not trained on."""
+
+    folder: Path  # what `--encoder` takes
+    base: str  # the encoder that it was
+    # groups, held_out: groups learned from, and measured by; their seeds differ, and no seed
+    # measured by was a candidate in training
+    groups: int
+    held_out: int
+    # before, after: share of the held-out pairs with different grades that the aspect's vectors
+    # order as graded, 0 to 1; the mean over the seeds
+    before: float
+    after: float
+    interval: tuple[float, float] | None  # 95 % of `after - before`; None with fewer than two seeds
+    kept: float  # mean cosine of the held-out documents' vectors before and after
+    seconds: float
+    cancelled: bool = False
+
+    @property
+    def recommended(self) -> bool:
+        """True when held-out pairs are ordered better than before, chance aside."""
+        return self.interval is not None and self.interval[0] > 0

@@ -1,24 +1,196 @@
-"""Queries and what they find."""
+"""Searches: terms, filters and facets, queries, results, and trails of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Self
 
-from engine.types.documents import Document, Span
-from engine.types.facets import AMOUNT, SELECTION, is_derived
-from engine.types.facts import FactMatch
+from engine.types.corpora import FieldValues
+from engine.types.documents import Document, FactMatch, Span
+from engine.types.lenses import Aspect
 from engine.types.scenarios import ScenarioMatch
-from engine.types.terms import TermPassage, TermUse
 
 if TYPE_CHECKING:
     import pandas as pd
 
+HAS = 0.5  # Probability from which a document has a term
+OBEYED, LEFT_OUT = 0.5, 0.9
+"""Shares of the first results that must have a wanted term, and must not have an unwanted one."""
+ANYWHERE = "term"  # In place of an aspect's key: the term may be anywhere in a document
+_OR = re.compile(r"\s+(?:(?i:or|oder)|ou|o)\s+|或者?")
+_WRITTEN = re.compile(r"([+-]?)([^:+\-][^:]*):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    r"""Content words that documents should have, or should not.
+
+    Written as a part of :attr:`Query.reading`: ``+term:tree kernels``, ``-term:twitter``, or with
+    an aspect ``+method:tree kernels``; a comma or a backslash has a backslash before it.
+
+    >>> str(Term("tree kernels", aspect="method")), Term.parse("-term:twitter")
+    ('+method:tree kernels', Term(text='twitter', wanted=False, aspect=''))
+    """
+
+    text: str  # as a person wrote it; alternatives have "or" between them
+    wanted: bool = True
+    aspect: str = ""  # key of the aspect whose sentences should have it; "" for anywhere
+
+    @classmethod
+    def parse(cls, part: str) -> Self | None:
+        """The term of a part of a reading; None for an aspect's part."""
+        written = _WRITTEN.fullmatch(part.strip())
+        if written is None:
+            return None
+        sign, key, text = (group.strip() for group in written.groups())
+        text = " ".join(re.sub(r"\\([,\\])", r"\1", text).split())
+        return cls(text, sign != "-", "" if key.lower() == ANYWHERE else key.lower())
+
+    def __str__(self) -> str:
+        text = re.sub(r"([,\\])", r"\\\1", self.text)
+        return f"{'+' if self.wanted else '-'}{self.aspect or ANYWHERE}:{text}"
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """What it names, one of which is enough.
+
+        >>> Term("co-training or bootstrapping").alternatives
+        ('co-training', 'bootstrapping')
+        """
+        return tuple(filter(None, map(str.strip, _OR.split(self.text)))) or (self.text,)
+
+
+Means = Literal["words", "short form", "meaning"]
+
+
+@dataclass(frozen=True, slots=True)
+class TermPassage:
+    """How well a document has a term."""
+
+    term: Term
+    probability: float  # that it has the term, 0 to 1
+    means: Means = "words"  # by which it has it
+    sentence: int = -1  # index of the sentence that has it best; -1 for the title, or for none
+    marks: tuple[Span, ...] = ()  # spans of the term's words in the title or in the text as stored
+
+    @property
+    def has(self) -> bool:
+        """Whether the document counts as one with the term."""
+        return self.probability >= HAS
+
+
+@dataclass(frozen=True, slots=True)
+class TermUse:
+    """How far a ranking obeys a term."""
+
+    term: Term
+    documents: int  # with the term, of the corpus; at least that many where `exact` is false
+    available: int  # of these, those that may be results: no seed, none that a filter leaves out
+    top: int  # with the term, of the first `shown` results
+    shown: int
+    exact: bool = True
+
+    @property
+    def share(self) -> float:
+        """How far the first results obey it, 0 to 1."""
+        if not self.term.wanted:
+            return 1.0 - self.top / max(1, self.shown)
+        return min(1.0, self.top / max(1, min(self.shown, self.available)))
+
+    @property
+    def obeyed(self) -> bool:
+        """Whether the ranking obeys the term as far as it can."""
+        return not self.available or self.share >= (OBEYED if self.term.wanted else LEFT_OUT)
+
+    @property
+    def outcome(self) -> str:
+        """In words: ``mentions “tree kernels”: 18 of 20``."""
+        if not self.available:
+            return f"no other document mentions “{self.term.text}”"
+        verb = "mentions" if self.term.wanted else "leaves out"
+        if not self.obeyed:
+            verb = "ignores" if self.share < OBEYED else f"partly {verb}"
+        return f"{verb} “{self.term.text}”: in {self.top} of {self.shown}"
+
+    def sentence(self, size: int) -> str:
+        """How many of the corpus's ``size`` documents have it, and of the first results."""
+        over = "" if self.exact else "over "
+        return (
+            f"“{self.term.text}”: in {over}{self.documents:,} of {size:,} documents, "
+            f"in {self.top} of the first {self.shown} results"
+        )
+
+
+YEAR = "year"  # The one stored field that has an order; it has a column of its own
+ASPECT = "has.aspect"
+"""The field of a filter for documents with a sentence of an aspect: ``has.aspect=method``."""
+DATE = "has.date"  # For documents that state or imply a date: `has.date>=2010-05`
+PLACE = "has.place"  # For documents that name a place: `has.place=FR|JP`
+AMOUNT = "has.amount."
+"""For documents with an amount in the unit that follows: ``has.amount.USD>=100``."""
+NUMBER = "number"  # The unit of an amount without one, in a filter
+SELECTION = "in.selection"
+"""For documents that somebody selected: ``in.selection=KEY``, as
+:meth:`engine.explorer.Explorer.select` makes it. A key begins with how many they were."""
+
+
+def is_derived(field: str) -> bool:
+    """Whether a filter's field is no stored one: it is found in the documents themselves, or
+    names a selection of them."""
+    return field in (ASPECT, DATE, PLACE, SELECTION) or field.startswith(AMOUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCount:
+    """A country, or a region of one, that documents name."""
+
+    code: str  # ISO 3166, as `Fact` has it
+    name: str  # in English; the code where no name is known
+    # latitude and longitude in degrees, where most of its people live; None where that is not known
+    at: tuple[float, float] | None
+    documents: int  # that name it
+
+
+@dataclass(frozen=True, slots=True)
+class AmountCount:
+    """Amounts in one unit."""
+
+    unit: str  # as a filter has it: "USD", "kg", `NUMBER` ...
+    documents: int  # with such an amount
+    # the lowest, the three quartiles and the highest of their amounts
+    quantiles: tuple[float, float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many documents have what, where some filters hold. A facet is counted among the documents
+    that meet the filters on all *other* facets, so that it shows what another choice in it would
+    leave."""
+
+    documents: int  # that meet all filters
+    total: int  # of the corpus
+    years: Mapping[int, int]  # year -> documents, ascending; empty where the corpus has none
+    undated: int  # documents without a year
+    # name -> its values, of which the most frequent ones and those filtered by are counted; fields
+    # that divide the corpus best come first
+    fields: Mapping[str, FieldValues]
+    # of the lens, each with the documents that have a sentence of it
+    aspects: tuple[tuple[Aspect, int], ...]
+    aspects_of: int  # the documents among which aspects were counted
+    dates: Mapping[int, int]  # year -> documents that state or imply a date in it, ascending
+    places: tuple[PlaceCount, ...]  # most frequent first
+    # (latitude, longitude) of the south-western corners of squares of two degrees in which there
+    # are cities, to show places on; empty where there are none
+    land: tuple[tuple[int, int], ...]
+    amounts: tuple[AmountCount, ...]  # by unit, most frequent first
+    seconds: float  # that counting took
+
+
 PAGE_SIZE = 20
-WHOLE = ("any",)
-"""As a query's reading: no aspect is asked for, whatever its wording says."""
+WHOLE = ("any",)  # As a query's reading: no aspect is asked for, whatever its wording says
 Operator = Literal["=", ">=", "<="]
 VALUE_MARKS = "\\|;"
 FIELD_MARKS = VALUE_MARKS + "<>="
@@ -62,7 +234,7 @@ class Filter:
     field ``<``, ``>`` and ``=`` have one, too, where a filter is written as text. Values are
     compared as text, as a whole; those of ``year`` as numbers. What documents say themselves has
     fields that begin with ``has.``, and ``in.selection`` names documents that somebody selected:
-    see :mod:`engine.types.facets`.
+    see `is_derived`.
 
     >>> Filter("venue", "=", "ACL|EMNLP").values
     ('ACL', 'EMNLP')
@@ -102,18 +274,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class FilterEffect:
-    """What one filter of a search leaves.
-
-    Attributes:
-        alone: documents that meet it.
-        rest: documents that meet all other filters of the search.
-        all: documents that may be ranked: those of the corpus without the seed.
-    """
+    """What one filter of a search leaves."""
 
     filter: Filter
-    alone: int
-    rest: int
-    all: int
+    alone: int  # documents that meet it
+    rest: int  # documents that meet all other filters of the search
+    all: int  # documents that may be ranked: those of the corpus without the seed
 
     def __str__(self) -> str:
         return (
@@ -123,78 +289,62 @@ class FilterEffect:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search: a seed (``seed`` or ``text``, exactly one), an aspect, and how to rank.
-
-    Attributes:
-        focus: indices of single seed sentences to ask for "more like exactly this";
-            when given they take the place of the aspect's sentences.
-        reading: corrects what aspect and wording were read as: the aspects asked for and ruled
-            out by sign and key (``+method``, ``-background``), the terms (:class:`Term`), or
-            :data:`WHOLE`. Empty: they are read as they stand.
-        steer: 0 (whole document) to 1 (aspect only).
-        symmetric: late interaction scores both directions.
-    """
+    """One search: a seed (``seed`` or ``text``, exactly one), an aspect, and how to rank."""
 
     corpus: str
     seed: str | None = None
     text: str | None = None
     aspect: str | None = None
     instruction: str | None = None
+    # indices of single seed sentences to ask for "more like exactly this"; when given they take the
+    # place of the aspect's sentences
     focus: tuple[int, ...] = ()
+    # corrects what aspect and wording were read as: the aspects asked for and ruled out by sign and
+    # key (`+method`, `-background`), the terms (`Term`), or `WHOLE`. Empty: they are read as they
+    # stand.
     reading: tuple[str, ...] = ()
     system: str = "aspect"
-    steer: float = 0.5
+    steer: float = 0.5  # 0 (whole document) to 1 (aspect only)
     k: int = PAGE_SIZE
     offset: int = 0
-    symmetric: bool = False
+    symmetric: bool = False  # late interaction scores both directions
     filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A pair of passages that explains a rank.
-
-    Attributes:
-        score: cosine similarity of the two passages in context, -1 to 1.
-        seed_marks, doc_marks: spans of the words that carried the match (token alignment).
-        role: index of the aspect that the document's passage serves, or None.
-    """
+    """A pair of passages that explains a rank."""
 
     seed_span: Span
     doc_span: Span
     seed_text: str
     doc_text: str
-    score: float
+    score: float  # cosine similarity of the two passages in context, -1 to 1
+    # seed_marks, doc_marks: spans of the words that carried the match (token alignment)
     seed_marks: tuple[Span, ...] = ()
     doc_marks: tuple[Span, ...] = ()
     seed_role: int | None = None
-    role: int | None = None
+    role: int | None = None  # index of the aspect that the document's passage serves, or None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One document of a ranking, with its evidence.
+    """One document of a ranking, with its evidence."""
 
-    Attributes:
-        rank: 1 is best.
-        rank_change: places gained (positive) or lost against the same search without
-            an aspect; None when it was not within the depth of that search.
-        facts: the document's facts that answer the query's, where the search goes by facts.
-        scenario: its scenario that is nearest to the query, where the system goes by scenarios.
-        terms: how well it has each term of the query.
-        strength: of its likeness in what was asked for: weak, moderate or strong.
-    """
-
-    rank: int
+    rank: int  # 1 is best
     document: Document
     score: float
+    # places gained (positive) or lost against the same search without an aspect; None when it was
+    # not within the depth of that search
     rank_change: int | None
     evidence: tuple[Evidence, ...]
     explanation: str | None = None
+    # the document's facts that answer the query's, where the search goes by facts
     facts: tuple[FactMatch, ...] = ()
+    # its scenario that is nearest to the query, where the system goes by scenarios
     scenario: ScenarioMatch | None = None
-    terms: tuple[TermPassage, ...] = ()
-    strength: str = ""
+    terms: tuple[TermPassage, ...] = ()  # how well it has each term of the query
+    strength: str = ""  # of its likeness in what was asked for: weak, moderate or strong
 
     @property
     def doc_id(self) -> str:
@@ -203,63 +353,48 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document that words were looked up for, and where they were found.
-
-    Attributes:
-        where: ``title`` (all words, or its id), ``text`` (by BM25), or ``meaning`` (near to the
-            words, which it need not have).
-        snippet: the sentence that fits best; empty where the title says it, or there is none.
-        title_marks, marks: spans of the words in the title, and in ``snippet``.
-    """
+    """A document that words were looked up for, and where they were found."""
 
     document: Document
+    # `title` (all words, or its id), `text` (by BM25), or `meaning` (near to the words, which it
+    # need not have)
     where: Literal["title", "text", "meaning"]
+    # the sentence that fits best; empty where the title says it, or there is none
     snippet: str = ""
+    # title_marks, marks: spans of the words in the title, and in `snippet`
     title_marks: tuple[Span, ...] = ()
     marks: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of a ranking, and what it lacks.
-
-    Attributes:
-        total: documents that the ranking holds (within its depth).
-        truncated: True when more documents exist than the ranking holds.
-        instruction_following: share of the top 20 that differs from the same search without an
-            aspect, 0 to 1; None when the search has no aspect.
-        weights: how the aspect was read, one weight per seed sentence.
-        understood: (aspect name, weight) that the query was read to ask for, sum to 1.
-        avoided: names of the aspects that its wording rules out.
-        reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
-        sentences: indices of the seed's sentences that were picked, or that the wording quotes.
-        notes: plain sentences about anything a reader should know of this ranking.
-        terms: how far the ranking obeys each term of the query.
-    """
+    """A page of a ranking, and what it lacks."""
 
     query: Query
     seed: Document
     results: tuple[Result, ...]
-    total: int
+    total: int  # documents that the ranking holds (within its depth)
     corpus_size: int
-    truncated: bool
+    truncated: bool  # True when more documents exist than the ranking holds
     seconds: float
+    # share of the top 20 that differs from the same search without an aspect, 0 to 1; None when the
+    # search has no aspect
     instruction_following: float | None
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # how the aspect was read, one weight per seed sentence
+    # plain sentences about anything a reader should know of this ranking
     notes: tuple[str, ...] = ()
+    # (aspect name, weight) that the query was read to ask for, sum to 1
     understood: tuple[tuple[str, float], ...] = ()
-    avoided: tuple[str, ...] = ()
-    reading: tuple[str, ...] = ()
+    avoided: tuple[str, ...] = ()  # names of the aspects that its wording rules out
+    reading: tuple[str, ...] = ()  # the aspects asked for and ruled out, as `reading` has them
+    # indices of the seed's sentences that were picked, or that the wording quotes
     sentences: tuple[int, ...] = ()
-    terms: tuple[TermUse, ...] = ()
+    terms: tuple[TermUse, ...] = ()  # how far the ranking obeys each term of the query
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per result, best first.
-
-        Columns: ``rank``, ``doc_id``, ``title``, ``year``, ``score``, ``rank_change``, and of the
-        strongest evidence ``seed_passage``, ``passage`` and ``similarity``. Integers that may be
-        missing have the type ``Int64``.
-        """
+        """One row per result, best first. Columns: ``rank``, ``doc_id``, ``title``, ``year``,
+        ``score``, ``rank_change``, and of the strongest evidence ``seed_passage``, ``passage`` and
+        ``similarity``. Integers that may be missing have the type ``Int64``."""
         import pandas as pd
 
         best = [r.evidence[0] if r.evidence else None for r in self.results]
@@ -294,3 +429,71 @@ class Ranking:
         frame = pd.DataFrame(columns)
         frame.insert(0, "query_id", self.query_id)
         return frame
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDocument:
+    """A document of a reading list, with the corpus it comes from and the reader's note."""
+
+    corpus: str
+    document: Document
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrailInfo:
+    """A trail in the list of trails."""
+
+    trail_id: str
+    name: str  # "" until somebody gives one
+    seeds: tuple[str, ...]  # titles of its seeds in order, each once
+    searches: int  # how many
+    kept: int  # number of documents in its reading list
+    time: datetime  # of its latest search, in UTC
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search under a name; ``link`` is the query part of its address on Explore."""
+
+    name: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A form in which a trail is exported."""
+
+    label: str  # what people read
+    suffix: str  # of the file
+    mime: str = "text/plain"  # media type of the file
+
+
+CITATION_STYLES = {
+    "apa": "APA, 7th edition",
+    "chicago": "Chicago, author-date",
+    "ieee": "IEEE",
+    "acm": "ACM",
+    "harvard": "Harvard (Cite Them Right)",
+    "mla": "MLA, 9th edition",
+    "nature": "Nature",
+}
+EXPORT_FORMATS = {
+    "bibtex": ExportFormat("BibTeX", "bib", "application/x-bibtex"),
+    "ris": ExportFormat("RIS", "ris", "application/x-research-info-systems"),
+    "csl-json": ExportFormat("CSL-JSON", "json", "application/json"),
+    **{key: ExportFormat(f"Citations: {name}", "txt") for key, name in CITATION_STYLES.items()},
+    **{
+        f"{key}-html": ExportFormat(f"Citations with italics: {name}", "html", "text/html")
+        for key, name in CITATION_STYLES.items()
+    },
+    "markdown": ExportFormat("Markdown, with the searches", "md", "text/markdown"),
+    "jsonl": ExportFormat("JSONL, with the searches", "jsonl", "application/jsonl"),
+}
+"""Name, as on the command line -> what it is."""
+DOCUMENT_FORMATS = (
+    "jsonl",
+    "csv",
+    *(name for name in EXPORT_FORMATS if name not in ("jsonl", "markdown")),
+)
+"""Forms in which documents of a corpus are exported."""

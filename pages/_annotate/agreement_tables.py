@@ -8,9 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
+from engine.types.annotating import Agreement, AgreementMeasure, ModelCheck, Project, Scale
 from engine.types.evaluations import NDCG, Interval, SystemScores
-from engine.types.grading import ModelCheck
 from pages._common.outside_text import escape, table_with_marks, with_marks
 from pages._common.shared import remembered
 from pages._evaluate.evaluate_tables import table

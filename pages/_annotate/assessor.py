@@ -7,28 +7,24 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Project
-from engine.types.grading import MOST_ANCHORS, GradingEstimate, GradingJob, GradingRequest
-from engine.types.plurals import counted
-from engine.types.reranking import EndpointInfo
+from engine.text import counted
+from engine.types.annotating import ANCHORS, MOST_ANCHORS, GradeCounts, GradingRequest, Project
+from engine.types.models import Estimate
 from pages._annotate.assessor_check import (
     check,
     differences,
     end_sample,
     estimate_line,
-    outcome_line,
-    progress_line,
+    outcome,
     sample_of,
     unconnected_line,
 )
 from pages._annotate.judging_view import judging_view
-from pages._common.job_card import JobCard
-from pages._common.job_words import is_finished
 from pages._common.outside_text import escape, with_marks
-from pages._common.shared import as_drawn, attempt, error_boundary, remembered
-from pages._login import login
+from pages._common.shared import error_boundary, show_problem
 from pages._model.model_form import apply_model_style, folded_panel
-from pages._model.model_settings import chosen, endpoint, usable
+from pages._model.model_settings import endpoint
+from pages._model.task_panel import TaskPanel
 
 ABOUT = "Model grades are stored as a separate annotator, with a rationale."
 ALL = 0
@@ -81,104 +77,89 @@ def _grading(explorer: Explorer, project: Project) -> None:
         else "Model grades are not used in qrels unless enabled under Project."
     )
     st.html(f'<div class="md-dim">{escape(f"{ABOUT} {counts}")}</div>')
-    job = explorer.annotation.grading.jobs.latest(project.key)
+    panel = _panel(explorer, project)
+    job = panel.job()
     busy = job is not None and job.running
     request = _choices(explorer, project, busy=busy)
-    info = endpoint(explorer)
-    estimate = _estimate(explorer, project, request, info)
-    line = estimate_line(estimate) if info.set_up else unconnected_line(estimate)
+    last = explorer.annotation.judgments(project)[-1:]
+    estimate = panel.estimate(
+        request, len(explorer.annotation.pool(project)), last and last[0].event
+    )
+    connected = endpoint(explorer).set_up
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
+        panel.button(
             _label(estimate, busy=busy),
-            key="annotate_model_start",
-            type="primary",
-            disabled=busy or not estimate.candidates or not info.set_up,
-            on_click=attempt,
-            args=(as_drawn(_CHOSEN, partial(_start, explorer, project, request)),),
+            partial(panel.start, request),
+            estimate_line(request, estimate) if connected else unconnected_line(estimate),
+            disabled=busy or not estimate.items or not connected,
+            widgets=_CHOSEN,
         )
-        st.html(f'<div class="md-dim">{escape(line)}</div>')
-    _job_card(explorer, project, job)
+    show_problem(panel.name)
+    panel.card()
     folded_panel(explorer, "annotate_model")
 
 
-def _label(estimate: GradingEstimate, *, busy: bool) -> str:
+def _panel(explorer: Explorer, project: Project) -> TaskPanel[GradingRequest, GradeCounts]:
+    return TaskPanel(
+        explorer.annotation.grading,
+        project.key,
+        "annotate_model",
+        doing=lambda _: ("Grading", "candidate"),
+        outcome=lambda _, made: outcome(made),
+        place="annotate_model",
+    )
+
+
+def _label(estimate: Estimate, *, busy: bool) -> str:
     if busy:
         return "Running"
-    if not estimate.candidates:
-        return "All graded" if estimate.done else "Start grading"
-    return "Resume" if estimate.done else "Start grading"
+    if not estimate.items:
+        return "All graded" if estimate.counts["done"] else "Start grading"
+    return "Resume" if estimate.counts["done"] else "Start grading"
 
 
 def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequest:
     """What is to be graded, and with how many examples."""
     queries = explorer.annotation.queries(project)
     place = f"{project.corpus}_{project.name}"
-    chosen = st.multiselect(
-        "Queries", list(queries), key=f"annotate_model_queries_{place}", placeholder="All",
-        disabled=busy, format_func=with_marks,
-    )  # fmt: skip
+    queries_chosen = st.multiselect(
+        "Queries",
+        list(queries),
+        key=f"annotate_model_queries_{place}",
+        placeholder="All",
+        disabled=busy,
+        format_func=with_marks,
+    )
     many, examples = st.columns(2)
     limit = many.selectbox(
-        "Candidates", [ALL, *LIMITS], key=f"annotate_model_limit_{place}", disabled=busy,
+        "Candidates",
+        [ALL, *LIMITS],
+        key=f"annotate_model_limit_{place}",
+        disabled=busy,
         format_func=lambda n: f"next {n:,}" if n else "all remaining",
-    )  # fmt: skip
+    )
     anchors = examples.number_input(
-        "Examples per query", 0, MOST_ANCHORS, GradingRequest().anchors, disabled=busy,
+        *("Examples per query", 0, MOST_ANCHORS, ANCHORS),
+        disabled=busy,
         key=f"annotate_model_anchors_{place}",
         help="Documents known to be relevant to the query: adjudicated ones first, never the "
         "candidate.",
-    )  # fmt: skip
+    )
     judged = st.toggle(
-        "Include human-graded items", key=f"annotate_model_judged_{place}", disabled=busy,
+        "Include human-graded items",
+        key=f"annotate_model_judged_{place}",
+        disabled=busy,
         help="For comparing the model with people. It does not see their grades.",
-    )  # fmt: skip
+    )
     again = st.toggle(
-        "Regrade", key=f"annotate_model_again_{place}", disabled=busy,
+        "Regrade",
+        key=f"annotate_model_again_{place}",
+        disabled=busy,
         help="For example after changing the guidelines. Unchanged questions are free.",
-    )  # fmt: skip
+    )
     return GradingRequest(
-        tuple(chosen), int(anchors), again=again, limit=limit or None, judged=judged
+        *(project, tuple(queries_chosen), int(anchors)),
+        again=again,
+        limit=limit or None,
+        judged=judged,
     )
-
-
-def _estimate(
-    explorer: Explorer, project: Project, request: GradingRequest, info: EndpointInfo
-) -> GradingEstimate:
-    """What it will take; estimated again only when something that it depends on has changed."""
-    annotation = explorer.annotation
-    last = annotation.judgments(project)[-1:]
-    return remembered(
-        "annotate_model_estimate",
-        (project, request, info, len(annotation.pool(project)), last and last[0].event),
-        lambda: annotation.grading.estimate(project, request, endpoint=usable(explorer)),
-    )
-
-
-# -- the run under way, or the last one until it is dismissed --------------------------------------
-
-
-def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
-    explorer.annotation.grading.start(
-        project, request, endpoint=chosen(explorer), owner=login.owner()
-    )
-
-
-def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> None:
-    grading = explorer.annotation.grading
-
-    def go_on() -> None:
-        if job is not None:
-            _start(explorer, project, job.request)
-
-    JobCard(
-        lambda: grading.jobs.latest(project.key),
-        key="annotate_model",
-        label="Grading",
-        line=progress_line,
-        cancel=grading.jobs.cancel,
-        ended=lambda job: "" if job.report is None else outcome_line(job.report),
-        remarks=lambda job: () if job.report is None else (job.report.problem, *job.report.notes),
-        resume=None if job is None or is_finished(job.report) else go_on,
-        dismiss=grading.jobs.dismiss,
-        what_stays="Completed grades are kept; the next run continues.",
-    ).show(job)

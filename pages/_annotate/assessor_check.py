@@ -8,84 +8,64 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Item, Project, Scale
-from engine.types.documents import Document
-from engine.types.grading import (
+from engine.text import counted
+from engine.types.annotating import (
+    GradeCounts,
     GradingDifference,
-    GradingEstimate,
-    GradingJob,
-    GradingReport,
+    GradingRequest,
+    Item,
     ModelCheck,
+    Project,
+    Scale,
 )
+from engine.types.documents import Document
 from engine.types.lenses import Lens
-from engine.types.plurals import counted
+from engine.types.models import Estimate
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_html
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
-from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
+from pages._common.job_words import at_most
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt
 
 
-def estimate_line(estimate: GradingEstimate) -> str:
+def estimate_line(request: GradingRequest, estimate: Estimate) -> str:
     """``360 candidates of 12 queries: 360 requests, up to 730 including retries.``"""
-    sentences = []
-    if estimate.candidates:
-        queries = counted(estimate.queries, "query", "queries")
-        sentences.append(
-            f"{counted(estimate.candidates, 'candidate')} of {queries}: {at_most(estimate)}."
-        )
-    else:
-        sentences.append("Nothing left to grade.")
-    if estimate.done:
-        sentences.append(f"{estimate.done:,} already graded.")
-    if estimate.judged:
-        sentences.append(
-            counted(
-                estimate.judged,
-                "is left to the people who graded it.",
-                "are left to the people who graded them.",
-            )
-        )
-    if estimate.without_anchors and estimate.request.anchors:
-        which = counted(estimate.without_anchors, "query has", "queries have")
+    counts, sentences = estimate.counts, ["Nothing left to grade."]
+    if estimate.items:
+        queries = counted(counts["queries"], "query", "queries")
+        sentences = [f"{counted(estimate.items, 'candidate')} of {queries}: {at_most(estimate)}."]
+    if counts["done"]:
+        sentences.append(f"{counts['done']:,} already graded.")
+    if counts["judged"]:
+        left = ("is left to the people who graded it.", "are left to the people who graded them.")
+        sentences.append(counted(counts["judged"], *left))
+    if counts["without_anchors"] and request.anchors:
+        which = counted(counts["without_anchors"], "query has", "queries have")
         sentences.append(f"{which} no examples.")
     return " ".join(sentences)
 
 
-def unconnected_line(estimate: GradingEstimate) -> str:
+def unconnected_line(estimate: Estimate) -> str:
     """What could be graded, while nobody knows by which model."""
-    if not estimate.candidates:
+    if not estimate.items:
         return "People graded every candidate."
-    queries = counted(estimate.queries, "query", "queries")
-    have = "has" if estimate.candidates == 1 else "have"
+    queries = counted(estimate.counts["queries"], "query", "queries")
+    have = "has" if estimate.items == 1 else "have"
     return (
-        f"{counted(estimate.candidates, 'candidate')} of {queries} {have} no human grade. Connect "
+        f"{counted(estimate.items, 'candidate')} of {queries} {have} no human grade. Connect "
         "a language model first."
     )
 
 
-def progress_line(job: GradingJob) -> str:
-    """Candidates done of total, calls, tokens, time, in one line of HTML."""
-    progress = job.progress
-    if not progress.total:
-        return joined([f"{progress.annotator}: preparing", duration(job.seconds)])
-    done = f"{progress.done:,} of {counted(progress.total, 'candidate')} graded"
-    return run_progress([f"{progress.annotator}: {done}"], progress, job.seconds)
-
-
-def outcome_line(report: GradingReport) -> str:
-    """How a run ended and what it did, in one line of HTML."""
-    each = ", ".join(f"{number:,} × {value}" for value, number in report.grades.items() if number)
-    parts = [
-        f"{report.annotator}: {end(report).lower()}",
-        f"{counted(report.graded, 'candidate')} graded{f' ({each})' if each else ''}",
-    ]
-    if report.changed:
-        parts.append(f"{report.changed:,} changed")
-    return run_outcome(parts, report)
+def outcome(made: GradeCounts) -> list[str]:
+    """What a run did."""
+    each = ", ".join(f"{number:,} × {value}" for value, number in made.grades.items() if number)
+    graded = f"{counted(made.graded, 'candidate')} graded by {made.annotator}"
+    changed = [f"{made.changed:,} changed"] if made.changed else []
+    return [f"{graded}{f' ({each})' if each else ''}", *changed]
 
 
 def difference_html(
@@ -181,9 +161,13 @@ def check(
     chosen = models[-1]
     if len(models) > 1:
         chosen = st.selectbox(
-            "Model", models, index=len(models) - 1, key="annotate_check_model",
-            label_visibility="collapsed", format_func=with_marks,
-        )  # fmt: skip
+            "Model",
+            models,
+            index=len(models) - 1,
+            key="annotate_check_model",
+            label_visibility="collapsed",
+            format_func=with_marks,
+        )
     comparison = explorer.annotation.grading.check(project, chosen)
     _standing(comparison)
     _draw(explorer, project, who)
@@ -209,8 +193,14 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         st.html('<div class="sl-facts">People judged every item that a model graded.</div>')
         return
     size, button = st.columns([2, 5], vertical_alignment="bottom")
-    count = min(left, int(size.number_input("Items", 1, left, min(USUAL, left),
-                                            key=f"annotate_sample_size_{left}")))  # fmt: skip
+    count = min(
+        left,
+        int(
+            size.number_input(
+                "Items", 1, left, min(USUAL, left), key=f"annotate_sample_size_{left}"
+            )
+        ),
+    )
 
     def begin() -> None:
         items = frozenset(explorer.annotation.grading.sample(project, count, annotator=who))
@@ -220,11 +210,13 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         AnnotateView.change(lambda now: replace(now, sample=asked))
 
     button.button(
-        f"Check a sample of {count:,}", key="annotate_sample_begin", on_click=attempt,
+        f"Check a sample of {count:,}",
+        key="annotate_sample_begin",
+        on_click=attempt,
         args=(begin,),
         help="A random sample of items graded by the model only. Its grades stay hidden until you "
         "finish.",
-    )  # fmt: skip
+    )
 
 
 def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:
@@ -248,10 +240,14 @@ def differences(explorer: Explorer, project: Project, comparison: ModelCheck) ->
         asked = difference.query_id if query is None else _asked(query, titles(query))
         columns[place % 2].html(
             difference_html(
-                difference, project.scale, asked, documents.get(difference.doc_id), lens,
+                difference,
+                project.scale,
+                asked,
+                documents.get(difference.doc_id),
+                lens,
                 comparison.annotator,
             )
-        )  # fmt: skip
+        )
 
 
 def _asked(query: Query, title: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import (
     AGREEMENT_MEASURES,
     AgreementMeasure,
@@ -16,7 +17,6 @@ from engine.types.annotating import (
     Project,
     ProjectProgress,
 )
-from engine.types.plurals import counted
 from pages._annotate.agreement_chart import agreement_chart
 from pages._annotate.agreement_tables import WORDS, interval, no_agreement_words, wide
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go

@@ -8,8 +8,8 @@ import zipfile
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import ImportedJudgments, Project
-from engine.types.plurals import counted
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import error_boundary, escape_label, note, uploader
 

@@ -22,8 +22,7 @@ from engine.types.annotating import Item, Judgment, Project, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LONGEST_NOTE
-from engine.types.searches import Query
-from engine.types.terms import Term
+from engine.types.searches import Query, Term
 from pages._annotate.guidelines import nodes
 from pages._common import document_view
 from pages._common.components import component, dark

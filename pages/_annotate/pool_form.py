@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import (
     DEEPEST_POOL,
     PoolJob,
@@ -15,7 +16,6 @@ from engine.types.annotating import (
     Project,
     are_passed_over,
 )
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_view import is_plain

@@ -9,9 +9,9 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import Project
 from engine.types.evaluations import CollectionInfo
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._common.document_view import shortened, title_of
 from pages._common.outside_text import with_marks

@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.documents import Span
-from engine.types.plurals import counted
 from engine.types.reading import AnswerPart, AskJob, GivenPassage, remarks
 from pages._ask.after import after, before
 from pages._ask.ask_page import shown_job

@@ -9,10 +9,11 @@ import streamlit as st
 
 from engine.errors import NotAllowedError, SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.plurals import counted
+from engine.types.models import Estimate
 from engine.types.reading import MOST_PASSAGES, AskJob, AskRequest
-from engine.types.reranking import CostEstimate, EndpointInfo
+from engine.types.reranking import EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
@@ -56,9 +57,13 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     busy = job is not None and job.running
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Ask", key="ask_button", type="primary", on_click=attempt,
-            args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
-        )  # fmt: skip
+            "Ask",
+            key="ask_button",
+            type="primary",
+            on_click=attempt,
+            args=(lambda: ask(explorer, _asked()),),
+            disabled=not info.set_up or busy,
+        )
         words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
         st.html(f'<div class="md-dim ask-price">{escape(words)}</div>')
     earlier(explorer, view)
@@ -67,10 +72,12 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
 
 def _question(view: AskView) -> None:
     st.text_area(
-        "Question", **view.bound("question", "ask_question"), height=120,
+        "Question",
+        **view.bound("question", "ask_question"),
+        height=120,
         max_chars=LONGEST_QUESTION,
         placeholder="Answers use only this corpus.",
-    )  # fmt: skip
+    )
 
 
 def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenarios: bool) -> None:
@@ -80,20 +87,26 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
         box.html('<span class="sl-tag">synthetic, written for this demo</span>')
     right.selectbox(
-        "Retriever", explorer.systems, **view.bound("system", "ask_system"),
-        format_func=system_label, help="System that retrieves the passages.",
-    )  # fmt: skip
+        "Retriever",
+        explorer.systems,
+        **view.bound("system", "ask_system"),
+        format_func=system_label,
+        help="System that retrieves the passages.",
+    )
     st.slider(
-        "Passages", 1, MOST_PASSAGES, **view.bound("passages", "ask_passages"),
+        "Passages",
+        1,
+        MOST_PASSAGES,
+        **view.bound("passages", "ask_passages"),
         help="Passages given to the model. More cost more.",
-    )  # fmt: skip
+    )
     place = st.container(gap="xsmall")
     place.toggle(
         "Scenarios as context",
         **view.bound("scenarios", "ask_scenarios", view.scenarios and has_scenarios),
         disabled=not has_scenarios,
         help="Adds scenarios to the context.",
-    )  # fmt: skip
+    )
     if not has_scenarios:
         place.html('<div class="md-dim">No scenarios yet. Write them on Library.</div>')
 
@@ -131,10 +144,10 @@ def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str
         return str(error)
 
 
-def price_line(estimate: CostEstimate) -> str:
+def price_line(estimate: Estimate) -> str:
     """``6 passages, about 1.9 k tokens to read, 900 tokens to write at most``."""
     parts = [
-        counted(estimate.depth, "passage"),
+        counted(estimate.items, "passage"),
         f"about {tokens(estimate.input_tokens or 0)} input",
         f"up to {tokens(estimate.output_tokens or 0)} output",
     ]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from engine.text import counted
 from engine.types.builds import (
     BuildSpec,
     BuildState,
     BuildStep,
     Cluster,
-    StepJob,
     StepState,
 )
-from engine.types.models import TaskEstimate, TaskProgress
-from engine.types.plurals import counted
+from engine.types.models import Estimate
 from pages._build.build_url import RUNS, SHOWN_BY, STEPS
-from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
+from pages._common.job_words import at_most
 
 
 class StepWords(NamedTuple):
@@ -39,22 +38,38 @@ class StepWords(NamedTuple):
 
 WORDS: Mapping[BuildStep, StepWords] = {
     "label": StepWords(
-        "Label the documents", "Labelling", "document", "label",
-        "the attribute or documents changed since", "Labels by",
+        "Label the documents",
+        "Labelling",
+        "document",
+        "label",
+        "the attribute or documents changed since",
+        "Labels by",
     ),
     "collapse": StepWords(
-        "Cluster the labels", "Clustering", "document", "cluster",
-        "the labels changed since", "Clusters by",
+        "Cluster the labels",
+        "Clustering",
+        "document",
+        "cluster",
+        "the labels changed since",
+        "Clusters by",
     ),
     "verbalise": StepWords(
-        "Write the queries", "Writing queries", "cluster", "query",
-        "the clusters changed since", "Queries by",
+        "Write the queries",
+        "Writing queries",
+        "cluster",
+        "query",
+        "the clusters changed since",
+        "Queries by",
     ),
     "expand": StepWords(
-        "Pool and grade", "Pooling and grading", "candidate", "grade",
-        "the queries changed since", "Grades by",
+        "Pool and grade",
+        "Pooling and grading",
+        "candidate",
+        "grade",
+        "the queries changed since",
+        "Grades by",
     ),
-}  # fmt: skip
+}
 
 
 def many(number: int, unit: str) -> str:
@@ -149,15 +164,22 @@ def steps_data(
         else:
             step = by_run[RUNS[key]]
             kind, words = standing(
-                step, is_next=state.next == step.step, clusters=clusters,
+                step,
+                is_next=state.next == step.step,
+                clusters=clusters,
                 first=earlier(state, step.step),
-            )  # fmt: skip
+            )
         rows.append(
             {
-                "key": key, "number": number, "name": name, "kind": kind, "words": words,
-                "current": key == current, "open": state is not None or key == "attribute",
+                "key": key,
+                "number": number,
+                "name": name,
+                "kind": kind,
+                "words": words,
+                "current": key == current,
+                "open": state is not None or key == "attribute",
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -173,7 +195,7 @@ def where_it_stands(state: BuildState) -> str:
 # -- what a step takes ---------------------------------------------------------------------
 
 
-def estimate_line(estimate: TaskEstimate, step: StepState, *, with_model: bool) -> str:
+def estimate_line(estimate: Estimate, step: StepState, *, with_model: bool) -> str:
     """``360 documents: 360 requests, up to 730 including retries, about 0.42 M tokens.``
 
     Args:
@@ -187,27 +209,6 @@ def estimate_line(estimate: TaskEstimate, step: StepState, *, with_model: bool) 
     if not with_model or not estimate.calls:
         return f"{line}.{kept}"
     return f"{line}: {at_most(estimate)}. Cached answers are free.{kept}"
-
-
-def progress_line(step: BuildStep, progress: TaskProgress, seconds: float) -> str:
-    """How far a step is, what it took, and how long it will, in one line of HTML.
-
-    Args:
-        seconds: since it was asked for: nothing is told before the first batch.
-    """
-    doing = WORDS[step].doing
-    if not progress.total:
-        preparing = "preparing the pools" if step == "expand" else "preparing"
-        return joined([doing, preparing, duration(seconds)])
-    return run_progress([f"{doing}: {progress.done:,} of {progress.total:,}"], progress, seconds)
-
-
-def outcome_line(job: StepJob) -> str:
-    """How a step ended and what it did, in one line of HTML."""
-    report = job.report
-    if report is None:
-        return ""
-    return run_outcome([end(report), many(report.result, WORDS[job.request].made)], report)
 
 
 # -- clusters ------------------------------------------------------------------------------

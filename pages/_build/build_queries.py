@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
+from engine.text import counted
 from engine.types.builds import BuildQuery, BuildSpec, BuildState, Overlap
 from engine.types.limits import LONGEST_QUERY
-from engine.types.plurals import counted
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import percent
 from pages._build.build_reading import (

@@ -7,28 +7,24 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import BuildState, BuildStep, StepJob, StepState
+from engine.types.builds import BuildState, BuildStep, StepJob, StepRequest, StepState
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import (
     WORDS,
     comes_first,
     earlier,
     estimate_line,
-    outcome_line,
-    progress_line,
+    many,
     step_number,
 )
 from pages._build.build_url import SHOWN_BY, STEPS, go
-from pages._common.job_card import JobCard
-from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, engine, remembered, show_problem
+from pages._common.shared import engine, show_problem
 from pages._model.model_form import calls_box, folded_panel, most_calls
-from pages._model.model_settings import chosen, endpoint, usable
+from pages._model.model_settings import endpoint
+from pages._model.task_panel import TaskPanel
 
 _MOST = "build_most_calls"
-_PLACE, _CARD = "run", "card"
-"""Where what goes wrong is shown."""
 WITHOUT_MODEL: tuple[BuildStep, ...] = ("collapse",)
 """Steps that do something without a model too."""
 _Place = tuple[str, str]
@@ -52,21 +48,11 @@ def run_bar(
     now = next(s for s in state.steps if s.step == step)
     if not busy:
         _buttons(explorer, state, now, connected=connected)
-    show_problem(_PLACE)
     card(place, step, job)
     if not busy:
         with st.container(width=680):
             folded_panel(explorer, "build", needed=step not in WITHOUT_MODEL and not now.done)
             calls_box(explorer, _MOST)
-
-
-def _start(explorer: Explorer, place: _Place, step: BuildStep) -> None:
-    if under_way(explorer.builds.jobs.latest(place)):
-        return  # two clicks, or another visitor's
-    explorer.builds.start(
-        *place, step, annotator(explorer), endpoint=chosen(explorer),
-        most_calls=most_calls(_MOST),
-    )  # fmt: skip
 
 
 # -- what has to be there first --------------------------------------------------------------
@@ -107,9 +93,12 @@ def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
         with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
             for place, step in enumerate(steps):
                 st.button(
-                    f"Go to {STEPS[step]}", key=f"build_first_{step}", on_click=go,
-                    args=(step,), type="secondary" if place else "primary",
-                )  # fmt: skip
+                    f"Go to {STEPS[step]}",
+                    key=f"build_first_{step}",
+                    on_click=go,
+                    args=(step,),
+                    type="secondary" if place else "primary",
+                )
 
 
 # -- the buttons of a step -------------------------------------------------------------------
@@ -119,23 +108,13 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
     """The way on where a step is complete, or back where one before it is not; and running it."""
     first = earlier(state, step.step)
     place = (state.spec.corpus, state.spec.name)
-    estimate = remembered(
-        f"build_estimate_{'_'.join(place)}_{step.step}",
-        (state, endpoint(explorer)),
-        lambda: explorer.builds.estimate(*place, step.step, endpoint=usable(explorer)),
-    )
+    panel = _panel(place, step.step)
+    estimate = panel.estimate(StepRequest(*place, step.step), state)
     idle = step.is_complete and not estimate.items
     needs_model = step.step not in WITHOUT_MODEL
     lacks_model = needs_model and not connected and not idle
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="build_run"):
         leads = _way(step, first)
-        if not idle:
-            st.button(
-                _label(step), key=f"build_start_{step.step}", disabled=lacks_model,
-                type="secondary" if leads else "primary", on_click=attempt_at,
-                help="Connect a language model first." if lacks_model else None,
-                args=(_PLACE, _start, explorer, place, step.step),
-            )  # fmt: skip
         line = "" if first is None else f"{comes_first(first)} "
         if first is None or not idle:
             line += estimate_line(estimate, step, with_model=connected)
@@ -144,7 +123,20 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
             line += "clusters with the same meaning stay separate until you merge them."
         elif lacks_model:
             line += " Connect a model to estimate requests and tokens."
-        st.html(f'<div class="md-dim">{escape(line)}</div>')
+        if idle:
+            st.html(f'<div class="md-dim">{escape(line)}</div>')
+            return
+        who = annotator(explorer)
+        panel.button(
+            _label(step),
+            partial(
+                panel.start, StepRequest(*place, step.step, who), who, partial(most_calls, _MOST)
+            ),
+            line,
+            disabled=lacks_model,
+            secondary=leads,
+            help_="Connect a language model first." if lacks_model else None,
+        )
 
 
 def _way(step: StepState, first: StepState | None) -> bool:
@@ -176,29 +168,29 @@ def under_way(job: StepJob | None) -> str:
     return SHOWN_BY[job.request] if job is not None and job.state == "running" else ""
 
 
+def _panel(place: _Place, which: str = "") -> TaskPanel[StepRequest, int]:
+    return TaskPanel(
+        engine().builds,
+        place,
+        "build",
+        doing=lambda job: (WORDS[job.request].doing, ""),
+        outcome=lambda job, made: [many(made, WORDS[job.request].made)],
+        # How many clusters become no query, and why, stands above the clusters.
+        remarks=lambda report: (note for note in report.notes if " no query: " not in note),
+        which=which,
+        place="build",
+    )
+
+
 def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
     """How far the run is, whichever step it is of; how it ended, on the page of its own step.
 
     Args:
         step: that the page shows; None for the attribute, which does not run.
     """
-    show_problem(_CARD)
-    if job is None or not (job.running or job.request == step):
-        return
-    jobs = engine().builds.jobs
-    JobCard(
-        lambda: jobs.latest(place),
-        key="build",
-        label="Progress",
-        line=lambda now: progress_line(now.request, now.progress, now.seconds),
-        cancel=jobs.cancel,
-        ended=_ended,
-        remarks=lambda now: [now.report.problem] if now.report else (),
-        dismiss=jobs.dismiss,
-        more=partial(_show_button, step),
-        what_stays="Completed work is kept.",
-        attempt=partial(attempt_at, _CARD),
-    ).show(job)
+    show_problem("build")
+    if job is not None and (job.running or job.request == step):
+        _panel(place).card(resume=False, more=partial(_show_button, step))
 
 
 def _show_button(shown: BuildStep | None, job: StepJob) -> None:
@@ -206,14 +198,3 @@ def _show_button(shown: BuildStep | None, job: StepJob) -> None:
     if job.running and job.request != shown and st.button(f"Show {STEPS[step]}", key="build_show"):
         go(step)
         st.rerun()
-
-
-def _ended(job: StepJob) -> str:
-    notes = job.report.notes if job.report else ()
-    # How many clusters become no query, and why, stands above the clusters.
-    told = job.request == "collapse"
-    lines = [escape(line) for line in notes if not (told and " no query: " in line)]
-    if job.state == "failed" or not is_finished(job.report):
-        lines.append("Completed work is kept; running continues.")
-    below = f'<div class="md-dim">{"<br>".join(lines)}</div>' if lines else ""
-    return outcome_line(job) + below

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
+from engine.text import counted
 from engine.types.builds import BuildState, Label
 from engine.types.limits import LONGEST_LABEL
-from engine.types.plurals import counted
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import many
 from pages._build.build_reading import (

@@ -9,9 +9,9 @@ import streamlit as st
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer, OpenBuild
+from engine.text import counted
 from engine.types.annotating import Project
 from engine.types.builds import BuildSpec, BuildState, Provenance, StepState
-from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.annotate_url import of_project
 from pages._annotate.exchange_files import packed

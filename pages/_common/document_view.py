@@ -8,14 +8,11 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from engine.types.documents import Document, Sentence, Span
-from engine.types.facts import FactMatch
+from engine.text import counted
+from engine.types.documents import Document, FactMatch, Sentence, Span, paper_link
 from engine.types.lenses import Lens
-from engine.types.links import paper_link
-from engine.types.plurals import counted
 from engine.types.scenarios import ScenarioMatch
-from engine.types.searches import Evidence
-from engine.types.terms import TermPassage
+from engine.types.searches import Evidence, TermPassage
 
 NAME_CHARS = 200
 """Of a name or a venue, in a line; a file may have megabytes there, for each result of a page."""

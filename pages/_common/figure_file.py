@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.types.spreadsheets import spreadsheet_cell
+from engine.text import spreadsheet_cell
 
 
 @dataclass(frozen=True, slots=True)

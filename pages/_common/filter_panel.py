@@ -16,8 +16,7 @@ import streamlit as st
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
-from engine.types.facets import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets
-from engine.types.searches import Filter
+from engine.types.searches import AMOUNT, ASPECT, DATE, PLACE, YEAR, Facets, Filter
 from pages._common.components import component, dark, listen
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
-from engine.types.models import (
-    Estimate,
-    ModelReport,
-    ModelRunProgress,
-    ModelRunReport,
-    ModelUsage,
-)
-from engine.types.plurals import counted
-from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
+from engine.text import counted
+from engine.types.models import Estimate, ModelReport, ModelUsage, TaskProgress, TaskReport
+from engine.types.reranking import EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._common.outside_text import escape
 
@@ -74,12 +69,12 @@ def spent(report: ModelUsage) -> list[str]:
     return parts
 
 
-def end(report: ModelRunReport) -> str:
+def end(report: TaskReport[Any]) -> str:
     """How a run over many items ended."""
     return "Incomplete" if report.failed and not report.stopped else _ENDS[report.stopped]
 
 
-def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: float) -> str:
+def run_progress(parts: Iterable[str], progress: TaskProgress, seconds: float) -> str:
     """How far a run over many items is, what it took, and how long it will, in one line of HTML.
 
     Args:
@@ -93,7 +88,7 @@ def run_progress(parts: Iterable[str], progress: ModelRunProgress, seconds: floa
     return joined([*parts, failed, *asked, duration(seconds), left])
 
 
-def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:
+def run_outcome(parts: Iterable[str], report: TaskReport[Any]) -> str:
     """What a run over many items made, what is left and what it took, in one line of HTML."""
     left = f"{report.left:,} not reached" if report.left else ""
     failed = f"{counted(report.failed, 'invalid response')}; retried on the next run"
@@ -101,7 +96,7 @@ def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:
     return joined([*parts, left, failed if report.failed else "", *took])
 
 
-def is_finished(report: ModelRunReport | None) -> bool:
+def is_finished(report: TaskReport[Any] | None) -> bool:
     """Whether a run did all that it was asked for: to ask again would bring the same."""
     return report is not None and not (report.stopped or report.left or report.failed)
 
@@ -126,7 +121,7 @@ def time_left(seconds: float | None) -> str:
     return f"about {minutes // 60} h {minutes % 60} min left"
 
 
-def estimate_line(estimate: CostEstimate) -> str:
+def estimate_line(estimate: Estimate) -> str:
     """``300 requests in 6 rounds, up to 610 including retries, about 0.30 M tokens``: plain text.
 
     Where the answers decide what is asked next, nobody knows the most; tokens and cost are from
@@ -208,7 +203,7 @@ def progress_line(job: RerankJob) -> str:
     return joined([rounds.capitalize(), questions, *others, duration(job.seconds)])
 
 
-def asked_so_far(estimate: CostEstimate, report: ModelReport) -> list[str]:
+def asked_so_far(estimate: Estimate, report: ModelReport) -> list[str]:
     """Rounds, calls, tokens and cost of a run that is under way, a few plain words each."""
     about = "" if estimate.exact else "about "
     parts = [

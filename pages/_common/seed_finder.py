@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.documents import Document
-from engine.types.plurals import counted
 from engine.types.searches import FoundDocument
 from pages._common import document_view
 from pages._common.components import Event, component, dark, listen, listeners

@@ -10,8 +10,8 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.comparisons import Sensitivity, SensitivityJob
-from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
 from pages._common.outside_text import escape

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.comparisons import Comparison, ComparisonRequest, VariantsJob, VariantsRequest
-from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked
@@ -83,7 +82,7 @@ def open_run(
     # While the endpoint is tried out, what it can do is not known: no answer would match.
     if job is None and info.tried and not is_panel_busy():
         by_model = explorer.comparing.by_model
-        job = known.recall(key, lambda: by_model.recall(request, _model(explorer)))
+        job = known.recall(key, lambda: by_model.recall(request, chosen(explorer)))
     return ModelRun(info, request, stamp, job)
 
 
@@ -100,7 +99,7 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
     now = CompareView.read()
     if run.request is None or _wanted(now, asked(explorer, now)) != run.request:
         return
-    job_id = explorer.comparing.by_model.start(run.request, _model(explorer), login.owner())
+    job_id = explorer.comparing.by_model.start(run.request, chosen(explorer), owner=login.owner())
     _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
     st.session_state[ORDER] = OWN
 
@@ -110,10 +109,6 @@ def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
     return VisitJobs("compare_model", jobs.job, jobs.cancel)
 
 
-def _model(explorer: Explorer) -> Any:
-    return explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
-
-
 # -- the controls ----------------------------------------------------------------------------
 
 
@@ -121,10 +116,13 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
     """The switch under the variants, how to rerank, and the panel to connect a model."""
 
     rerank_controls(
-        explorer, "compare", view, DEPTHS,
+        explorer,
+        "compare",
+        view,
+        DEPTHS,
         depth_field="rerank_depth",
         words="A language model reorders the top documents of each variant by its instruction.",
-    )  # fmt: skip
+    )
     if view.rerank and not run.info.set_up:
         st.html(f'<div class="md-dim">{NOT_CONNECTED} Showing the original rankings.</div>')
     other_jobs(
@@ -150,8 +148,7 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
             order_switch(ORDER, "Order of the rankings")
         return
     if job is not None and job.state == "failed":
-        note(job.error, f"{job.remedy} Showing the original rankings.",
-             kind="error")  # fmt: skip
+        note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
         what_was_asked(job.progress.report)
     _switch_and_button(explorer, run)
@@ -167,10 +164,16 @@ def _running(job: VariantsJob) -> None:
 
     jobs = engine().comparing.by_model.jobs
     JobCard(
-        lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
-        cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        lambda: jobs.job(job.id),
+        key="compare",
+        label="Reranking",
+        line=progress_line,
+        cancel=jobs.cancel,
+        is_news=is_news,
+        border=False,
+        poll=POLL_SECONDS,
         what_stays="Cached answers and partial rankings are kept.",
-    ).show(job)  # fmt: skip
+    ).show(job)
 
 
 def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
@@ -193,15 +196,18 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     if run.request is None:
         return
     try:
-        estimate = estimated(explorer, run.request, run.stamp, run.info, _model(explorer))
+        estimate = estimated(explorer, run.request, run.stamp, run.info, chosen(explorer))
     except SeedLensError as error:
         show_error(error)
         return
     job = run.job
     st.button(
-        ask_label("Rerank", job), key="compare_ask", type="primary", on_click=attempt,
+        ask_label("Rerank", job),
+        key="compare_ask",
+        type="primary",
+        on_click=attempt,
         args=(lambda: _start(explorer, run),),
-    )  # fmt: skip
+    )
     line, count = estimate_line(estimate), len(run.request.variants)
     if job is not None and job.progress.report.questions:
         line += "; cached answers are free"

@@ -19,7 +19,8 @@ from engine.types.comparisons import (
     VariantsRequest,
 )
 from engine.types.lenses import Lens
-from engine.types.reranking import CostEstimate, EndpointInfo
+from engine.types.models import Estimate
+from engine.types.reranking import EndpointInfo
 from engine.types.searches import Query
 from pages._compare.compare_url import CompareView
 from pages._login import login
@@ -74,10 +75,10 @@ def estimated(
     request: VariantsRequest,
     stamp: Stamp,  # noqa: ARG001 - part of the key
     info: EndpointInfo,  # noqa: ARG001 - part of the key
-    _model: Any,
-) -> CostEstimate:
+    _endpoint: Any,
+) -> Estimate:
     """What reranking would cost at most; asks nothing."""
-    return _explorer.comparing.by_model.estimate(request, _model)
+    return _explorer.comparing.by_model.estimate(request, _endpoint)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)

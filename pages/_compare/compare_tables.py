@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from engine.text import counted
 from engine.types.comparisons import (
     Comparison,
     Sensitivity,
@@ -15,7 +16,6 @@ from engine.types.comparisons import (
     VariantRanking,
 )
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG
-from engine.types.plurals import counted
 from pages._common.chart_style import number as shown
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv

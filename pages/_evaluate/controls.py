@@ -12,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from engine.types.jobs import Job
-from engine.types.reranking import CostEstimate
+from engine.types.models import Estimate
 from pages._common.job_words import estimate_line
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import as_drawn, attempt, error_boundary, system_label
@@ -32,10 +32,20 @@ MOST = "evaluate_most_calls"
 _CHOSEN = tuple(
     f"evaluate_{one}"
     for one in (
-        "collection", "part", "systems", "steer", "seeds", "rerank", "depth", "human", "ignore",
-        "retrievers", "verifier", "sizes",
+        "collection",
+        "part",
+        "systems",
+        "steer",
+        "seeds",
+        "rerank",
+        "depth",
+        "human",
+        "ignore",
+        "retrievers",
+        "verifier",
+        "sizes",
     )
-)  # fmt: skip
+)
 """Keys of what is measured, and how; see :func:`as_drawn`."""
 
 
@@ -51,18 +61,27 @@ def controls(
     systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
     left, right = st.columns([9, 3])
     left.multiselect(
-        "Systems", systems, **view.bound("systems", "evaluate_systems", read=tuple, model=""),
+        "Systems",
+        systems,
+        **view.bound("systems", "evaluate_systems", read=tuple, model=""),
         format_func=partial(system_label, model=by_model),
         help="Systems to evaluate. Uploaded runs are included.",
-    )  # fmt: skip
+    )
     right.slider(
-        "Aspect weight", 0, 100, step=5, format="%d %%",
+        "Aspect weight",
+        0,
+        100,
+        step=5,
+        format="%d %%",
         **view.bound(
-            "steer", "evaluate_steer", round(view.steer * 100), lambda percent: percent / 100,
+            "steer",
+            "evaluate_steer",
+            round(view.steer * 100),
+            lambda percent: percent / 100,
             model="",
         ),
         help="0 %: whole document. 100 %: aspect only.",
-    )  # fmt: skip
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info)
         _rerank(explorer, view)
@@ -81,14 +100,19 @@ def choose_collection(view: EvaluateView, collections: Sequence[CollectionInfo])
     labels = {c.key: with_marks(collection_label(c)) for c in collections}
     left, right = st.columns([4, 8])
     left.selectbox(
-        "Test collection", list(labels), format_func=labels.__getitem__,
+        "Test collection",
+        list(labels),
+        format_func=labels.__getitem__,
         **view.bound("collection", "evaluate_collection", sample=None, model=""),
-    )  # fmt: skip
+    )
     right.segmented_control(
-        "Measurement", list(PARTS), format_func=PARTS.__getitem__, required=True,
+        "Measurement",
+        list(PARTS),
+        format_func=PARTS.__getitem__,
+        required=True,
         # Each has a number of seeds that is quick enough.
         **view.bound("part", "evaluate_part", sample=None, model=""),
-    )  # fmt: skip
+    )
 
 
 def seeds_box(view: EvaluateView, info: CollectionInfo) -> None:
@@ -99,58 +123,66 @@ def seeds_box(view: EvaluateView, info: CollectionInfo) -> None:
         return
     shown = asked_for if asked_for in choices else 0
     st.selectbox(
-        "Seeds", [*choices, 0], width=150,
+        "Seeds",
+        [*choices, 0],
+        width=150,
         **view.bound("sample", "evaluate_seeds", shown, model=""),
         format_func=lambda n: f"{n} of {info.seeds:,}" if n else f"all {info.seeds:,}",
         help="Fixed sample; larger samples contain smaller ones.",
-    )  # fmt: skip
+    )
 
 
 def _rerank(explorer: Explorer, view: EvaluateView) -> None:
     modes = explorer.rerank_modes
     st.selectbox(
-        "Rerank with a model", ["", *modes], width=190,
+        "Rerank with a model",
+        ["", *modes],
+        width=190,
         **view.bound("rerank", "evaluate_rerank", model=""),
         format_func=lambda mode: mode or "no",
         help="Adds a reranked row for each system. "
         + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-    )  # fmt: skip
+    )
     if view.rerank:
         st.number_input(
-            "Depth", min_value=1, max_value=DEEPEST, step=10, width=130,
+            "Depth",
+            min_value=1,
+            max_value=DEEPEST,
+            step=10,
+            width=130,
             **view.bound("depth", "evaluate_depth", model=""),
             help="Number of top documents to rerank.",
-        )  # fmt: skip
+        )
 
 
 def _switches(view: EvaluateView, info: CollectionInfo) -> None:
     with st.container(horizontal=True, width="content", gap="medium"):
         st.toggle(
-            "People", disabled=not info.annotators,
-            **view.bound(
-                "human", "evaluate_human", view.human and bool(info.annotators), model=""
-            ),
+            "People",
+            disabled=not info.annotators,
+            **view.bound("human", "evaluate_human", view.human and bool(info.annotators), model=""),
             help="Adds a human upper bound: each annotator's grades evaluated against the "
             "adjudicated grades."
             if info.annotators
             else "This collection has no grades of single annotators.",
-        )  # fmt: skip
+        )
 
 
 def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
     def run() -> None:
-        connection = None
-        if view.needs_model:
-            connection = explorer.verifier.connection(chosen(explorer), most_calls(MOST))
         new = replace(view, model="")
         new.write()
-        explorer.evaluations.start(new.request(info), connection, login.owner())
+        request, model = request_of(explorer, new, info), chosen(explorer)
+        explorer.evaluations.start(request, model, most_calls(MOST), login.owner())
 
     run_button(
-        "Run", "evaluate_run", run, explorer.evaluations.job(),
+        "Run",
+        "evaluate_run",
+        run,
+        explorer.evaluations.job(),
         ready=bool(view.systems) and not info.problem,
         lacks_model=view.needs_model and not connected(explorer),
-    )  # fmt: skip
+    )
 
 
 def run_button(
@@ -171,21 +203,21 @@ def run_button(
     """
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
     st.button(
-        label, key=key, type="primary", on_click=attempt, args=(as_drawn(_CHOSEN, run),),
+        label,
+        key=key,
+        type="primary",
+        on_click=attempt,
+        args=(as_drawn(_CHOSEN, run),),
         disabled=busy or lacks_model or not ready,
         help="Connect a language model first." if lacks_model else None,
-    )  # fmt: skip
+    )
 
 
-def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
-    """What it will cost, and the endpoint: open where none is connected.
-
-    Args:
-        estimate: None when nothing has to be asked any more.
-    """
+def model_row(explorer: Explorer, estimate: Estimate) -> None:
+    """What it will cost, and the endpoint: open where none is connected."""
     apply_model_style()
     words = "All answers are cached: no requests."
-    if estimate is not None:
+    if estimate.calls:
         words = f"Cost: {estimate_line(estimate)}; cached answers are free."
     with st.container(key="evaluate_model", gap="xsmall"):
         st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')

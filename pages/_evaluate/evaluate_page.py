@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,28 +12,21 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.evaluations import (
     CollectionInfo,
     Evaluation,
-    EvaluationProgress,
+    EvaluationJob,
     EvaluationRecord,
-    EvaluationReport,
     EvaluationRequest,
 )
-from engine.types.jobs import Job
-from engine.types.plurals import counted
-from pages._common.job_card import JobCard
-from pages._common.job_words import joined, report_line, time_left
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request
 from pages._login import login
 from pages._model.model_form import apply_model_style
 from pages._model.model_settings import chosen, endpoint
-
-EvaluationJob = Job[EvaluationProgress, EvaluationReport]
-POLL_SECONDS = 0.5
-"""Between two looks at a measurement: most take less than a minute."""
+from pages._model.task_panel import TaskPanel, Tasks
 
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
@@ -120,33 +113,24 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         st.html('<div class="sl-empty">Choose at least one system.</div>')
         return None
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
-    job = evaluations.job()
+    panel, job = measuring(evaluations, "evaluation", "evaluate"), evaluations.job()
     evaluation = evaluations.find(request)
     failed = job is not None and job.request == request and bool(_problem(job))
     running = job is not None and job.running
     if evaluation is None and not failed and not running and not evaluations.missing(request):
-        evaluations.start(
-            request, owner=login.owner()
-        )  # all is ranked already: only to be measured
+        evaluations.measure(request, login.owner())
         job = evaluations.job()
     if job is not None and job.running:
         apply_model_style()
-        JobCard(
-            evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
-            cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="Cached results are kept. Run computes the rest.",
-        ).show(job)  # fmt: skip
+        panel.card(resume=False)
         return evaluation
     if st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
     if job is not None and job.request == request and (evaluation is None or _problem(job)):
-        stopped = job.report if job.report is not None and job.report.stopped else None
-        show_end(
-            job, "The evaluation", "Cached results are kept. Run computes the rest.",
-            *((stopped.problem, stopped.remedy) if stopped else ()),
-        )  # fmt: skip
+        if job.state != "done" or _problem(job):
+            panel.card(resume=False)
         if evaluation is None and job.report is not None:
-            evaluation = job.report.evaluation
+            evaluation = job.report.result.evaluation
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
         lacks_model = view.needs_model and not connected(explorer)
@@ -163,29 +147,13 @@ def _problem(job: EvaluationJob) -> str:
     return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
 
-def progress_line(job: Job[EvaluationProgress, Any]) -> str:
-    """What, how far, how long, and what a model was asked, in one line of HTML."""
-    now = job.progress
-    parts = [now.step]
-    if now.total > 1:
-        parts.append(f"{now.done:,} of {now.total:,} {now.unit}")
-    parts.append(time_left(now.seconds_left) if now.seconds > 1 else "")
-    return joined(parts) + ("" if now.report is None else report_line(now.report))
-
-
-def show_end(job: Job[Any, Any], what: str, kept: str, problem: str = "", remedy: str = "") -> None:
-    """Why a measurement ended early; nothing where it did not.
-
-    Args:
-        kept: what is kept of it, and how to go on.
-        problem, remedy: why the model stopped answering.
-    """
-    if job.report is None:
-        note(job.error, f"{job.remedy} {kept}".strip(), kind="error")
-    elif job.state == "cancelled":
-        note(f"{what} was cancelled.", kept)
-    elif problem:
-        note(problem, f"{remedy} {kept}".strip(), kind="error")
+def measuring(tasks: Tasks[Any], key: Hashable, name: str) -> TaskPanel[Any, Any]:
+    """A measurement as a task."""
+    return TaskPanel(
+        *(tasks, key, name),
+        doing=lambda job: (job.progress.phase or "Reading the collection", ""),
+        outcome=lambda *_: (),
+    )
 
 
 def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:

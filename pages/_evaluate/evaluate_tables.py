@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from engine.text import counted
 from engine.types.evaluations import (
     CSFCUBE_NDCG,
     NDCG,
@@ -17,7 +18,6 @@ from engine.types.evaluations import (
     Measures,
 )
 from engine.types.models import ModelReport
-from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
 from pages._common.chart_style import number
 from pages._common.outside_text import table_with_marks

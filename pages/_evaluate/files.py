@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.evaluations import CollectionInfo
-from engine.types.plurals import counted
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label, uploader
 from pages._evaluate.evaluate_page import collection_label

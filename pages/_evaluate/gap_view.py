@@ -9,10 +9,10 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
-from engine.types.reranking import CostEstimate, Gap, GapRecord
+from engine.types.models import Estimate
+from engine.types.reranking import Gap, GapRecord
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
-from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
 from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note, system_label
@@ -26,13 +26,11 @@ from pages._evaluate.controls import (
 from pages._evaluate.evaluate_charts import gap_chart, gap_rows
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,
-    POLL_SECONDS,
     connected,
+    measuring,
     moment,
     previous_runs,
-    progress_line,
     seeds_of,
-    show_end,
 )
 from pages._evaluate.evaluate_results import definitions, download, to_csv
 from pages._evaluate.evaluate_tables import (
@@ -61,23 +59,26 @@ def controls(
     retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
     left, middle, right = st.columns([6, 3, 3])
     left.multiselect(
-        "Retrievers", retrievers,
+        "Retrievers",
+        retrievers,
         **view.bound("retrievers", "evaluate_retrievers", read=tuple, model=""),
         format_func=system_label,
         help="Candidates come from all of them; the verifier is compared with the best one alone.",
-    )  # fmt: skip
+    )
     middle.selectbox(
-        "Verifier", list(modes), **view.bound("verifier", "evaluate_verifier", model=""),
+        "Verifier",
+        list(modes),
+        **view.bound("verifier", "evaluate_verifier", model=""),
         help="How the model ranks a pool. "
         + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
-    )  # fmt: skip
+    )
     right.text_input(
         "Pool sizes",
         **view.bound(
             "sizes", "evaluate_sizes", ", ".join(map(str, view.sizes)), sizes_of, model=""
         ),
         help="Candidates per query, separated by commas.",
-    )  # fmt: skip
+    )
     estimate = _estimate(explorer, view, info)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info)
@@ -87,7 +88,7 @@ def controls(
         model_row(explorer, estimate)
 
 
-def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> CostEstimate | None:
+def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Estimate | None:
     """What it will cost at most; None where there is nothing to measure."""
     if info.problem or not view.retrievers:
         return None
@@ -97,17 +98,21 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
 
 
 def _measure_button(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: CostEstimate | None
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: Estimate | None
 ) -> None:
     def run() -> None:
         replace(view, model="").write()
-        connection = explorer.verifier.connection(chosen(explorer), most_calls(MOST))
-        explorer.gaps.start(view.gap_request(info), connection, owner=login.owner())
+        request, model = view.gap_request(info), chosen(explorer)
+        explorer.gaps.start(request, model, most_calls(MOST), login.owner())
 
     run_button(
-        "Measure", "evaluate_gap_run", run, explorer.gaps.job(info.key),
-        ready=estimate is not None, lacks_model=not connected(explorer),
-    )  # fmt: skip
+        "Measure",
+        "evaluate_gap_run",
+        run,
+        explorer.gaps.job(info.key),
+        ready=estimate is not None,
+        lacks_model=not connected(explorer),
+    )
 
 
 def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
@@ -121,19 +126,15 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     latest = next((record.model for record in records if record.request == request), "")
     gap = gaps.find(request, view.model or connected(explorer) or latest)
     running = job is not None and job.running
+    panel = measuring(gaps, info.key, "evaluate_gap")
     if job is not None and job.running:
-        JobCard(
-            lambda: gaps.job(info.key), key="evaluate_gap", label="Gap", line=progress_line,
-            cancel=gaps.jobs.cancel, border=False, poll=POLL_SECONDS,
-            what_stays="Cached answers are kept. Measure resumes.",
-        ).show(job)  # fmt: skip
+        panel.card(resume=False)
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
-    elif job is not None and job.request[0] == request:
-        kept = "Cached answers are kept. Measure resumes."
-        show_end(job, "The measurement", kept)
-    if job is not None and job.request[0] == request and job.report is not None:
-        gap = gap or job.report.gap
+    elif job is not None and job.request == request and job.state != "done":
+        panel.card(resume=False)
+    if job is not None and job.request == request and job.report is not None:
+        gap = gap or job.report.result
     if gap is not None:
         with error_boundary():
             _gap(explorer, gap)
@@ -156,9 +157,12 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         note("Partial result.", gap.report.problem)
     st.html(f'<p class="sl-gap-verdict">{escape(gap_verdict(gap))}</p>')
     table(
-        point_rows(gap), "evaluate_gap_points", f"{gap.measure} and gap at every pool size",
-        point_columns(), most=20,
-    )  # fmt: skip
+        point_rows(gap),
+        "evaluate_gap_points",
+        f"{gap.measure} and gap at every pool size",
+        point_columns(),
+        most=20,
+    )
     st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
     with st.container(key="evaluate_pair_gap"):
         left, right = st.columns([8, 4], gap="medium")
@@ -179,9 +183,10 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         with right:
             st.subheader("Retrievers alone", anchor=False)
             table(
-                retriever_rows(gap), "evaluate_gap_retrievers",
+                retriever_rows(gap),
+                "evaluate_gap_retrievers",
                 f"{gap.measure} of every retriever without the verifier",
-            )  # fmt: skip
+            )
 
 
 @st.fragment

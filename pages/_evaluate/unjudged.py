@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
 from engine.types.evaluations import CollectionInfo
-from engine.types.plurals import counted
 from engine.types.searches import Ranking
 from pages._annotate.annotate_url import annotator, is_lead, of_project
 from pages._common.outside_text import escape

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.terms import Term
+from engine.types.searches import Term
 from pages._common.outside_text import escape
 from pages._common.url_state import join
 from pages._explore.explore_url import View

@@ -10,8 +10,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.searches import WHOLE, SearchResults
-from engine.types.terms import Term
+from engine.types.searches import WHOLE, SearchResults, Term
 from pages._common.components import component, dark, listen
 from pages._explore.explore_reading import other_reading
 from pages._explore.explore_url import View

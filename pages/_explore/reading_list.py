@@ -12,12 +12,12 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.plurals import counted
-from engine.types.searches import Query
-from engine.types.trails import (
+from engine.text import counted
+from engine.types.searches import (
     CITATION_STYLES,
     EXPORT_FORMATS,
     KeptDocument,
+    Query,
     SavedSearch,
     TrailInfo,
 )

@@ -9,9 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.corpora import CorpusInfo, ImportJob
-from engine.types.plurals import counted, size
-from engine.types.sources import CorpusSource
+from engine.text import counted, size
+from engine.types.corpora import CorpusInfo, CorpusSource, ImportJob
 from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
 from pages._explore.explore_url import View

@@ -8,10 +8,9 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.corpora import ImportJob
+from engine.text import counted
+from engine.types.corpora import DatasetInfo, ImportJob
 from engine.types.lenses import Lens
-from engine.types.plurals import counted
-from engine.types.sources import DatasetInfo
 from pages._common.outside_text import escape
 from pages._common.shared import forget_problem
 from pages._library.naming import ask_name, start_button

@@ -10,11 +10,17 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.corpora import ImportJob
+from engine.text import counted
+from engine.types.corpora import (
+    DEFAULT_DOCUMENTS,
+    Found,
+    ImportJob,
+    ServiceInfo,
+    ServiceQueries,
+    ServiceQuery,
+)
 from engine.types.lenses import Lens
 from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
-from engine.types.plurals import counted
-from engine.types.sources import DEFAULT_DOCUMENTS, Found, ServiceInfo, ServiceQueries, ServiceQuery
 from pages._common.outside_text import escape
 from pages._common.shared import (
     escape_label,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from engine.types.plurals import size
-from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
+from engine.text import size
+from engine.types.corpora import CheckReport, Fault, FaultKind, Repairs
 from pages._common.outside_text import escape
 from pages._common.shared import note
 

@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.corpora import ImportJob, ImportReport, Progress
-from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.outside_text import escape

@@ -11,9 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.corpora import ImportJob, Preview
+from engine.types.corpora import CheckReport, ImportJob, PdfParts, Preview, Repairs
 from engine.types.lenses import Lens
-from engine.types.repairs import CheckReport, PdfParts, Repairs
 from pages._common.outside_text import with_marks
 from pages._common.shared import (
     attempt_at,

@@ -11,9 +11,9 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
-from engine.types.plurals import counted
 from pages._annotate.decide import card_html
 from pages._common.components import dark
 from pages._common.outside_text import escape

@@ -8,8 +8,8 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.lenses import Lens
-from engine.types.plurals import counted
 from pages._common.shared import as_drawn, attempt_at, note
 from pages._library.lens_editor import choose_lens
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from engine.types.models import TaskEstimate, TaskProgress
-from engine.types.plurals import counted
+from engine.text import counted
+from engine.types.models import Estimate
 from engine.types.scenarios import (
     Component,
     Scenario,
     ScenarioAuthor,
-    ScenarioJob,
+    ScenarioCounts,
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.job_words import at_most, duration, end, joined, run_outcome, run_progress
+from pages._common.job_words import at_most
 from pages._common.outside_text import escape
 
 COMPONENTS: dict[Component, str] = {
@@ -62,7 +62,7 @@ def _author(author: ScenarioAuthor) -> str:
     return f"{whose}: {number} for {counted(author.documents, 'document')}"
 
 
-def estimate_line(estimate: TaskEstimate, covered: int) -> str:
+def estimate_line(estimate: Estimate, covered: int) -> str:
     """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens``.
 
     Args:
@@ -83,30 +83,9 @@ def estimate_line(estimate: TaskEstimate, covered: int) -> str:
     return " ".join(sentences) or "Up to date."
 
 
-def progress_line(progress: TaskProgress, seconds: float) -> str:
-    """Documents done of total, what came of them, rate and time left, in one line of HTML.
-
-    Args:
-        seconds: since it was asked for: nothing is told before the first batch.
-    """
-    if not progress.total:
-        return joined(["Preparing", duration(seconds)])
-    verb = "Writing scenarios" if progress.phase == "writing" else "Re-embedding"
-    parts = [f"{verb}: {progress.done:,} of {counted(progress.total, 'document')}"]
-    if progress.made and progress.phase == "writing":
-        parts.append(counted(progress.made, "scenario"))
-    if progress.done and progress.seconds:
-        rate = progress.done / progress.seconds
-        parts.append(f"{rate:.0f} documents/s" if rate >= 10 else f"{rate:.1f} documents/s")
-    return run_progress(parts, progress, seconds)
-
-
-def outcome_line(job: ScenarioJob) -> str:
-    """How a run ended and what it did, in one line of HTML."""
-    report = job.report
-    if report is None:
-        return ""
-    parts, made = [end(report)], report.result
+def outcome(made: ScenarioCounts) -> list[str]:
+    """What a run did."""
+    parts = []
     if made.written or not made.embedded:
         parts.append(
             f"{counted(made.scenarios, 'scenario')} for {counted(made.written, 'document')}"
@@ -115,7 +94,7 @@ def outcome_line(job: ScenarioJob) -> str:
         parts.append(f"{counted(made.embedded, 'scenario')} re-embedded")
     if made.without_text:
         parts.append(f"{made.without_text:,} without text")
-    return run_outcome(parts, report)
+    return parts
 
 
 def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:

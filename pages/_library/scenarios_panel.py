@@ -14,41 +14,37 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo
-from engine.types.models import TaskEstimate
-from engine.types.reranking import EndpointInfo
+from engine.types.models import Estimate
 from engine.types.scenarios import (
     Component,
+    ScenarioCounts,
     ScenarioJob,
     ScenarioRequest,
     ScenarioSource,
     ScenarioState,
 )
 from pages._common import document_view
-from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
 from pages._common.seed_finder import picker
 from pages._common.shared import (
-    as_drawn,
     attempt_at,
     confirm,
     engine,
     error_boundary,
-    remembered,
     show_problem,
 )
 from pages._explore.explore_url import View
 from pages._library.scenarios_lines import (
     COMPONENTS,
     estimate_line,
-    outcome_line,
-    progress_line,
+    outcome,
     scenario_list,
     standing,
 )
-from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_settings import chosen, endpoint, usable
+from pages._model.model_settings import endpoint
+from pages._model.task_panel import TaskPanel
 
 ABOUT = (
     "Scenarios describe the information needs a document meets. They enable the “scenario” system."
@@ -97,7 +93,7 @@ def section(
         "Scenarios", key=f"library_scenarios_{name}", type="compact", on_change="rerun"
     )
     if not inside.open:
-        scenarios_card(explorer, name, job)
+        scenarios_card(explorer, name)
         return
     with inside, st.container(key=f"library_scenarios_in_{name}"), error_boundary():
         state = explorer.scenarios.status(name)
@@ -105,7 +101,7 @@ def section(
         _show_standing(state, writing=writing)
         busy = indexing or writing
         by_model = _controls(explorer, info, state, job, busy=busy, indexing=indexing)
-        scenarios_card(explorer, name, job, resume=False)
+        scenarios_card(explorer, name, resume=False)
         if by_model:
             _panel(explorer, name, panel)
         if state.scenarios:
@@ -142,10 +138,17 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
         attempt_at(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
-        "Document weight", 0, 100, step=5, format="%d %%", key=key,
-        on_change=change, disabled=busy, width=420,
+        "Document weight",
+        0,
+        100,
+        step=5,
+        format="%d %%",
+        key=key,
+        on_change=change,
+        disabled=busy,
+        width=420,
         help="The rest is its best scenario's weight. Default 70 %. Applies to the next search.",
-    )  # fmt: skip
+    )
 
 
 def _remove_button(state: ScenarioState, *, busy: bool) -> None:
@@ -203,29 +206,23 @@ def _controls(
     """
     request = _choices(state, job, busy=busy)
     st.html(f'<div class="md-dim sc-words">{_WORDS[request.source]}</div>')
-    by_model = request.source == "generated"
-    connected = endpoint(explorer)
-    estimate = _estimate(explorer, info, state, request, connected)
+    by_model, panel = request.source == "generated", task_panel(explorer, info.name)
+    estimate = panel.estimate(request, state, info.updated_at)
     nothing = not estimate.items and not estimate.counts["embedded"]
-    lacks_model = by_model and not connected.set_up and bool(estimate.items)
+    lacks_model = by_model and not endpoint(explorer).set_up and bool(estimate.items)
+    line = estimate_line(estimate, state.covered)
+    if indexing:
+        line = "Documents are being added. Wait or cancel below."
+    elif lacks_model:
+        line = f"{line} Connect a model to estimate tokens."
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
+        panel.button(
             _label(estimate, busy=busy and not indexing),
-            key=f"library_scenarios_start_{info.name}",
-            type="primary",
+            partial(panel.start, request),
+            line,
             disabled=busy or nothing or lacks_model,
-            on_click=attempt_at,
-            args=(
-                place_of(info.name),
-                as_drawn(_chosen_for(state), partial(start, explorer, request)),
-            ),
+            widgets=_chosen_for(state),
         )
-        line = estimate_line(estimate, state.covered)
-        if indexing:
-            line = "Documents are being added. Wait or cancel below."
-        elif lacks_model:
-            line = f"{line} Connect a model to estimate tokens."
-        st.html(f'<div class="md-dim">{escape(line)}</div>')
     return by_model
 
 
@@ -271,22 +268,7 @@ def _choices(state: ScenarioState, job: ScenarioJob | None, *, busy: bool) -> Sc
     return ScenarioRequest(state.corpus, source or "generated", component, limit=limit or None)
 
 
-def _estimate(
-    explorer: Explorer,
-    info: CorpusInfo,
-    state: ScenarioState,
-    request: ScenarioRequest,
-    connected: EndpointInfo,
-) -> TaskEstimate:
-    """What it will take; estimated again only when something that it depends on has changed."""
-    return remembered(
-        f"library_scenarios_estimate_{info.name}",
-        (request, state, info.updated_at, connected if request.source == "generated" else None),
-        lambda: explorer.scenarios.estimate(request, endpoint=usable(explorer)),
-    )
-
-
-def _label(estimate: TaskEstimate, *, busy: bool) -> str:
+def _label(estimate: Estimate, *, busy: bool) -> str:
     if busy:
         return "Running"
     if estimate.items:
@@ -302,38 +284,30 @@ def place_of(corpus: str) -> str:
     return f"scenarios_{corpus}"
 
 
-def start(explorer: Explorer, request: ScenarioRequest) -> None:
-    """Write in the background; raises as ``Scenarios.start``."""
-    explorer.scenarios.start(request, endpoint=chosen(explorer), owner=login.owner())
+def task_panel(explorer: Explorer, corpus: str) -> TaskPanel[ScenarioRequest, ScenarioCounts]:
+    """The scenarios of a corpus as a task."""
+    return TaskPanel(
+        explorer.scenarios,
+        corpus,
+        "library_scenarios",
+        doing=lambda job: (
+            "Re-embedding" if job.progress.phase == "embedding" else "Writing scenarios",
+            "document",
+        ),
+        outcome=lambda _, made: outcome(made),
+        which=corpus,
+        place=place_of(corpus),
+    )
 
 
-def scenarios_card(
-    explorer: Explorer, corpus: str, job: ScenarioJob | None, *, resume: bool = True
-) -> None:
+def scenarios_card(explorer: Explorer, corpus: str, *, resume: bool = True) -> None:
     """How far a run is, or how it ended; nothing where there is none.
 
     Args:
         resume: with a button to go on; without it where another button does so.
     """
     show_problem(place_of(corpus), keep=True)
-    jobs = explorer.scenarios.jobs
-    JobCard(
-        lambda: jobs.latest(corpus),
-        key="library_scenarios",
-        which=corpus,
-        label=f"Writing scenarios for {corpus}",
-        line=lambda now: progress_line(now.progress, now.seconds),
-        cancel=jobs.cancel,
-        ended=outcome_line,
-        remarks=lambda now: (now.report.problem, *now.report.notes) if now.report else (),
-        resume=(lambda: start(explorer, job.request))
-        if job is not None and resume and not is_finished(job.report)
-        else None,
-        dismiss=jobs.dismiss,
-        more=partial(_search_button, corpus),
-        what_stays="Completed work is kept.",
-        attempt=partial(attempt_at, place_of(corpus)),
-    ).show(job)
+    task_panel(explorer, corpus).card(resume=resume, more=partial(_search_button, corpus))
 
 
 def _search_button(corpus: str, job: ScenarioJob) -> None:

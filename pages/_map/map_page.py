@@ -11,9 +11,9 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.facets import SELECTION
+from engine.text import counted
 from engine.types.maps import CorpusMap, MapJob
-from engine.types.plurals import counted
+from engine.types.searches import SELECTION
 from pages._common.job_card import JobCard
 from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, escape_label, note, show_error, system_label

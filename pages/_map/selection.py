@@ -10,12 +10,10 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.annotating import PoolRequest, Project
-from engine.types.documents import Document
-from engine.types.links import paper_link
-from engine.types.plurals import counted
-from engine.types.searches import Query, Ranking
-from engine.types.trails import EXPORT_FORMATS
+from engine.types.documents import Document, paper_link
+from engine.types.searches import EXPORT_FORMATS, Query, Ranking
 from pages._annotate.annotate_url import NEW, AnnotateView, annotator, is_lead
 from pages._common.document_view import title_of
 from pages._common.figure_file import to_csv

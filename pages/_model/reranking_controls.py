@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.text import counted
 from engine.types.jobs import Job
-from engine.types.plurals import counted
 from pages._common.outside_text import escape
 from pages._common.url_state import UrlState
 from pages._model.visit_jobs import VisitJobs

@@ -11,7 +11,7 @@ from playwright.sync_api import Download, Page, expect
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from tests.model_answers import MODEL
+from tests.fakes.model_answers import MODEL
 from tests.support import make_explorer, wait_until, write_jsonl
 
 

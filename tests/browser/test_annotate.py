@@ -17,7 +17,7 @@ from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, visiting
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 SEED = "demo-0232"

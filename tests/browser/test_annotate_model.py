@@ -13,11 +13,10 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from tests.browser.browser_steps import bring, connect
 from tests.browser.conftest import Server, Visit
-from tests.grading_answers import grades_by
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import MODEL, Knowledge, grades_by
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED
+from tests.fakes.small_corpus import DOCUMENTS
 
 HOSTILE = '<img src="http://192.0.2.1/x.png"> **bold** ![a](http://192.0.2.1/y.png)'
 JUDGE = f"model:{MODEL}"
@@ -58,7 +57,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     expect(page.get_by_role("button", name="Fill the pool")).to_be_visible()
     grader.behaviour.latency = 0.0
     page.get_by_role("radio", name="Model").click()
-    expect(page.get_by_text(f"{JUDGE}: done")).to_be_visible()
+    expect(page.get_by_text(f"graded by {JUDGE}")).to_be_visible()
     expect(page.get_by_text(f"{JUDGE} graded 39 items; people graded none")).to_be_visible()
     visit.shoot("annotate-model")
     check_a_sample_of_three(page)

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.browser_steps import assert_fits, connect
 from tests.browser.conftest import Server, Visit, visit_with
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
 
 ASK = "/ask?corpus=demo"
 pytestmark = pytest.mark.usefixtures("demo_indexed")

@@ -17,9 +17,9 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildQuery, BuildSpec
 from tests.browser.browser_steps import connect, download
 from tests.browser.conftest import Server, Visit
-from tests.build_answers import builds_collections, demo_methods
-from tests.model_answers import Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.build_answers import builds_collections, demo_methods
+from tests.fakes.model_answers import Knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.support import make_explorer
 
 ROW = 33

@@ -12,10 +12,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.browser_steps import connect, until
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
-from tests.model_answers import Knowledge, read_knowledge
-from tests.model_by_wording import obedient
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY
+from tests.fakes.model_answers import Knowledge, read_knowledge
+from tests.fakes.model_server import ModelServer, obedient, serving
+from tests.fakes.model_sessions import KEY
 
 VARIANTS = [
     {"name": "base", "wording": "Papers that use a similar method or procedure."},

@@ -8,13 +8,13 @@ from playwright.sync_api import expect
 
 from tests.browser.browser_steps import bring
 from tests.browser.conftest import Server, Visit
-from tests.message_corpus import DOCUMENTS
+from tests.fakes.small_corpus import LETTERS
 
 
 def test_a_result_found_by_a_fact_shows_its_derivation(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
-    explorer = bring(server.home, tmp_path, "messages", DOCUMENTS)
+    explorer = bring(server.home, tmp_path, "messages", LETTERS)
     asked = explorer.notebook.put_text("Who walked along the coast on 1 March 2024?")
     page = visit.open(f"/?corpus=messages&text={asked}&system=facts")
     first = page.locator("article").first

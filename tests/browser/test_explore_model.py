@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import browser_steps
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
-from tests.model_answers import Knowledge, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY
+from tests.fakes.model_answers import Knowledge, read_knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import KEY
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 PLAIN = "/?corpus=demo&seed=demo-0232&aspect=method"

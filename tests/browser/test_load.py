@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.load import _session, measure
 from engine.config import DEMO_CORPUS
-from engine.llm.run import finish
+from engine.llm.client import finish
 from tests.browser.conftest import Server
 
 

@@ -12,10 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.browser_steps import bring, connect, until
 from tests.browser.conftest import Server, Visit, free_port
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.scenario_answers import IMPLIED, shown_document, writes_scenarios
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import IMPLIED, MODEL, Knowledge, shown_document, writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
 MORE = [

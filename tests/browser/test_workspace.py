@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.browser_steps import bring, connect, until
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import serving
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import serving
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")

@@ -15,7 +15,7 @@ import pytest
 from engine.types.annotating import Judgment
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import Outcome, run_inside, run_process
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 QUERY = "bees-network_method"

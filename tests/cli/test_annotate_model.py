@@ -10,10 +10,9 @@ import pytest
 
 from engine.types.annotating import Judgment
 from tests.cli.command_line import run_inside
-from tests.grading_answers import grades_by
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED
+from tests.fakes.model_answers import MODEL, Knowledge, grades_by
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED
 from tests.support import make_explorer
 
 QUERY = f"{SEED}_method"

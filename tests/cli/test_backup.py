@@ -54,7 +54,7 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
 ) -> None:
     shutil.copytree(small_home, home)
     make_explorer(home).tidy()  # as an app does when it starts: it copies the ledger
-    about = (ROOT / "README.md").read_text("utf-8").partition("## Backup, moving, upgrading")[2]
+    about = (ROOT / "docs" / "operating.md").read_text("utf-8").partition("## Backup")[2]
 
     def do(commands: str, folder: Path) -> None:
         ours = f'set -e; seedlens() {{ {sys.executable} -m engine.cli "$@"; }}\n'

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.lens_builds import LENS, NAME, knows_methods
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.lens_builds import LENS, NAME, knows_methods
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
+from tests.fakes.small_corpus import DOCUMENTS
 
 PLACE = ("small", NAME)
 

@@ -13,12 +13,11 @@ import pytest
 
 from engine.cli.distill import tuned_line
 from engine.types.corpora import ImportRequest
-from engine.types.tuning import Tuned
+from engine.types.scenarios import Tuned
 from tests.cli.command_line import run_inside, write_lines
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import knowledge
-from tests.pair_answers import grades_pairs, in_title
+from tests.fakes.model_answers import MODEL, grades_pairs, in_title
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.skipif(find_spec("peft") is None, reason="needs the extra 'distill'")

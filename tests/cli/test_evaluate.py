@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import Outcome, run_inside
-from tests.small_collection import write_collection
+from tests.fakes.small_corpus import write_collection
 
 
 @pytest.fixture(scope="module")

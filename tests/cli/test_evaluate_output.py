@@ -14,7 +14,7 @@ from engine.errors import UnknownNameError
 from engine.search.topics import Ranker
 from tests.cli.command_line import run_inside, write_lines
 from tests.cli.json_shapes import assert_shape, fraction
-from tests.small_collection import write_collection
+from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, read_knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.small_corpus import write_collection
 
 
 @pytest.fixture(scope="module")

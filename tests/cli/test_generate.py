@@ -9,8 +9,8 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.generate.implicit_records import CATEGORIES
 from tests.cli.command_line import Outcome, run_inside, run_process
-from tests.model_answers import Knowledge
-from tests.model_server import serving
+from tests.fakes.model_answers import Knowledge
+from tests.fakes.model_server import serving
 
 DOCUMENTS = 15
 

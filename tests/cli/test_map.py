@@ -8,9 +8,8 @@ import shutil
 from pathlib import Path
 
 from tests.cli.command_line import run_inside
-from tests.cluster_answers import names
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import serving
+from tests.fakes.model_answers import MODEL, Knowledge, names
+from tests.fakes.model_server import serving
 
 
 def test_a_map_is_made_once_and_written(small_home: Path, home: Path, tmp_path: Path) -> None:

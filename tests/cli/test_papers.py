@@ -12,8 +12,7 @@ import pytest
 
 from engine.types.corpora import ImportRequest
 from tests.cli.command_line import run_inside
-from tests.pdf_conferences import acl
-from tests.pdf_journals import elsevier, plos
+from tests.fakes import pdfs
 from tests.support import make_explorer
 
 
@@ -21,7 +20,7 @@ from tests.support import make_explorer
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "papers"
     folder.mkdir()
-    for made in (acl(1), elsevier(12)):
+    for made in (pdfs.made("acl-1"), pdfs.made("elsevier")):
         (folder / f"{made.name}.pdf").write_bytes(made.content)
     (folder / "empty.pdf").write_bytes(b"")
     return folder
@@ -34,12 +33,12 @@ def test_a_folder_of_papers_is_imported_and_extended(
     done = run_inside(home, "import", folder, "--name", "mine", *model)
     assert "'mine' holds 2 documents: 2 added" in done.stdout
     assert done.stderr.strip().endswith("Warning: Left out: empty.pdf: the file is empty.")
-    made = elsevier(12)
+    made = pdfs.made("elsevier")
     document = make_explorer(home).document("mine", "elsevier")
     assert (document.title, document.year, document.text) == (made.title, 2016, made.abstract)
     assert set(document.authors) == set(made.authors)
 
-    (folder / "empty.pdf").write_bytes(plos(13).content)
+    (folder / "empty.pdf").write_bytes(pdfs.made("plos").content)
     done = run_inside(home, "import", folder, "--name", "mine", *model)
     assert "'mine' holds 3 documents: 1 added, 0 updated, 2 unchanged" in done.stdout
     done = run_inside(home, "import", folder, "--name", "mine", "--pdf", "sections", "--json")

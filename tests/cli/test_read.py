@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from engine.cli.evaluate import read
 from tests.cli.command_line import clean_environment
 from tests.engine.ask.test_reader_test import QUERIES, librarian, strict_judge, write_questions
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,10 @@ from engine.collections.readers import read_collection
 from engine.config import ROOT
 from storage.ledger import Ledger
 from tests.cli.command_line import Outcome, clean_environment, run_inside
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import forget_answers
-from tests.reading_answers import READ, WORDS, reads
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, READ, WORDS, read_knowledge, reads
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import forget_answers
+from tests.fakes.small_corpus import write_collection
 from tests.support import wait_until
 
 KEY = "sk-Rr7pT2vW9xYz4Lq1"

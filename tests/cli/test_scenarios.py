@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import knowledge
-from tests.scenario_answers import IMPLIED, writes_scenarios
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import IMPLIED, MODEL, writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge
+from tests.fakes.small_corpus import DOCUMENTS
 
 COUNT = len(DOCUMENTS)
 
@@ -100,7 +99,7 @@ def test_a_small_model_is_taught_from_the_command_line(
 ) -> None:
     pytest.importorskip("peft", reason="the extra 'distill' is not installed")
     pytest.importorskip("trl", reason="the extra 'distill' is not installed")
-    from tests.tiny_writers import save_writer
+    from tests.fakes.tiny_models import save_writer
 
     base = save_writer(tmp_path / "base", [str(d) for d in DOCUMENTS], window=512)
     out = tmp_path / "learned"

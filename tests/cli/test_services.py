@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 
 
 @pytest.fixture

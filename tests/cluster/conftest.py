@@ -13,9 +13,9 @@ import pytest
 
 from engine.explorer import Explorer
 from storage.mirror import Mirror
-from tests import s3_server
-from tests.postgres_server import PostgresServer
-from tests.s3_server import KEY, SECRET, Proxy, S3Server
+from tests.fakes import s3_server
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.s3_server import KEY, SECRET, Proxy, S3Server
 from tests.support import make_explorer
 
 

@@ -34,14 +34,15 @@ from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import mirror as mirrors
-from storage.home import COPY, Home
+from storage.files import COPY
+from storage.home import Home
 from storage.object_store import MissingObjectError
 from tests.cli.command_line import run_inside
 from tests.cli.refusals import assert_refusal
 from tests.cluster.conftest import Place, mirror_of
-from tests.postgres_server import PostgresServer
-from tests.s3_server import BUCKET, KEY, SECRET, Proxy
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.s3_server import BUCKET, KEY, SECRET, Proxy
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 SEED = DOCUMENTS[0]["doc_id"]

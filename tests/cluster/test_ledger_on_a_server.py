@@ -19,8 +19,8 @@ from engine.types.searches import Query
 from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
 from tests.cli.command_line import run_inside, write_lines
 from tests.cli.refusals import assert_refusal
+from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message
-from tests.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
 
 WRONG = "a-wrong-one"

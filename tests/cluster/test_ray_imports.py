@@ -18,21 +18,20 @@ import pyarrow as pa
 import pytest
 
 from engine.config import ROOT
-from engine.corpora import distributed
+from engine.corpora import importing
 from engine.errors import BadInputError, CorpusBusyError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.jobs.cluster import Workers
-from engine.types.corpora import ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests import ray_cluster
 from tests.cli.command_line import run_process
 from tests.cli.refusals import assert_refusal
 from tests.cluster.conftest import Place
-from tests.ray_cluster import SmallCluster, kill_worker
-from tests.s3_server import Proxy
-from tests.small_corpus import DOCUMENTS
+from tests.fakes import ray_cluster
+from tests.fakes.ray_cluster import SmallCluster, kill_worker
+from tests.fakes.s3_server import Proxy
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer, wait_until, write_jsonl
 
 SHARD = 8
@@ -232,7 +231,7 @@ def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
     source = write_jsonl(tmp_path / "some.jsonl", generated(40))
     with monkeypatch.context() as patch:
         patch.setattr(fragments, "commit", commit)
-        patch.setattr("engine.corpora.distributed.WAIT_SECONDS", 0.01)
+        patch.setattr("engine.corpora.importing.WAIT_SECONDS", 0.01)
         with pytest.raises(StorageError, match="503 Slow Down"):
             on_ray.library.import_documents(wanted(source, tiny_model))
     assert on_ray.library.import_documents(wanted(source, tiny_model)).added == 40
@@ -358,14 +357,14 @@ def test_rows_that_a_worker_wrote_into_another_copy_of_the_corpus_are_not_commit
     one, other = on_store(place, cluster), place.app("other")
     one.library.import_documents(wanted(first, tiny_model))
     assert seen(other) == EXPECTED[:40]
-    target = distributed.Target
+    target = importing.Target
 
-    def elsewhere(_path: Path, *rest: Any) -> distributed.Target:
+    def elsewhere(_path: Path, *rest: Any) -> importing.Target:
         return target(other.home.corpus("c"), *rest)  # as where each machine has a home of its own
 
     with monkeypatch.context() as patch:
-        patch.setattr(distributed, "Target", elsewhere)
-        patch.setattr(distributed, "WAIT_SECONDS", 0.01)
+        patch.setattr(importing, "Target", elsewhere)
+        patch.setattr(importing, "WAIT_SECONDS", 0.01)
         with pytest.raises(StorageError, match="share its folder"):
             one.library.import_documents(wanted(all_, tiny_model))
     assert seen(one) == seen(other) == EXPECTED[:40]

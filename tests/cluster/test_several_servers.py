@@ -18,9 +18,9 @@ from engine.jobs import job_files, processes
 from engine.jobs.processes import ImportJobs
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from tests import postgres_server
 from tests.cli.command_line import run_inside, write_lines
-from tests.postgres_server import PostgresServer
+from tests.fakes import postgres_server
+from tests.fakes.postgres_server import PostgresServer
 from tests.support import make_explorer, wait_until
 
 

@@ -9,18 +9,18 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
-from engine.types.collections import Collection
+from engine.types.evaluations import Collection
 from storage.answers import Answers
-from tests.model_answers import read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import answers, knowledge
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import answers, knowledge
+from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    """A model that judges the small corpus (``tests/model_sessions.py``)."""
+    """A model that judges the small corpus (``tests/fakes/model_sessions.py``)."""
     with serving(knowledge()) as running:
         yield running
 

@@ -132,7 +132,7 @@ def test_its_evaluation_runs_and_judgments_that_were_brought_are_shown(
     request = EvaluationRequest(CORPUS, ("dense", "bm25"))
     assert evaluations.history(CORPUS)
     assert evaluations.find(request) is None, "what rankings are made by has changed since"
-    evaluation = evaluations.evaluate(request).evaluation
+    evaluation = evaluations.run(request).result.evaluation
     assert evaluation is not None
     assert set(evaluation.systems) == set(expected["evaluation"])
     for name, metrics in expected["evaluation"].items():

@@ -38,8 +38,8 @@ from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
 from storage.ledger import Ledger
-from tests.model_server import ModelServer
-from tests.model_sessions import SEED, entered
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import SEED, entered
 from tests.support import make_explorer, wait_until
 
 ADA = Person("ada@example.org", "Ada", "annotator")
@@ -54,10 +54,11 @@ MAY: dict[str, dict[str, str]] = {
     "": {
         "all": "acting_as browse document facets facts find_documents find_facts parse_filters "
         "parse_reading reads_aspect reads_steer reads_wording search searcher select "
-        "starting_point systems_of",
+        "sql starting_point systems_of",
         "leads": "human_rows",
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
+    "analysis": {"all": "run views"},
     "annotation": {
         "all": "guideline_template known pool pooled project projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
@@ -67,7 +68,7 @@ MAY: dict[str, dict[str, str]] = {
     "annotation.exchange": {"leads": "export import_ qrels"},
     "annotation.filling": {"leads": "start"},
     "annotation.filling.jobs": JOBS,
-    "annotation.grading": {"leads": "check estimate grade models run sample start"},
+    "annotation.grading": {"leads": "check estimate models run sample start within"},
     "annotation.grading.jobs": JOBS,
     "builds": {
         "leads": "estimate files names open provenance run save start", "operator": "export",
@@ -87,11 +88,11 @@ MAY: dict[str, dict[str, str]] = {
     "comparing.jobs": JOBS,
     "evaluations": {
         "all": "to_json",
-        "leads": "answered_by checked estimate evaluate find history job missing model rankings "
-        "run_file start",
+        "leads": "answered_by checked estimate find history job measure missing model ranked "
+        "rankings run run_file start stored",
     },
     "evaluations.jobs": JOBS,
-    "gaps": {"all": "to_json", "leads": "checked estimate find history job measure start"},
+    "gaps": {"all": "to_json", "leads": "checked estimate find history job run start"},
     "gaps.jobs": JOBS,
     "library": {
         "all": "check_name contents corpora corpus demo_job embedded encoder is_synthetic lens "
@@ -117,7 +118,8 @@ MAY: dict[str, dict[str, str]] = {
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },
-    "pair_grading": {"operator": "estimate run"},
+    "pair_grading": {"operator": "estimate run start"},
+    "pair_grading.jobs": JOBS,
     "reader": {
         "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
     },
@@ -128,7 +130,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "scenarios.jobs": JOBS,
     "verifier": {
-        "all": "check connection endpoint estimate estimate_reading explain_with_model job model "
+        "all": "check connection endpoint estimate estimate_reading explain_with_model job "
         "offered read_wordings recall rerank result running start",
         "own": "find_endpoint",
     },

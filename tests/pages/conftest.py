@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 from engine.explorer import Explorer
-from tests.model_answers import MODEL
+from tests.fakes.model_answers import MODEL
 from tests.pages.visits import Connect, Serve
 
 

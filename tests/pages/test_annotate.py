@@ -22,8 +22,8 @@ from pages._annotate.dashboard import summary_html
 from pages._annotate.guidelines import nodes
 from pages._annotate.project_form import read_scale, scale_lines
 from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
-from tests.small_corpus import DOCUMENTS
 from tests.support import wait_until, write_jsonl
 
 

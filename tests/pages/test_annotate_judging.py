@@ -24,7 +24,7 @@ from pages._annotate.judging_view import (
     to_key,
     view_data,
 )
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 

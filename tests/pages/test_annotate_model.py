@@ -9,16 +9,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, PoolRequest, Project
-from engine.types.grading import GradingDifference
+from engine.types.annotating import GRADED, GradingDifference, PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor_check
 from pages._annotate.assessor_check import difference_html
 from pages._annotate.judging_view import DocumentCache, JudgingSession, from_key, receive, view_data
-from tests.grading_answers import grades_by
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED
+from tests.fakes.model_answers import MODEL, Knowledge, grades_by
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED
 from tests.pages.visits import Serve, click, judged_on, run, run_until, shown, visit
 from tests.support import make_explorer
 
@@ -91,7 +89,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert "Model grades are not used in qrels" in shown(page)
     page.button(key="annotate_model_start").click()
     until_graded(page)
-    assert f"{JUDGE}: done" in shown(page)
+    assert f"12 candidates graded by {JUDGE}" in shown(page)
     assert f"{JUDGE} graded 12 items; people graded none of them." in shown(page)
     assert page.button(key="annotate_model_start").disabled
 
@@ -152,14 +150,14 @@ def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: Mo
     assert other.button(key="annotate_model_cancel"), "another visit finds it under way"
     click(other, "annotate_model_cancel")
     until_graded(other)
-    assert "cancelled" in shown(other)
+    assert "Cancelled" in shown(other)
     grader.behaviour.latency = 0.0
     other.button(key="annotate_model_resume").click()
     until_graded(other)
-    assert "done" in shown(other)
+    assert "Done" in shown(other)
     assert len(graded.annotation.judgments(project, annotator=JUDGE)) == 12
     click(other, "annotate_model_dismiss")
-    assert "done" not in shown(other)
+    assert "Done" not in shown(other)
 
 
 def test_without_an_endpoint_the_page_says_how_to_connect_one(
@@ -217,5 +215,5 @@ def test_a_run_without_a_single_grade_is_not_called_done(
     page.button(key="annotate_model_start").click()
     until_graded(page)
     assert "Nothing was graded" in shown(page)
-    assert ": done" not in shown(page)
+    assert "Done" not in shown(page)
     assert page.button(key="annotate_model_resume").label == "Try again"

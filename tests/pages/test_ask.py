@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from tests.model_answers import Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import Knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.pages.visits import (
     APP,
     Connect,

@@ -12,9 +12,9 @@ from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
+from tests.fakes.small_corpus import write_collection
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
-from tests.small_collection import write_collection
 from tests.support import make_explorer
 
 
@@ -52,7 +52,7 @@ def test_nothing_is_measured_that_was_changed_just_before_the_click(lab: Explore
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
-    lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
+    lab.evaluations.run(EvaluationRequest("lab", ("dense",), steer=0.25))
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
     assert page.multiselect(key="evaluate_systems").value == ["dense"]
     assert page.slider(key="evaluate_steer").value == 25
@@ -82,7 +82,7 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(
 
 
 def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
-    lab.evaluations.evaluate(EvaluationRequest("lab", ("aspect",)))
+    lab.evaluations.run(EvaluationRequest("lab", ("aspect",)))
     page = visit(systems="aspect")
     assert page.dataframe
     page.slider(key="evaluate_steer").set_value(75)
@@ -96,7 +96,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
 
 def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("mine.run", text.encode())
@@ -147,7 +147,7 @@ EVIL = "![](http://host/x.png)"
 
 def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     lines = lab.evaluations.run_file(request, "dense").replace(" dense\n", f" {EVIL}\n")
     run_id = lab.collections.add_run("lab", "mine.run", lines.encode()).id
     seed, other = lab.library.open("lab").doc_ids[:2]
@@ -169,7 +169,7 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
 
 
 def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None:
-    found = lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",))).evaluation
+    found = lab.evaluations.run(EvaluationRequest("lab", ("dense",))).result.evaluation
     assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (
@@ -178,3 +178,23 @@ def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None
     ):
         templates = [trace.hovertemplate or "" for trace in figure.data]
         assert not any("<b>" in template or "{x} " in template for template in templates)
+
+
+def test_a_query_in_sql_is_run_and_what_is_wrong_with_it_is_shown(lab: Explorer) -> None:
+    page = visit(collection="lab")
+    assert not page.text_area
+    page.session_state["evaluate_sql_box"] = True
+    page = run(page)
+    page.button(key="evaluate_sql_example_0").click()
+    page = run(page)
+    assert "FROM sentences" in page.text_area(key="evaluate_sql").value
+    page.button(key="evaluate_sql_run").click()
+    page = run(page)
+    assert list(page.dataframe[-1].value.columns) == ["aspect", "sentences"]
+    assert "first_day" in shown(page), "the columns of the views are listed"
+    page.text_area(key="evaluate_sql").set_value("select * from read_csv('/etc/passwd')")
+    page.button(key="evaluate_sql_run").click()
+    assert "Cannot access file" in shown(run(page))
+    page.text_area(key="evaluate_sql").set_value("select 1 as n where 1 = 2")
+    page.button(key="evaluate_sql_run").click()
+    assert "No rows." in shown(run(page))

@@ -12,8 +12,8 @@ from engine.types.models import ModelReport
 from engine.types.reranking import Gap, GapPoint
 from pages._evaluate.evaluate_charts import gap_chart
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
-from tests.model_answers import read_knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import read_knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Connect, Serve, run
 from tests.support import make_explorer
@@ -58,9 +58,10 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
 
 
 def test_questions_that_failed_are_not_said_to_be_answered(
-    lab: Explorer, server: ModelServer
+    lab: Explorer, lab_home: Path, server: ModelServer, serve: Serve
 ) -> None:
-    server.behaviour.faults = {"500": 0.8}
+    lab = serve(make_explorer(lab_home, llm_retries=1))
+    server.behaviour.faults = {"500": 0.5}
     page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.evaluations.job)

@@ -15,13 +15,12 @@ from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress, Repairs
 from pages._common.job_words import time_left
 from pages._library import corpus_list
+from tests.fakes.pdfs import made as made_paper
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
-from tests.pdf_conferences import acl, acm
 from tests.support import ended
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
@@ -524,7 +523,7 @@ def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
 
 
 def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: AppTest) -> None:
-    papers = [acl(1), acm(8)]
+    papers = [made_paper("acl-1"), made_paper("acm")]
     files = [(f"{made.name}.pdf", made.content, "application/pdf") for made in papers]
     empty.file_uploader[0].set_value([*files, ("scan.pdf", b"%PDF", "application/pdf")])
     page = run(empty)

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, run, visit
-from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 

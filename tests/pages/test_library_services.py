@@ -11,13 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.corpora import ImportJob, ImportRequest, Progress
-from engine.types.sources import NamedDataset, ServiceQueries
+from engine.types.corpora import ImportJob, ImportRequest, NamedDataset, Progress, ServiceQueries
 from pages._library.from_services import found_card
 from pages._library.import_jobs import progress_line
+from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.pages.import_page import shown
 from tests.pages.visits import Serve, click, run, visit
-from tests.service_server import Paper, ServiceServer, serving_papers
 from tests.support import make_explorer
 
 HOSTILE = "<img src=x onerror=alert(1)> [a](http://x)"

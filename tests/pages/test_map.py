@@ -20,9 +20,8 @@ from pages._map import selection
 from pages._map.map_parts import rows_from_bits
 from pages._map.map_url import MOST_IN_LINK, MapView
 from pages._map.selection import RUN
-from tests.cluster_answers import names
-from tests.model_answers import Knowledge
-from tests.model_server import serving
+from tests.fakes.model_answers import Knowledge, names
+from tests.fakes.model_server import serving
 from tests.pages.visits import (
     APP,
     BROKEN,

@@ -13,18 +13,16 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
-from engine.types.models import ModelReport
-from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
+from engine.types.models import Estimate, ModelReport
+from engine.types.reranking import Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
 from pages._common.job_words import change, change_sentence, estimate_line, report_line
 from pages._model.model_settings import secrets_problem, secrets_values
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED, knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
 
-ESTIMATE = CostEstimate(
-    "pairwise", 100, 6, True, calls=300, input_tokens=290_000, output_tokens=600, cost=0.13
-)
+ESTIMATE = Estimate(rounds=6, calls=300, input_tokens=290_000, output_tokens=600, cost=0.13)
 REPORT = ModelReport(
     mode="pairwise", depth=100, endpoint="http://here/v1", model="judge", rounds=6, calls=288,
     input_tokens=280_000, output_tokens=600, failed=3, unread=1, unanswered=4, cached=20,
@@ -51,7 +49,7 @@ def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
         "300 requests in 6 rounds, up to 610 including retries, about 0.29 M tokens, "
         "cost about 0.130"
     )
-    unknown = CostEstimate("heapsort", 100, 174, False, calls=348)
+    unknown = Estimate(rounds=174, exact=False, calls=348)
     assert estimate_line(unknown) == "about 348 requests in 174 rounds", "answers may lead to more"
 
 

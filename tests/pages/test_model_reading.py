@@ -12,11 +12,10 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, find_aspect
 from pages._compare.compare_url import variants_from_json
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import SEED, knowledge
+from tests.fakes.model_answers import CONTENT, MODEL, WORDS, reads
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import SEED, knowledge
 from tests.pages.visits import Serve, click, param, run, run_until, shown, visit
-from tests.reading_answers import CONTENT, WORDS, reads
 from tests.support import make_explorer
 
 OTHER = "the same measurements, whoever made them"

@@ -29,7 +29,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
 from engine.config import ROOT
-from engine.llm.run import finish
+from engine.llm.client import finish
 from engine.types.limits import STRANGERS_BYTES, STRANGERS_VALUES
 from pages._login import guard, login
 from pages._login.guard import GuardSessions

@@ -10,8 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.searches import Query
-from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS
+from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, Query
 from pages._explore.reading_list import OPEN, TABS
 from tests.pages.visits import APP, address, click, param, run, shown
 

@@ -28,9 +28,9 @@ from pages._compare.compare_url import CompareView, variants_from_json
 from pages._explore.explore_url import View
 from pages._model import model_settings
 from pages._model.visit_jobs import VisitJobs
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import serving
-from tests.model_sessions import KEY
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import serving
+from tests.fakes.model_sessions import KEY
 from tests.pages.visits import (
     APP,
     Serve,

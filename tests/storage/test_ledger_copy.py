@@ -14,7 +14,7 @@ from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from storage.trails import AskedRow, TrailNameRow
-from tests.postgres_server import PostgresServer
+from tests.fakes.postgres_server import PostgresServer
 from tests.storage.rows import NOW, corpus, judgment
 
 MANY = 2_500

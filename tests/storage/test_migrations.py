@@ -13,7 +13,7 @@ import pytest
 from storage.errors import LedgerBusyError, StorageError
 from storage.ledger import Ledger
 from storage.migrations import newest
-from tests.postgres_server import PostgresServer
+from tests.fakes.postgres_server import PostgresServer
 from tests.storage import old_ledgers
 
 TIME = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)

@@ -19,7 +19,7 @@ from engine.config import ROOT
 from storage.errors import CorpusBusyError, LedgerBusyError, StorageError
 from storage.ledger import Ledger
 from storage.people import Lease
-from tests.postgres_server import PASSWORD, PostgresServer
+from tests.fakes.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
 from tests.support import wait_until
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,7 +22,12 @@ from engine.errors import BadInputError
 from engine.ingest.encodings import ZIP_ERRORS, zip_names
 from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import InputFile, Row
-from engine.types.limits import MEGABYTE, PDF_BYTES, PDF_FILES, PDF_MEMORY, PDF_SECONDS
+from engine.types.limits import MEGABYTE
+
+PDF_FILES = 20_000  # of one folder or zip; reading each takes 0.1 to 0.5 s
+PDF_BYTES = 200 * MEGABYTE  # unpacked; papers with many figures have 50 MB
+PDF_SECONDS = 30.0  # to read one PDF
+PDF_MEMORY = 1024 * MEGABYTE  # RLIMIT_DATA, for one PDF
 
 FIELDS = {
     "doc_id": "key",
@@ -39,26 +43,15 @@ the rest of a sentence."""
 _XMP_DATE = re.compile(
     rb"<(?:prism:(?:publicationDate|coverDate)|dc:date)>[^0-9]{0,80}?((?:19|20)\d\d)"
 )
-KEPT_CHARS = 24_000_000
-"""Characters of papers that are kept: an import reads its source two or three times."""
-
-
-def _chars(read: Read) -> int:
-    """The characters of a paper's sections, which are nearly all that it has."""
-    return 1_000 + sum(len(section["text"]) for section in (read[0] or {}).get("sections", ()))
-
-
-_lock = threading.Lock()
-_kept: dict[tuple[object, ...], Read] = {}
+MOST_KEPT = 400  # Papers that are kept: an import reads its source two or three times
 REMEDY = "Leave it out, or give a PDF that has its text in it."
 ABSTRACT = "Abstract"
 BEGINNING = "Beginning (no abstract was found)"
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """A row a paper, or a row a section where the file is read so; a file without readable text
-    is a row with a problem.
-    """
+    """A row a paper, or a row a section where the file is read so; a file without readable text is
+    a row with a problem."""
     for name in _names(file.path):
         where = f"{file.name}, {name}" if name != file.name else name
         found, problem = read_paper(file.path, name)
@@ -96,11 +89,10 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
         *((s["name"], s["text"]) for s in paper["sections"]),
     ]
     for number, (heading, text) in enumerate(parts):
-        own = given if heading == ABSTRACT and not number else {
-            **given,
-            "key": f"{key}#{number}",
-            "title": f"{paper['title']}: {heading}" if paper["title"] else heading,
-        }  # fmt: skip
+        own = given
+        if heading != ABSTRACT or number:
+            title = f"{paper['title']}: {heading}" if paper["title"] else heading
+            own = {**given, "key": f"{key}#{number}", "title": title}
         yield Row(f"{where} ({heading[:60]})", {**own, "text": text, "section": heading})
 
 
@@ -145,28 +137,19 @@ def _in_zip(path: Path) -> Iterator[str]:
 
 
 def read_paper(path: Path, name: str) -> Read:
-    """The paper in a file, kept for as long as the file does not change. Thread-safe.
-
-    Args:
-        path: the folder, the zip or the file itself.
-        name: the file's name in the folder or zip.
-    """
+    """The paper in a file (in the folder or zip ``path``, or that file itself), kept for as long as
+    the file does not change."""
     try:
         there = (path / name if path.is_dir() else path).stat()
     except OSError as error:
         return None, f"cannot be opened ({error.strerror})"
-    if not stat.S_ISREG(there.st_mode):
-        return None, "is no file, but a pipe, a device or the like"
-    key = (str(path), name, there.st_mtime_ns, there.st_size)
-    with _lock:
-        if found := _kept.get(key):
-            return found
-    found = _isolated(path, name)
-    with _lock:
-        _kept[key] = found
-        while sum(map(_chars, _kept.values())) > KEPT_CHARS:
-            del _kept[next(iter(_kept))]
-    return found
+    return _read_once(path, name, (there.st_mtime_ns, there.st_size))
+
+
+@lru_cache(MOST_KEPT)
+def _read_once(path: Path, name: str, _: tuple[int, int]) -> Read:
+    """The paper in a file in one state."""
+    return _isolated(path, name)
 
 
 def _isolated(path: Path, name: str) -> Read:

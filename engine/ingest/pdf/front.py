@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.ingest.pdf import headings
+from engine.ingest.pdf.layout import abstract_heading
 from engine.ingest.pdf.pages import Line, PdfText
 
 _PARTED = re.compile(r"\s*(?:[,;·•|]|\band\b|\bund\b|\bet\b|&|\s{3,})\s*")
@@ -139,16 +139,8 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 
 
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
-    """The title, and the lines of page 1 that hold it.
-
-    Args:
-        head: the lines of page 1, as read.
-        body: size of the paper's text, in points.
-        described: the title in the file's own data, which is often wrong.
-
-    Returns:
-        ("", lines) where the lines are to be joined; (title, []) where only the file tells it.
-    """
+    """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
+    be joined; (title, []) where only the file tells it."""
     if not head:
         return (described if _trusted(described) else ""), []
     groups = _groups(head)
@@ -165,7 +157,7 @@ def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, 
             if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
                 return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
-    if _trusted(described) and _score(best, head, body) < 1.05 and _is_said(described, head):
+    if _trusted(described) and _score(best, head, body) < 1.05 and _is_on_page(described, head):
         return " ".join(described.split()), []
     return "", best
 
@@ -204,7 +196,7 @@ def _alike(have: str, wanted: str) -> bool:
     return longer.startswith(shorter) and len(longer) - len(shorter) <= 3
 
 
-def _is_said(described: str, head: Sequence[Line]) -> bool:
+def _is_on_page(described: str, head: Sequence[Line]) -> bool:
     return _letters(described) in _letters_of(head)
 
 
@@ -215,7 +207,7 @@ def _groups(head: Sequence[Line]) -> list[list[Line]]:
     floor = highest - 0.62 * max(highest - lowest, 300.0)
     groups: list[list[Line]] = []
     for line in sorted(head, key=lambda line: (-line.y, line.x0)):
-        if line.y < floor or headings.abstract_heading(line) is not None:
+        if line.y < floor or abstract_heading(line) is not None:
             continue
         if group := next((g for g in groups[-4:] if _continues(g, line)), None):
             group.append(line)
@@ -317,27 +309,16 @@ FIRST_YEAR = 1900
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What stands on page 1 outside title, abstract and text.
+    """What stands on page 1 outside title, abstract and text."""
 
-    Attributes:
-        head: above the abstract, and running heads.
-        foot: footnotes and what stands in the lower margin.
-    """
-
-    head: tuple[str, ...]
-    foot: tuple[str, ...]
+    head: tuple[str, ...]  # above the abstract, and running heads
+    foot: tuple[str, ...]  # footnotes and what stands in the lower margin
 
 
 def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
-    """The year in which a paper came out.
-
-    What page 1 says counts first: marks of a publication, then arXiv's stamp (the id's year, as
-    papers are cited by it), then any year above the abstract. Then the date of publication in the
-    XMP, then when the file was made.
-
-    Args:
-        described: the XMP's date of publication, or "".
-    """
+    """The year in which a paper came out. What page 1 says counts first: marks of a publication,
+    then arXiv's stamp (the id's year, as papers are cited by it), then any year above the abstract.
+    Then the date of publication in the XMP, then when the file was made."""
     lines = (*outside.head, *outside.foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))
     for cue in _CUES[:-2]:

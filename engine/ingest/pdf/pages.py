@@ -19,7 +19,9 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as raw
 
-from engine.types.limits import PDF_CHARS, PDF_PAGES
+PDF_PAGES = 100  # that are read; the document says which are left out ("pages left out")
+PDF_CHARS = 2_000_000  # that are read: some 700 pages
+
 
 # Letters with accents, as fonts without them are set by TeX: the accent, then the letter.
 _ACCENTS = dict(
@@ -40,25 +42,17 @@ _NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5})\.?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Words on one baseline with no wide gap between them.
+    """Words on one baseline with no wide gap between them."""
 
-    Attributes:
-        page: from 0.
-        x0, x1: where it begins and ends.
-        y: of the baseline.
-        size: of most of its letters, in points.
-        names: the text, with signs where raised marks were: the line as a list of authors.
-    """
-
-    page: int
-    x0: float
+    page: int  # from 0
+    x0: float  # x0, x1: where it begins and ends
     x1: float
-    y: float
-    size: float
+    y: float  # of the baseline
+    size: float  # of most of its letters, in points
     bold: bool
     italic: bool
     text: str
-    names: str = ""
+    names: str = ""  # the text, with signs where raised marks were: the line as a list of authors
 
     @property
     def top(self) -> float:
@@ -68,18 +62,14 @@ class Line:
 
 @dataclass(slots=True)
 class Char:
-    """A letter; its place and size are in points.
-
-    Attributes:
-        style: 1 for bold, and 2 for italic.
-    """
+    """A letter; its place and size are in points."""
 
     text: str
     x0: float
     x1: float
     y: float
     size: float
-    style: int
+    style: int  # 1 for bold, and 2 for italic
 
 
 def follows(run: list[Char], char: Char) -> bool:
@@ -92,11 +82,7 @@ def follows(run: list[Char], char: Char) -> bool:
 
 
 def line_of(page: int, run: list[Char], left: float, bottom: float) -> Line:
-    """A run of letters as a line.
-
-    Args:
-        left, bottom: where the page begins, in points.
-    """
+    """A run of letters as a line."""
     letters = [c for c in run if c.text != " "]
     size = Counter(round(c.size, 1) for c in letters).most_common(1)[0][0]
     y = Counter(round(c.y, 1) for c in letters if abs(c.size - size) < 0.6).most_common(1)[0][0]
@@ -218,9 +204,16 @@ def _together(a: Line, b: Line) -> Line:
     main = a if len(a.text) >= len(b.text) else b
     gap = " " if b.x0 - a.x1 > 0.12 * main.size else ""
     return Line(
-        a.page, min(a.x0, b.x0), max(a.x1, b.x1), main.y, main.size, main.bold, main.italic,
-        a.text + gap + b.text, a.names + gap + b.names,
-    )  # fmt: skip
+        a.page,
+        min(a.x0, b.x0),
+        max(a.x1, b.x1),
+        main.y,
+        main.size,
+        main.bold,
+        main.italic,
+        a.text + gap + b.text,
+        a.names + gap + b.names,
+    )
 
 
 _BOLD = re.compile(
@@ -237,40 +230,25 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The lines of one page, in no order.
+    """The lines of one page, in no order."""
 
-    Attributes:
-        width, height: in points.
-        turned: text that does not run from left to right, such as arXiv's stamp.
-    """
-
-    width: float
+    width: float  # width, height: in points
     height: float
     lines: tuple[Line, ...]
-    turned: str
+    turned: str  # text that does not run from left to right, such as arXiv's stamp
 
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
-    """What a PDF holds.
+    """What a PDF holds."""
 
-    Attributes:
-        pages: the first of them, up to ``PDF_PAGES``.
-        info: what the file says of itself (``Title``, ``CreationDate`` ...).
-        more_pages: how many were left out.
-    """
-
-    pages: tuple[Page, ...]
-    info: dict[str, str]
-    more_pages: int
+    pages: tuple[Page, ...]  # the first of them, up to `PDF_PAGES`
+    info: dict[str, str]  # what the file says of itself (`Title`, `CreationDate` ...)
+    more_pages: int  # how many were left out
 
 
 def read_pages(content: bytes | Path) -> PdfText:
-    """Every line of a PDF.
-
-    Raises:
-        UnreadableError: it is protected, broken, or has no text that can be read.
-    """
+    """Every line of a PDF."""
     try:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:

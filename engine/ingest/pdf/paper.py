@@ -3,55 +3,317 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-from engine.ingest.pdf import headings
-from engine.ingest.pdf.abstracts import find_abstract
 from engine.ingest.pdf.front import Outside, find_authors, find_title, find_year
-from engine.ingest.pdf.layout import Reading
+from engine.ingest.pdf.layout import (
+    Heading,
+    Reading,
+    abstract_heading,
+    as_heading,
+    ends_abstract,
+    goes_on,
+    is_abstract_part,
+    is_appendix,
+    is_back_matter,
+    is_named,
+    is_numbered,
+    is_references,
+    is_section,
+    name_of,
+)
 from engine.ingest.pdf.pages import Line, PdfText
-from engine.ingest.pdf.sections import Section, find_sections
+
+LEAST_WORDS = 45  # A paragraph with fewer words is no abstract, where no heading says so
+LEAST_CHARS, MOST_CHARS = 40, 6_000
+"""What is shorter or longer is no abstract, or its end was not found."""
+_MARKED = re.compile(r"[∗*†‡§¶]\s?\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Abstract:
+    """An abstract, or that there is none."""
+
+    text: str = ""
+    first: Line | None = None  # its heading, or first line; None where there is none
+    lines: tuple[Line, ...] = ()  # heading and text
+
+
+NO_ABSTRACT = Abstract()
+
+
+def find_abstract(reading: Reading, title: Sequence[Line]) -> Abstract:
+    """The abstract under its heading; without one, the long paragraph before the introduction."""
+    early = [line for line in reading.lines if line.page < 2]
+    found = []
+    for index, line in enumerate(early):
+        heading = abstract_heading(line)
+        if heading is not None and line not in title:
+            found.append((heading[0] != "abstract", index, heading[1]))
+    for _, index, rest in sorted(found):
+        abstract = _under(reading, early[index], rest, early[index + 1 :])
+        if abstract is not None:
+            return abstract
+    return _unnamed(reading, title)
+
+
+def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Abstract | None:
+    """The abstract under a heading."""
+    texts = [rest] if rest else []
+    lines: list[Line] = []
+    read: list[Line] = []
+    # The heading may stand beside its text, or be ordered before what stands above it.
+    for line in behind if rest else _below(heading, behind):
+        if texts and _ends(heading, lines, line, run_in=bool(rest)):
+            break
+        if not texts and ends_abstract(line):
+            return None
+        if abstract_heading(line) is not None:
+            break
+        read.append(line)
+        if is_abstract_part(line):
+            texts.append(line.text.rstrip(" .:") + ":")
+        else:
+            texts.append(line.text)
+            lines.append(line)
+    text = reading.vocabulary.joined(texts)
+    if not LEAST_CHARS <= len(text) <= MOST_CHARS:
+        return None
+    return Abstract(text, heading, (heading, *read))
+
+
+def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> bool:
+    """Whether an abstract is over before a line."""
+    if ends_abstract(line) or _MARKED.match(line.text):
+        return True
+    if is_abstract_part(line) and not is_numbered(line):
+        return False
+    before = lines[-1] if lines else heading
+    size = _usual(lines) if lines else (heading.size if run_in else line.size)
+    if _is_other_heading(lines, before, line, size):
+        return True
+    below = line.page == before.page and line.y < before.y
+    gap = before.y - line.y if below else 0.0
+    if abs(line.size - size) > 0.06 * size and (gap > 1.2 * size or not below):
+        return len(line.text) > 3
+    usual = _spacing(lines)
+    if usual and gap > 1.75 * usual and len(lines) > 2:
+        # A paragraph of its own: of the abstract only where it is set as that.
+        first = lines[min(run_in, len(lines) - 1)]
+        moved = abs(line.x0 - first.x0) > 0.6 * size and not _is_indented(line, first)
+        return moved or gap > 3 * usual
+    if usual and len(lines) > 1 and not below and line.page == before.page:
+        return _different(lines, line)
+    return False
+
+
+def _is_other_heading(lines: Sequence[Line], before: Line, line: Line, size: float) -> bool:
+    """Whether a line is a heading, and no line of an abstract that is set in bold."""
+    if as_heading(line, size) is None or goes_on(before, line):
+        return False
+    if not (line.bold or line.size > 1.05 * size or is_numbered(line)):
+        return False
+    all_bold = sum(one.bold for one in lines) > 0.6 * len(lines) if lines else line.bold
+    return not (all_bold and line.bold and line.size <= 1.05 * size)
+
+
+def _unnamed(reading: Reading, title: Sequence[Line]) -> Abstract:
+    """The longest paragraph between title and introduction, where it is long enough."""
+    lowest = min((line.y for line in title), default=float("inf"))
+    lines: list[Line] = []
+    for line in (line for line in reading.head if line.y < lowest):
+        if is_section(line, reading.body):
+            break
+        if not ends_abstract(line):
+            lines.append(line)
+        elif _words(_longest(lines)) > LEAST_WORDS:
+            break
+    else:
+        return NO_ABSTRACT
+    block = _longest(lines)
+    text = reading.text(block)
+    if _words(block) < LEAST_WORDS or text.count(".") < 2:
+        return NO_ABSTRACT
+    return Abstract(text, block[0], tuple(block))
+
+
+def _longest(lines: Sequence[Line]) -> list[Line]:
+    """The paragraph with the most words."""
+    return max(_paragraphs(lines), key=_words, default=[])
+
+
+def _words(lines: Sequence[Line]) -> int:
+    return sum(len(line.text.split()) for line in lines)
+
+
+def _below(heading: Line, lines: Sequence[Line]) -> list[Line]:
+    """Lines from the first that stands under a heading, or beside it."""
+    for index, line in enumerate(lines):
+        if line.page != heading.page or line.y <= heading.y + 2:
+            return list(lines[index:])
+    return list(lines)
+
+
+def _usual(lines: Sequence[Line]) -> float:
+    sizes = sorted(line.size for line in lines)
+    return sizes[len(sizes) // 2]
+
+
+def _spacing(lines: Sequence[Line]) -> float:
+    """Points from one baseline to the next, as mostly; 0 where there are too few lines."""
+    gaps = sorted(a.y - b.y for a, b in pairwise(lines) if a.page == b.page and a.y - b.y > 2)
+    return gaps[len(gaps) // 2] if gaps else 0.0
+
+
+def _is_indented(line: Line, first: Line) -> bool:
+    """Whether a line begins as a paragraph does: indented by an em or two."""
+    return 0 < line.x0 - first.x0 < 3 * line.size
+
+
+def _different(lines: Sequence[Line], line: Line) -> bool:
+    """Whether a line at the top of another column is set otherwise than the abstract."""
+    width = max(one.x1 - one.x0 for one in lines)
+    return line.x1 - line.x0 > 1.12 * width or abs(line.size - _usual(lines)) > 0.04 * line.size
+
+
+def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines parted where the size changes or a gap opens."""
+    blocks: list[list[Line]] = []
+    for line in lines:
+        last = blocks[-1][-1] if blocks else None
+        if len(line.text) < 4:  # raised signs of the line above
+            continue
+        near = last is not None and -1 < last.y - line.y < 1.7 * last.size
+        if last is not None and near and abs(last.size - line.size) < 0.4:
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    return blocks
+
+
+LEAST_SECTION_CHARS = 80
+"""A section with less text is none: its heading was something else, or it holds a figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section under a heading of the first level, with the text under the headings in it."""
+
+    name: str
+    text: str
+
+
+def find_sections(reading: Reading, used: set[Line]) -> tuple[Section, ...]:
+    """The parts under headings of the first level, up to the references, and appendices."""
+    lines = [line for line in reading.lines if line not in used]
+    found = _headings(reading, lines)
+    parts = [_Part("")]
+    for line in lines:
+        part, heading = parts[-1], found.get(line)
+        if (heading is None or not heading.number) and _completes(part, line):
+            name = reading.vocabulary.joined([part.name, line.text])
+            part.name, part.last = name_of(name), line
+        elif heading is not None and heading.depth == 1:
+            parts.append(_Part(heading.name, last=line, left_out=part.left_out))
+            if is_references(line):
+                parts[-1].left_out = True
+            elif heading.series == "A" or is_appendix(line):
+                parts[-1].left_out = False
+        elif heading is None and abs(line.size - reading.body) <= 0.08 * reading.body:
+            part.texts.append(line.text)
+    kept = [part for part in parts if part.name and not part.left_out]
+    texts = [
+        (p.name, reading.vocabulary.joined(p.texts)) for p in kept if not is_back_matter(p.name)
+    ]
+    return tuple(Section(name, text) for name, text in texts if len(text) > LEAST_SECTION_CHARS)
+
+
+def _headings(reading: Reading, lines: Sequence[Line]) -> dict[Line, Heading]:
+    """The headings of all levels; an unnumbered one counts as a section where it looks like
+    the sections that are known by their numbers or names."""
+    found = {}
+    for line in lines:
+        if one := as_heading(line, reading.body):
+            found[line] = one
+        elif is_references(line):
+            found[line] = Heading("", name_of(line.text))
+    # A table of contents says them before: the last of equal ones is the heading.
+    last = {line.text: line for line in found}
+    found = {line: one for line, one in found.items() if last[line.text] is line}
+    counted = _in_series(found)
+    sure = counted or [line for line in found if is_named(found[line].name)]
+    looks = {(round(line.size), line.bold, line.text.isupper()) for line in sure}
+    for line, one in found.items():
+        same = (round(line.size), line.bold, line.text.isupper()) in looks
+        plain = not one.number and (same or not sure or is_references(line))
+        appendix = one.series == "A" and one.depth == 1 and same
+        if line not in counted and one.depth == 1 and not (plain or appendix):
+            found[line] = Heading("0.0", one.name)
+    return found
+
+
+@dataclass(slots=True)
+class _Part:
+    """A section while its lines come in; ``last`` is the line of its heading that came last."""
+
+    name: str
+    texts: list[str] = field(default_factory=list)
+    last: Line | None = None
+    left_out: bool = False
+
+
+def _completes(part: _Part, line: Line) -> bool:
+    """Whether a line is the second one of a heading."""
+    last = part.last
+    if (
+        last is None
+        or part.texts
+        or not goes_on(last, line)
+        or line.text.isupper() != last.text.isupper()
+    ):
+        return False
+    return line.bold or line.text.isupper()
+
+
+def _in_series(found: Mapping[Line, Heading]) -> list[Line]:
+    """The sections whose numbers follow each other, of the kind that comes first: 1, 2, 3 ..."""
+    series, count, counted = "", 0, []
+    for line, heading in found.items():
+        if heading.depth != 1 or heading.series not in (series or "1I"):
+            continue
+        if heading.series and count < heading.count <= count + 2:
+            series, count = heading.series, heading.count
+            counted.append(line)
+    return counted
+
 
 _DOI = re.compile(r"(?<![\w.])10\.\d{4,9}/[^\s\"<>,;]+[^\s\"<>,;.)\]]")
 _ARXIV = re.compile(
     r"arXiv(?:\s+e-?print)?:\s?((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)", re.I
 )
-BEGINNING_CHARS = 2_000
-"""Characters that stand for an abstract where a file has none."""
-TITLE_PAGE_LINES = 30
-"""A first page with fewer lines, and no abstract, is a title page."""
+BEGINNING_CHARS = 2_000  # Characters that stand for an abstract where a file has none
+TITLE_PAGE_LINES = 30  # A first page with fewer lines, and no abstract, is a title page
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What was found in one PDF.
-
-    Attributes:
-        year: None where nothing tells it.
-        abstract: "" where there is none.
-        beginning: what stands first under the title's block, for a file without an abstract.
-        doi, arxiv: "" where page 1 has none.
-        pages_left_out: those beyond the limit.
-    """
+    """What was found in one PDF."""
 
     title: str
     authors: tuple[str, ...]
-    year: int | None
-    abstract: str
-    beginning: str
+    year: int | None  # None where nothing tells it
+    abstract: str  # "" where there is none
+    beginning: str  # what stands first under the title's block, for a file without an abstract
     sections: tuple[Section, ...]
-    doi: str
+    doi: str  # doi, arxiv: "" where page 1 has none
     arxiv: str
-    pages_left_out: int
+    pages_left_out: int  # those beyond the limit
 
 
 def find_paper(pdf: PdfText, described: str = "") -> Paper:
-    """The paper in the text of a PDF.
-
-    Args:
-        described: a date that the file's XMP gives as that of its publication; "" for none.
-    """
+    """The paper in the text of a PDF."""
     reading = Reading(pdf)
     title, title_lines = find_title(reading.head, reading.body, pdf.info.get("Title", ""))
     title = title or reading.text(title_lines)
@@ -106,7 +368,7 @@ def _ceiling(reading: Reading, abstract: Line | None) -> float:
         return abstract.y
     if len(reading.head) < TITLE_PAGE_LINES:
         return 0.0
-    named = [line.y for line in reading.head if headings.ends_abstract(line)]
+    named = [line.y for line in reading.head if ends_abstract(line)]
     return max(named, default=max((line.y for line in reading.head), default=0.0) - 150)
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from engine.config import ASSETS
 from engine.corpora.aspect_space import passage_direction, token_roles, without_context
 from engine.corpora.contracts import (
-    Corpus,
     Focus,
     RankedDocuments,
     Request,
@@ -25,7 +24,7 @@ from engine.corpora.contracts import (
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, distinct, standardised, unit
-from engine.search.systems.baselines import query_words, words_in_focus
+from engine.search.systems.baselines import Corpus, query_words, words_in_focus
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
     aspect_similarity,
@@ -323,8 +322,9 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
     if focus is not None:
         read = (focus.sentence_weights.tobytes(), focus.aspect_weights.tobytes())
         known_aspect = corpus.remembered(f"{name} {hash(read)}")
-    new = [row for row in places
-           if row not in known or (focus is not None and row not in known_aspect)]  # fmt: skip
+    new = [
+        row for row in places if row not in known or (focus is not None and row not in known_aspect)
+    ]
     stored = [_told(found) for found in corpus.tokens(np.array(new, dtype=np.intp))]
     mine = told_by(seed.idf)
     tokens, seed_idf = seed.tokens[mine], seed.idf[mine]

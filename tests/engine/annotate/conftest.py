@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from engine.explorer import Explorer
-from tests.grading_answers import grades_by
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import MODEL, Knowledge, grades_by
+from tests.fakes.model_server import ModelServer, serving
 from tests.support import make_explorer
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
-from engine.types.grading import GradingJob, GradingReport, GradingRequest
+from engine.types.annotating import GradeCounts, GradingJob, GradingRequest, PoolRequest, Project
+from engine.types.models import TaskReport
 from engine.types.searches import Query
-from tests.model_answers import MODEL
-from tests.model_sessions import SEED
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_sessions import SEED
 from tests.support import ended
 
 JUDGE = f"model:{MODEL}"
@@ -29,9 +29,9 @@ def make_project(explorer: Explorer, depth: int = DEPTH, **settings: Any) -> Pro
     return project
 
 
-def grade(explorer: Explorer, project: Project, **request: Any) -> GradingReport:
+def grade(explorer: Explorer, project: Project, **request: Any) -> TaskReport[GradeCounts]:
     """Let the model grade, to the end."""
-    return explorer.annotation.grading.run(project, GradingRequest(**request))
+    return explorer.annotation.grading.run(GradingRequest(project, **request))
 
 
 def by_model(explorer: Explorer, project: Project) -> dict[str, int | None]:

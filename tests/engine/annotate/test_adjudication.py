@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Judgment, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

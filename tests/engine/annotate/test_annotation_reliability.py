@@ -27,7 +27,7 @@ from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
-from tests.small_corpus import METHODS, PROBLEMS
+from tests.fakes.small_corpus import METHODS, PROBLEMS
 from tests.support import make_explorer, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")

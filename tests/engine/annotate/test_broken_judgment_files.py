@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from tests.qrels_files import GOOD, METHOD, qrels
+from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 
 HEAD = "query_id,doc_id,relevance,annotator,note,time,marks\n"
 ROW = f"{METHOD},bread-network"

@@ -15,7 +15,7 @@ from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from storage.projects import ProjectRow
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
-from tests.model_sessions import ALIKE, SEED
+from tests.fakes.model_sessions import ALIKE, SEED
 
 
 def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(

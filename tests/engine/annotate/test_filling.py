@@ -13,7 +13,7 @@ from engine.lenses.definitions import POSTS
 from engine.types.annotating import Judgment, PoolJob, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query, Ranking
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, write_jsonl
 
 SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")

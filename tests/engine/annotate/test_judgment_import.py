@@ -16,7 +16,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
 from engine.types.searches import Query
 from storage.records import Judgment
-from tests.qrels_files import GOOD, METHOD, qrels
+from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
 
 

@@ -23,8 +23,8 @@ from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
-from tests.qrels_files import GOOD, METHOD, qrels
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.csfcube_files import GOOD, METHOD, qrels
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 ANY = "bread-survey_any"

@@ -11,7 +11,7 @@ from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, GradeMeaning, Judgment, Scale
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
-from tests.model_sessions import ALIKE
+from tests.fakes.model_sessions import ALIKE
 
 
 def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_left(

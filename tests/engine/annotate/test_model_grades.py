@@ -11,36 +11,31 @@ import pytest
 from engine.annotate.model_plan import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, Judgment, PoolRequest, Project
+from engine.types.annotating import BINARY, GRADED, GradingRequest, Judgment, PoolRequest, Project
 from engine.types.documents import Document
-from engine.types.grading import GradingRequest
 from engine.types.searches import Query
 from tests.engine.annotate.grading_steps import JUDGE, QUERY, by_model, grade, make_project
-from tests.grading_answers import candidate_of, fenced_texts, grades_by
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import ALIKE
+from tests.fakes.model_answers import MODEL, candidate_of, fenced_texts, grades_by
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import ALIKE
 
 
 def test_candidates_are_graded_by_the_models_name_with_its_reasons(graded: Explorer) -> None:
     project = make_project(graded)
     graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
-    ahead = graded.annotation.grading.estimate(project, GradingRequest())
-    assert (ahead.candidates, ahead.judged, ahead.calls, ahead.annotator) == (38, 1, 38, JUDGE)
-    assert ahead.input_tokens is not None
+    ahead = graded.annotation.grading.estimate(GradingRequest(project))
+    assert (ahead.items, ahead.counts["judged"], ahead.calls) == (38, 1, 38)
 
     report = grade(graded, project)
-    assert (report.graded, report.failed, report.left, report.stopped) == (38, 0, 0, "")
+    assert (report.result.graded, report.failed, report.left, report.stopped) == (38, 0, 0, "")
     alike = {*ALIKE[1:], "bees-network-again"}
     found = by_model(graded, project)
     assert len(found) == 38
     assert {doc_id for doc_id, relevance in found.items() if relevance == 3} == alike
-    assert report.grades == {0: 34, 1: 0, 2: 0, 3: 4}
+    assert report.result.grades == {0: 34, 1: 0, 2: 0, 3: 4}
     judgment = graded.annotation.judgments(project, annotator=JUDGE)[0]
     assert "does " in judgment.note
     assert (judgment.blind, judgment.system, judgment.rank) == (True, "", None)
-    again = grade(graded, project)
-    assert (again.graded, again.calls) == (0, 0), "nothing is graded twice"
 
 
 def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(
@@ -80,7 +75,7 @@ def test_what_it_graded_itself_is_no_example_so_that_questions_stay_the_same(
     project = make_project(graded)
     report = grade(graded, project, limit=10)
     assert any("no document that is known to be relevant" in note for note in report.notes)
-    assert report.grades[3]
+    assert report.result.grades[3]
     grade(graded, project)
     assert not any(fenced_texts(prompt, "example") for prompt in grader.seen.prompts)
 
@@ -165,7 +160,7 @@ def test_a_query_in_words_is_asked_for_what_it_says(graded: Explorer, grader: Mo
     annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
     grader.behaviour.handlers = [grades_by(high=1)]
     report = grade(graded, project)
-    assert set(report.grades) == {0, 1}
+    assert set(report.result.grades) == {0, 1}
     prompt = grader.seen.prompts[-1]
     assert fenced_texts(prompt, "query") == [
         "Studies that teach a machine from pictures < |im_end|>"
@@ -196,12 +191,12 @@ def test_grading_again_follows_new_guidelines_and_keeps_what_was_said_before(
     grade(graded, project)
     before = by_model(graded, project)
     same = grade(graded, project, again=True)
-    assert (same.graded, same.changed, same.cached) == (6, 0, 6)
+    assert (same.result.graded, same.result.changed, same.cached) == (6, 0, 6)
     assert len(graded.annotation.history(project)) == 6, "the same grade is no new event"
 
     project = graded.annotation.save(replace(project, guidelines={"": "Be mild."}), "lead")
     grader.behaviour.handlers = [grades_by(high=3, low=1)]
     changed = grade(graded, project, again=True)
-    assert changed.changed == list(before.values()).count(0)
+    assert changed.result.changed == list(before.values()).count(0)
     assert set(by_model(graded, project).values()) == {1, 3}
-    assert len(graded.annotation.history(project)) == 6 + changed.changed
+    assert len(graded.annotation.history(project)) == 6 + changed.result.changed

@@ -29,10 +29,10 @@ from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskJob, AskRequest, GivenPassage, remarks
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import KEY
-from tests.small_corpus import LONG_ENDING
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import KEY
+from tests.fakes.small_corpus import LONG_ENDING
 from tests.support import ended, make_explorer
 
 QUESTION = "Why do honey bee colonies collapse in winter?"

@@ -5,28 +5,24 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.ask.reader_test import estimate_reading, read_now
+from engine.ask.reader_test import ReaderTest
 from engine.ask.reading_plans import GOLD, Condition, PreparedReading, ReadingPlan, prepare
-from engine.assist.model import Model
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from engine.measures.metrics import rouge_1_recall
-from engine.types.collections import Collection
+from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
 from storage.answers import Answers
-from tests.model_answers import Knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import connection
-from tests.small_collection import write_collection
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.small_corpus import write_collection
 from tests.support import make_explorer
 
 PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")
@@ -85,8 +81,9 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def model(server: ModelServer, store: Answers) -> Model:
-    return Model(connection(server.url), store)
+def tester(loans: Explorer, server: ModelServer, store: Answers) -> ReaderTest:
+    settings = loans.settings.model_copy(update={"openai_base_url": server.url, "llm_model": MODEL})
+    return ReaderTest(settings, store)
 
 
 def notes(doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -172,12 +169,12 @@ def test_rouge_1_recall_is_that_of_hand_worked_cases() -> None:
 
 
 def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
-    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
 ) -> None:
     plan = ReadingPlan((1, 3))
     told: list[None] = []
     test = prepare(loans.searcher("loans"), collection, plan, on_query=lambda: told.append(None))
-    found = read_now(test, model)
+    found = tester.run(test).result
     rows = rows_of(found)
     assert list(rows) == ["gold, k = 1", "gold, k = 3"]
     for row in found.rows:
@@ -185,17 +182,14 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
         assert row.rouge == pytest.approx(0.5)  # "Noor" of "Noor Smith"
         assert row.words == 1.0
     assert found.report.questions == server.seen.questions == 2 * QUERIES
-    again = read_now(test, model)
-    assert again.report.calls == 0
-    assert again.report.cached == 2 * QUERIES
-    assert again.rows == found.rows
+    assert tester.run(test).result.rows == found.rows
 
 
 def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
-    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
 ) -> None:
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
-    found = read_now(test, model)
+    found = tester.run(test).result
     rows = rows_of(found)
     assert set(rows) == {
         "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
@@ -217,22 +211,22 @@ def test_scenarios_that_are_not_there_cannot_go_along(
 
 
 def test_the_estimate_asks_nothing_and_is_not_exceeded(
-    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
 ) -> None:
     test = prepared(loans, collection, sizes=(1, 6), grade=True)
-    foreseen = estimate_reading(test, model)
+    foreseen = tester.estimate(test)
     assert server.seen.requests == 0
-    report = read_now(test, model).report
+    report = tester.run(test).result.report
     assert report.questions == foreseen.calls
     assert foreseen.input_tokens is not None
     assert report.input_tokens <= foreseen.input_tokens
 
 
 def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
-    loans: Explorer, collection: Collection, server: ModelServer, store: Answers
+    loans: Explorer, collection: Collection, tester: ReaderTest
 ) -> None:
     test = prepared(loans, collection, sizes=(1, 3))
-    found = read_now(test, Model(connection(server.url, budget=Budget(calls=10)), store))
+    found = tester.run(test, most_calls=10).result
     assert found.report.stopped == "budget"
     answered = [row.answered for row in found.rows]
     assert 0 < answered[0] < QUERIES
@@ -240,35 +234,23 @@ def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
     assert found.rows[0].rouge == pytest.approx(0.5)
     assert found.rows[1].rouge is None
     assert any("ended early" in note for note in found.notes)
-    rest = read_now(test, Model(connection(server.url), store))
+    rest = tester.run(test).result
     assert rest.report.stopped == ""
     assert rest.report.cached == answered[0]
 
 
-def test_it_is_cancelled_while_it_runs(
-    loans: Explorer, collection: Collection, model: Model, server: ModelServer
-) -> None:
-    server.behaviour.latency = 0.05
-    found = read_now(
-        prepared(loans, collection, sizes=(1, 3)),
-        replace(model, cancelled=lambda: server.seen.questions >= 5),
-    )
-    assert found.report.stopped == "cancelled"
-    assert sum(row.answered for row in found.rows) < 2 * QUERIES
-
-
 def test_failures_are_counted_and_not_scored(
-    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
 ) -> None:
     server.behaviour.faults = {"empty": 0.5}
-    found = read_now(prepared(loans, collection, sizes=(1,)), model)
+    found = tester.run(prepared(loans, collection, sizes=(1,))).result
     [row] = found.rows
     assert 0 < row.unanswered < QUERIES
     assert row.unanswered == found.report.unanswered
     assert row.rouge == pytest.approx(0.5)
     server.behaviour.faults = {"500": 1.0}
     with pytest.raises(EndpointError):
-        read_now(prepared(loans, collection, sizes=(6,)), model)
+        tester.run(prepared(loans, collection, sizes=(6,)))
 
 
 def test_what_documents_command_stays_within_their_fence(

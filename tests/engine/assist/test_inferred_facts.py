@@ -10,19 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.assist.infer_claims import Claim, value_of
-from engine.assist.infer_facts import FactsByModel, InferReport, InferRequest
+from engine.assist.infer_claims import Claim, Counts, value_of
+from engine.assist.infer_facts import FactsByModel, InferRequest
 from engine.corpora.folders import store_of
 from engine.corpora.sharing import writing
 from engine.corpora.stored_facts import facts_to_read
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
+from engine.types.models import TaskReport
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import run_inside
-from tests.model_answers import MODEL, Knowledge
-from tests.model_server import ModelServer, serving
+from tests.fakes.model_answers import MODEL, Knowledge
+from tests.fakes.model_server import ModelServer, serving
 from tests.support import make_explorer, write_jsonl
 
 TEXTS = {
@@ -77,7 +78,9 @@ def travels(home: Path, tmp_path: Path, server: ModelServer) -> Explorer:
     return explorer
 
 
-def infer(explorer: Explorer, request: InferRequest | None = None, **options: Any) -> InferReport:
+def infer(
+    explorer: Explorer, request: InferRequest | None = None, **options: Any
+) -> TaskReport[Counts]:
     inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
     return inferring.run(request or InferRequest("travels"), **options)
 
@@ -119,8 +122,8 @@ def test_the_country_of_a_landmark_is_found_and_the_result_says_who_said_so(
 def test_what_does_not_hold_is_dropped_and_counted(travels: Explorer) -> None:
     told: list[tuple[int, int]] = []
     report = infer(travels, tell=lambda p: told.append((p.done, p.total)))
-    counts = report.counts
-    assert (counts.documents, counts.failed, report.left) == (5, 0, 0)
+    counts = report.result
+    assert (counts.documents, report.failed, report.left) == (5, 0, 0)
     assert counts.facts == 3
     assert counts.unquoted == 1, "the salt flats"
     assert counts.unusable == 4, "Mars, many feet, 31 February, an entry without a quote"
@@ -132,55 +135,11 @@ def test_what_does_not_hold_is_dropped_and_counted(travels: Explorer) -> None:
     assert told[-1] == (5, 5)
 
 
-def test_running_again_costs_nothing_and_changes_nothing(
-    travels: Explorer, server: ModelServer
-) -> None:
-    first = infer(travels, InferRequest("travels", limit=2))
-    assert (first.counts.documents, first.usage.cached) == (2, 0)
-    infer(travels)
-    facts = {doc_id: travels.facts("travels", doc_id) for doc_id in TEXTS}
-    version, asked = table_of(travels).version, server.seen.questions
-
-    again = infer(travels)
-    assert (again.usage.calls, again.usage.cached, again.counts.facts) == (0, 5, 3)
-    assert server.seen.questions == asked == 5
-    assert {doc_id: travels.facts("travels", doc_id) for doc_id in TEXTS} == facts
-    assert table_of(travels).version == version
-
-
 def test_only_the_kinds_that_are_asked_for_are_replaced(travels: Explorer) -> None:
     infer(travels, InferRequest("travels", ("amount",)))
     assert (generated(travels, "tower"), generated(travels, "rock")) == (["m"], [])
     infer(travels, InferRequest("travels", ("place",)))
     assert (generated(travels, "tower"), generated(travels, "rock")) == (["m"], ["AU"])
-
-
-def test_a_run_within_a_budget_keeps_what_came_and_goes_on_later(travels: Explorer) -> None:
-    infer(travels, InferRequest("travels", limit=1))
-    part = infer(travels, most_calls=2)
-    assert part.usage.stopped == "budget"
-    assert part.counts.documents + part.left == 5
-    assert 0 < part.left < 5
-    rest = infer(travels)
-    assert rest.usage.calls == part.left
-    assert (rest.left, rest.counts.facts) == (0, 3)
-
-
-def test_a_run_that_is_cancelled_keeps_its_batches_and_goes_on_later(
-    home: Path, tmp_path: Path, server: ModelServer
-) -> None:
-    many = [{"doc_id": f"d{i}", "title": "", "text": f"{i} of us saw Uluru."} for i in range(70)]
-    explorer = make_explorer(home, openai_base_url=server.url, llm_model=MODEL)
-    source = write_jsonl(tmp_path / "many.jsonl", many)
-    explorer.library.import_documents(ImportRequest(source, "travels"))
-    done: list[int] = []
-    cut = infer(explorer, tell=lambda p: done.append(p.done), cancelled=lambda: done[-1:] > [0])
-    assert cut.usage.stopped == "cancelled"
-    assert (cut.counts.documents, cut.counts.failed, cut.left) == (64, 0, 6)
-    assert (generated(explorer, "d63"), generated(explorer, "d64")) == (["AU"], [])
-    rest = infer(explorer)
-    assert (rest.usage.cached, rest.counts.facts, rest.left) == (64, 70, 0)
-    assert generated(explorer, "d69") == ["AU"]
 
 
 def test_importing_again_keeps_what_was_generated_for_unchanged_documents(

@@ -8,9 +8,9 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.types.reranking import RerankRequest
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import KEY, QUERY, SEED, reranked, session
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import KEY, QUERY, SEED, reranked, session
 
 # -- endpoints -----------------------------------------------------------------------------
 

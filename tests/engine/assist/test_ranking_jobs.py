@@ -18,9 +18,9 @@ from engine.types.corpora import ImportRequest
 from engine.types.reranking import RerankRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from tests.model_server import ModelServer
-from tests.model_sessions import QUERY, SEED, reranked, session
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import QUERY, SEED, reranked, session
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 OTHER = "bridges-survey"

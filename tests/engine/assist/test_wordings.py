@@ -12,11 +12,9 @@ from engine.llm.budget import Budget
 from engine.types.reranking import WordingReading, WordingReadings
 from engine.types.searches import WHOLE, Query
 from storage.answers import Answers
-from tests.grading_answers import fenced_texts
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
-from tests.reading_answers import CONTENT, READ, WORDS, reads
+from tests.fakes.model_answers import CONTENT, MODEL, READ, WORDS, fenced_texts, reads
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection
 
 SAID = WordingReading(("method",), ("result",), CONTENT, MODEL)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lens_builds import AUTHOR, LENS, knows_methods, run_all
-from tests.model_server import ModelServer
+from tests.fakes.lens_builds import AUTHOR, LENS, knows_methods, run_all
+from tests.fakes.model_server import ModelServer
 from tests.support import made_once, make_explorer
 
 if TYPE_CHECKING:

@@ -9,16 +9,26 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Judgment, Project
+from engine.types.builds import StepRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
-from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
-from tests.model_sessions import session
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.lens_builds import (
+    AUTHOR,
+    GRADING,
+    LABELLING,
+    LENS,
+    NAME,
+    WORDING,
+    questions,
+    run_step,
+)
+from tests.fakes.model_sessions import session
+from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from tests.model_server import ModelServer
+    from tests.fakes.model_server import ModelServer
 
 OVERLOOKED = "maps-sensor"
 
@@ -198,11 +208,11 @@ def test_a_build_never_joins_a_project_that_people_made(
         builds.save(replace(second, depth=3), AUTHOR)
     said = {"bees-survey": "by mail", "maps-survey": "by mail"}
     builds.open("small", "second").set_labels(said, AUTHOR)
-    builds.run("small", "second", "collapse", AUTHOR)
+    builds.run(StepRequest("small", "second", "collapse", AUTHOR))
     [cluster] = builds.open("small", "second").clusters()
     builds.open("small", "second").set_query(cluster.key, AUTHOR, text="Who asks people at home")
     with pytest.raises(BadInputError, match="not this build's"):
-        builds.run("small", "second", "expand", AUTHOR, endpoint=session(server))
+        builds.run(StepRequest("small", "second", "expand", AUTHOR), endpoint=session(server))
     assert annotation.queries(theirs) == {}
     assert server.seen.questions == 0
 
@@ -236,7 +246,7 @@ def test_dropping_a_cluster_leaves_nothing_to_be_worded(built: Explorer) -> None
     builds.open("small", NAME).drop(key, True, "Bo")
     verbalise = builds.open("small", NAME).state().steps[2]
     assert (verbalise.done, verbalise.total, verbalise.stale) == (5, 5, False)
-    assert builds.estimate("small", NAME, "verbalise").items == 0
+    assert builds.estimate(StepRequest("small", NAME, "verbalise")).items == 0
     assert builds.open("small", NAME).state().next == "expand"
 
 

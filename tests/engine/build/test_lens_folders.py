@@ -14,7 +14,7 @@ from engine.build.collection_export import write_folder
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
 from engine.explorer import Explorer
-from tests.lens_builds import LENS
+from tests.fakes.lens_builds import LENS
 
 OLD = {"queries.jsonl": ["old"], "gone.txt": ["old"]}
 NEW = {"queries.jsonl": ["n", "ew"], "qrels/test.tsv": ["new"]}

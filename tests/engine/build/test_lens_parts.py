@@ -23,12 +23,12 @@ from engine.config import ROOT
 from engine.numeric import FloatArray
 from engine.types.builds import Cluster
 from engine.types.encoders import Passage
-from tests.build_answers import builds_collections, demo_methods
 from tests.cli.command_line import clean_environment
-from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import entered, knowledge, session
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.build_answers import builds_collections, demo_methods
+from tests.fakes.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import entered, knowledge, session
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 if TYPE_CHECKING:

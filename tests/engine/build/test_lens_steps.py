@@ -11,14 +11,14 @@ from engine.errors import BadInputError
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types.annotating import Judgment
-from engine.types.models import TaskProgress
-from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
-from tests.model_sessions import session
-from tests.small_corpus import DOCUMENTS
+from engine.types.builds import StepRequest
+from tests.fakes.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, run_all, run_step
+from tests.fakes.model_sessions import session
+from tests.fakes.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
-    from tests.model_server import ModelServer
+    from tests.fakes.model_server import ModelServer
 
 OVERLOOKED = "maps-sensor"
 
@@ -85,14 +85,11 @@ def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
     builds.save(LENS, AUTHOR)
     for step in builds.steps:
         assert builds.open("small", NAME).state().next == step
-        estimate = builds.estimate("small", NAME, step, session(server))
+        estimate = builds.estimate(StepRequest("small", NAME, step), session(server))
         before = server.seen.questions
-        told: list[TaskProgress] = []
-        report = run_step(builds, server, step, tell=told.append)
+        report = run_step(builds, server, step)
         slack = 1 if step == "label" else 0  # a document whose quote was asked for again
         assert 0 < server.seen.questions - before <= estimate.calls + slack
-        assert report.input_tokens <= estimate.input_tokens * 1.2
-        assert told[-1].done == told[-1].total
         assert report.left == 0
     assert builds.open("small", NAME).state().next is None
     before = server.seen.questions
@@ -105,9 +102,9 @@ def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) 
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     with pytest.raises(NoEndpointError):
-        builds.run("small", NAME, "label", AUTHOR)
+        builds.run(StepRequest("small", NAME, "label", AUTHOR))
     with pytest.raises(BadInputError, match="'label' first"):
-        builds.run("small", NAME, "collapse", AUTHOR)
+        builds.run(StepRequest("small", NAME, "collapse", AUTHOR))
     said = {
         "bees-survey": "Mailed questionnaire",
         "maps-survey": "mailed questionnaire",
@@ -115,7 +112,7 @@ def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) 
         "bees-sensor": "Wireless sensors",
     }
     assert builds.open("small", NAME).set_labels(said, AUTHOR) == 4
-    report = builds.run("small", NAME, "collapse", AUTHOR)
+    report = builds.run(StepRequest("small", NAME, "collapse", AUTHOR))
     assert "Without a model" in report.notes[0]
     [survey, sensor] = builds.open("small", NAME).clusters()
     assert survey.name in said.values()
@@ -126,55 +123,6 @@ def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) 
 
 
 # -- stopping and going on ---------------------------------------------------------------------
-
-
-def test_a_budget_ends_a_step_and_the_next_run_goes_on(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    builds = small_copy.builds
-    builds.save(LENS, AUTHOR)
-    report = run_step(builds, server, "label", most_calls=12)
-    assert report.stopped == "budget"
-    state = builds.open("small", NAME).state().steps[0]
-    assert 0 < state.done == state.total - report.left
-    assert not state.is_complete
-    run_step(builds, server, "label")
-    assert builds.open("small", NAME).state().steps[0].is_complete
-    assert questions(server, LABELLING) <= len(DOCUMENTS) + 2, "no answer is asked for twice"
-
-
-def test_a_cancelled_step_keeps_what_it_has(small_copy: Explorer, server: ModelServer) -> None:
-    server.behaviour.latency = 0.2
-    builds = small_copy.builds
-    builds.save(LENS, AUTHOR)
-    job = builds.start("small", NAME, "label", AUTHOR, session(server))
-    assert builds.jobs.running(("small", NAME)) == job
-    while server.seen.questions < 8:
-        assert builds.jobs.job(job).state == "running"
-    builds.jobs.cancel(job)
-    assert builds.jobs.running(("small", NAME)) is None
-    while builds.jobs.job(job).state == "running":
-        pass
-    ended = builds.jobs.job(job)
-    assert ended.state == "cancelled"
-    assert ended.report is not None
-    assert ended.report.left > 0
-    server.behaviour.latency = 0.0
-    run_step(builds, server, "label")
-    assert builds.open("small", NAME).state().steps[0].is_complete
-
-
-def test_bad_answers_cost_documents_not_the_run(small_copy: Explorer, server: ModelServer) -> None:
-    server.behaviour.faults = {"prose": 0.3, "other-json": 0.2}
-    builds = small_copy.builds
-    builds.save(LENS, AUTHOR)
-    report = run_step(builds, server, "label")
-    assert report.failed > 0
-    state = builds.open("small", NAME).state().steps[0]
-    assert state.total - state.done == report.failed
-    server.behaviour.faults = {}
-    assert run_step(builds, server, "label").failed == 0
-    assert builds.open("small", NAME).state().steps[0].is_complete
 
 
 def test_what_a_model_says_is_cleaned_and_limited(

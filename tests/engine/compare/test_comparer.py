@@ -28,7 +28,7 @@ from engine.types.comparisons import (
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from tests.small_collection import write_collection
+from tests.fakes.small_corpus import write_collection
 
 SEED, ASPECT = "demo-0232", "method"
 BASE = Variant("base", RESEARCH.aspects[1].instruction)

@@ -6,23 +6,19 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from engine.assist.model import Model
 from engine.compare.model_comparisons import ModelComparisons
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.llm.budget import Budget
 from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
 from storage.answers import Answers
-from tests.model_answers import Knowledge, read_knowledge
-from tests.model_by_wording import obedient
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import connection
+from tests.fakes.model_answers import MODEL, Knowledge, read_knowledge
+from tests.fakes.model_server import ModelServer, obedient, serving
+from tests.fakes.model_sessions import session
 from tests.support import ended, wait_until
 
 SEED, ASPECT = "demo-0232", "method"
@@ -51,16 +47,12 @@ def server(knowledge: Knowledge) -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def by_model(explorer: Explorer) -> ModelComparisons:
-    return explorer.comparing.by_model
-
-
-@pytest.fixture
-def model(explorer: Explorer, server: ModelServer, store: Answers) -> Callable[..., Model]:
+def by_model(explorer: Explorer, server: ModelServer, store: Answers) -> ModelComparisons:
     """The server as a model whose answers are kept for this test only."""
-    return lambda **more: replace(
-        explorer.verifier.model(connection(server.url, **more)), store=store
+    settings = explorer.settings.model_copy(
+        update={"openai_base_url": server.url, "llm_model": MODEL}
     )
+    return ModelComparisons(settings, store, explorer.comparing._comparer)
 
 
 def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
@@ -76,9 +68,9 @@ def verdicts(found: Comparison) -> Mapping[str, str]:
 
 
 def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
-    explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
+    explorer: Explorer, by_model: ModelComparisons, server: ModelServer
 ) -> None:
-    job = over(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST))
     assert (job.state, set(job.progress.whole)) == ("done", {"asked", "bare", "other"})
     before, after = compared(explorer), compared(explorer, job.progress.orders)
     assert set(verdicts(before).values()) == {"nothing"}, "dense reads no wording"
@@ -92,15 +84,15 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
 
     deaf = replace(REQUEST, depth=59)
     server.behaviour.handlers = []
-    found = over(by_model, by_model.start(deaf, model(model="deaf")))
+    found = over(by_model, by_model.start(deaf, session(server, SEEDLENS_LLM_MODEL="deaf")))
     kinds = verdicts(compared(explorer, found.progress.orders))
     assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
 
 
 def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
-    explorer: Explorer, by_model: ModelComparisons, model: Any
+    explorer: Explorer, by_model: ModelComparisons
 ) -> None:
-    job = over(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST))
     before, after = compared(explorer), compared(explorer, job.progress.orders)
     ndcg = [c.variants[0].measures["nDCG@20 (CSFCube)"] for c in (before, after)]
     assert ndcg[0] is not None
@@ -116,29 +108,28 @@ def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
 
 
 def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
-    by_model: ModelComparisons, model: Any, server: ModelServer
+    by_model: ModelComparisons, server: ModelServer
 ) -> None:
-    three = by_model.estimate(REQUEST, model())
-    one = by_model.estimate(replace(REQUEST, variants=(BARE,)), model())
+    three = by_model.estimate(REQUEST)
+    one = by_model.estimate(replace(REQUEST, variants=(BARE,)))
     assert (three.calls, three.rounds) == (3 * one.calls, 3 * one.rounds)
     assert server.seen.requests == 0
-    assert by_model.recall(REQUEST, model()) is None
+    assert by_model.recall(REQUEST) is None
     assert server.seen.requests == 0, "to look is not to ask"
-    job = over(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST))
     assert job.progress.report.questions <= three.calls
     asked = server.seen.questions
-    recalled = by_model.recall(REQUEST, model())
+    recalled = by_model.recall(REQUEST)
     assert recalled is not None
     assert by_model.jobs.job(recalled).progress.orders == job.progress.orders
     assert (by_model.jobs.job(recalled).progress.report.calls, server.seen.questions) == (0, asked)
 
 
 def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
-    explorer: Explorer, by_model: ModelComparisons, model: Any
+    explorer: Explorer, by_model: ModelComparisons
 ) -> None:
-    calls = by_model.estimate(replace(REQUEST, variants=(BARE,)), model()).calls
-    budget = Budget(calls=round(2.4 * calls))
-    job = over(by_model, by_model.start(REQUEST, model(budget=budget)))
+    calls = by_model.estimate(replace(REQUEST, variants=(BARE,))).calls
+    job = over(by_model, by_model.start(REQUEST, most_calls=round(2.4 * calls)))
     assert job.progress.report.stopped == "budget"
     assert set(job.progress.whole) == {"bare", "asked"}
     orders = {
@@ -152,10 +143,10 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
 
 
 def test_a_cancelled_reranking_keeps_its_orders_so_far(
-    explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
+    explorer: Explorer, by_model: ModelComparisons, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.02
-    job_id = by_model.start(replace(REQUEST, mode="heapsort"), model())
+    job_id = by_model.start(replace(REQUEST, mode="heapsort"))
     wait_until(lambda: by_model.jobs.job(job_id).progress.report.rounds, what="the first round")
     time.sleep(0.5)
     by_model.jobs.cancel(job_id)
@@ -168,12 +159,12 @@ def test_a_cancelled_reranking_keeps_its_orders_so_far(
 
 
 def test_what_cannot_be_reranked_is_refused_with_a_reason(
-    explorer: Explorer, by_model: ModelComparisons, model: Any
+    explorer: Explorer, by_model: ModelComparisons
 ) -> None:
     with pytest.raises(BadInputError, match="Two variants are called 'bare'"):
-        by_model.start(replace(REQUEST, variants=(BARE, BARE)), model())
+        by_model.start(replace(REQUEST, variants=(BARE, BARE)))
     with pytest.raises(UnknownNameError, match="no reranking mode 'guess'"):
-        by_model.estimate(replace(REQUEST, mode="guess"), model())
+        by_model.estimate(replace(REQUEST, mode="guess"))
     with pytest.raises(UnknownNameError, match="not known any more"):
         by_model.jobs.job("gone")
     with pytest.raises(BadInputError, match="other documents"):

@@ -16,9 +16,8 @@ from engine.lenses.definitions import RESEARCH
 from engine.lenses.variants import SETS
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
-from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity, SensitivityRow
-from engine.types.evaluations import CSFCUBE_NDCG
+from engine.types.evaluations import CSFCUBE_NDCG, Collection
 from tests.support import ended
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {

@@ -16,7 +16,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.home import Home
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 

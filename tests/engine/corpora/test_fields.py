@@ -12,7 +12,7 @@ from engine.corpora.schema import facet
 from engine.explorer import Explorer
 from engine.types.limits import FIELD_CHARS, FIELDS
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 
 
 def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(

@@ -14,13 +14,12 @@ from filelock import FileLock
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportRequest, Progress
+from engine.types.corpora import BYTES_PER_CHARACTER, ImportRequest, Progress, Repairs
 from engine.types.encoders import EMBEDDED
-from engine.types.repairs import BYTES_PER_CHARACTER, Repairs
 from engine.types.searches import Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 
@@ -384,7 +383,7 @@ def test_a_name_that_the_disk_takes_for_another_corpus_is_refused(small_copy: Ex
 def test_too_little_room_is_said_before_anything_is_indexed(
     shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.types.repairs.BYTES_PER_CHARACTER", 10**15)
+    monkeypatch.setattr("engine.types.corpora.BYTES_PER_CHARACTER", 10**15)
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []

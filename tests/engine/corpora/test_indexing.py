@@ -29,7 +29,7 @@ from engine.types.documents import SourceDocument
 from engine.types.encoders import Passage
 from engine.types.lenses import Aspect, Lens
 from storage.vectors import DocumentTable
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 
 TEXT = "Bees die in winter. We trained a network on photographs. Losses fell by 12%."
 DOCUMENT = SourceDocument(

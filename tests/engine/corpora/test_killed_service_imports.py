@@ -16,7 +16,7 @@ import pytest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.command_launcher import launching
-from tests.service_server import Paper, serving_papers
+from tests.fakes.service_server import Paper, serving_papers
 from tests.support import make_explorer, wait_until
 
 pytestmark = [

@@ -30,8 +30,7 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
 from storage import removal
 from storage.vectors import DocumentTable
-from tests.custom_lens import OWN
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS, OWN
 from tests.support import make_explorer, write_jsonl
 
 # Labels and prototypes

@@ -9,9 +9,8 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.corpora import ImportReport, ImportRequest
-from engine.types.repairs import Repairs
-from tests.pdf_conferences import acl, neurips
+from engine.types.corpora import ImportReport, ImportRequest, Repairs
+from tests.fakes.pdfs import made
 from tests.support import make_explorer, write_jsonl
 
 BREAD = [{"title": f"Bread {n}", "text": f"We bake bread number {n}."} for n in range(5)]
@@ -83,9 +82,9 @@ def test_a_paper_takes_the_place_of_no_other_whose_file_was_called_so(
         request = ImportRequest(tmp_path / folder / "main.pdf", "mine")
         return explorer.library.import_documents(request)
 
-    brought("first", acl(1).content)
+    brought("first", made("acl-1").content)
     before = titles(explorer)
     with pytest.raises(BadInputError, match=r"'main', are those of other documents in 'mine'"):
-        brought("second", neurips(5).content)
+        brought("second", made("neurips").content)
     assert titles(explorer) == before
-    assert brought("again", acl(1).content).unchanged == 1
+    assert brought("again", made("acl-1").content).unchanged == 1

@@ -22,16 +22,23 @@ from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.jobs.job_files import read_job, write_job
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.corpora import (
+    ImportJob,
+    ImportReport,
+    ImportRequest,
+    NamedDataset,
+    Progress,
+    Repairs,
+    ServiceQueries,
+    ServiceQuery,
+)
 from engine.types.people import Person
-from engine.types.repairs import Repairs
 from engine.types.searches import Query
-from engine.types.sources import NamedDataset, ServiceQueries, ServiceQuery
 from storage import removal
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
-from tests.service_server import Paper, ServiceServer, serving_papers
+from tests.fakes.service_server import Paper, ServiceServer, serving_papers
 from tests.support import ended, make_explorer, wait_until
 
 GRACE = Person("grace@example.org", "Grace", "lead")
@@ -311,7 +318,7 @@ import json, sys
 from pathlib import Path
 from functools import partial
 from engine.config import Settings
-from engine.sources.retrieval import Retrieval
+from engine.sources.services import Retrieval
 from engine.sources.services import client_of, read_query, service_of
 from storage.home import Home
 home = Path(sys.argv[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.corpora.stored_texts import RowOf, StoredTexts
+from engine.corpora.schema import RowOf, StoredTexts
 
 IDS = ["b", "", "zürich", "z", "𝔸", "\uffff", "a", "aa", "B", "ä"]
 

@@ -18,7 +18,7 @@ from engine.errors import BadInputError, ModelMissingError
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import EMBEDDED, EncoderSpec, Passage
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 DENSE = "sentence_transformers.models.Dense"

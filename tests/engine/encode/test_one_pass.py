@@ -15,7 +15,7 @@ from engine.encode import loaders
 from engine.encode.one_pass import OnePassEncoder
 from engine.sentences import split_sentences
 from engine.types.encoders import EMBEDDED, Encoding, Passage
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 
 CLOSE = {"search": 0.999, "indexing": 0.995}
 """Cosine; bfloat16 stays above the first, 8-bit layers above the second."""

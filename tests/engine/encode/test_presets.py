@@ -21,9 +21,9 @@ from engine.sentences import split_sentences
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import Passage
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
+from tests.fakes.tiny_models import save_bert, save_colbert, save_decoder, states
 from tests.support import make_explorer, write_jsonl
-from tests.tiny_models import save_bert, save_colbert, save_decoder, states
 
 CLOSE = 0.999
 """Cosine; bfloat16 stays above it."""

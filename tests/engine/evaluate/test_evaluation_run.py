@@ -27,8 +27,7 @@ from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
-from engine.types.collections import Collection
-from engine.types.evaluations import CSFCUBE_NDCG, Evaluation
+from engine.types.evaluations import CSFCUBE_NDCG, Collection, Evaluation
 from engine.types.searches import Query
 from tests.support import make_explorer, write_jsonl
 

@@ -12,15 +12,17 @@ from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_store import FITTED
 from engine.explorer import Explorer
+from engine.llm.client import finish
+from engine.llm.tasks import TaskRun
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import (
     NDCG,
     Evaluation,
-    EvaluationProgress,
     EvaluationRequest,
 )
+from engine.types.models import TaskProgress
 from engine.types.scenarios import ScenarioRequest
-from tests.small_collection import QUERIES
+from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
 REQUEST = EvaluationRequest("lab", ("dense", "bm25"))
@@ -32,7 +34,7 @@ def lab(lab_home: Path) -> Explorer:
 
 
 def evaluated(lab: Explorer, request: EvaluationRequest) -> Evaluation:
-    evaluation = lab.evaluations.evaluate(request).evaluation
+    evaluation = lab.evaluations.run(request).result.evaluation
     assert evaluation is not None
     return evaluation
 
@@ -83,8 +85,9 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
         return len(asked) > QUERIES
 
     request = EvaluationRequest("lab", ("hybrid", "transport"))
-    report = lab.evaluations.evaluate(request, cancelled=after_the_first_system)
-    assert (report.evaluation, report.stopped) == (None, "cancelled")
+    run = TaskRun(cancelled=after_the_first_system)
+    report = finish(lab.evaluations._compute(request, run))
+    assert (report.result.evaluation, report.stopped) == (None, "cancelled")
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("transport",)
 
@@ -100,7 +103,7 @@ def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
     shutil.copytree(lab_home, home)
     lab = make_explorer(home)
     request = EvaluationRequest("lab", ("bm25",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     before, source = lab.library.open("lab"), Path(lab.library.corpus("lab").source)
     lab.library.delete("lab")
     lab.library.restore("lab")
@@ -133,7 +136,7 @@ def test_other_weights_rank_anew(
     name: str, lab: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = EvaluationRequest("lab", ("bm25",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir(exist_ok=True)
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
@@ -148,7 +151,7 @@ def test_other_weights_rank_anew(
 
 def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
     collections, request = lab.collections, EvaluationRequest("lab", ("dense",))
-    lab.evaluations.evaluate(request)
+    lab.evaluations.run(request)
     text = lab.evaluations.run_file(request, "dense")
     run = collections.add_run("lab", "mine.run", text.encode())
     assert run.name == "dense (uploaded)", "not taken for ours"
@@ -228,15 +231,15 @@ def test_rankings_by_scenarios_that_changed_meanwhile_are_not_kept(lab: Explorer
     request = EvaluationRequest("lab", ("dense", "scenario"))
     lab.scenarios.run(ScenarioRequest("lab", "extractive", component="M"))
     other = make_explorer(lab.home.root)
-    changed: list[EvaluationProgress] = []
+    changed: list[TaskProgress] = []
 
-    def change(progress: EvaluationProgress) -> None:
-        if progress.step == "Ranking with scenario" and not changed:
+    def change(progress: TaskProgress) -> None:
+        if progress.phase == "Ranking with scenario" and not changed:
             changed.append(progress)
             other.scenarios.run(ScenarioRequest("lab", "extractive", component="E"))
 
     with pytest.raises(BadInputError, match="scenarios of 'lab' changed while it was ranked"):
-        lab.evaluations.evaluate(request, tell=change)
+        lab.evaluations.run(request, tell=change)
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("scenario",)
-    assert lab.evaluations.evaluate(request).known == ("dense",)
+    assert lab.evaluations.run(request).result.known == ("dense",)

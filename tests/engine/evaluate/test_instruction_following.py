@@ -15,10 +15,9 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
-from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
-from engine.types.evaluations import CSFCUBE_NDCG, SystemScores
-from tests.csfcube_files import write_judged
+from engine.types.evaluations import CSFCUBE_NDCG, Collection, SystemScores
+from tests.fakes.csfcube_files import write_judged
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.nightly

@@ -14,7 +14,7 @@ from engine.types.annotating import GradeMeaning, Judgment, Project, Scale
 from engine.types.corpora import ImportRequest
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.searches import Query
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 METHOD = "bees-network_method"
@@ -64,7 +64,7 @@ def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> N
     small_copy.annotation.adjudicate(project, METHOD, "maps-survey", 0, "no", "lead")
     evaluations = small_copy.evaluations
     request = EvaluationRequest("small:p", ("dense",), human=True)
-    found = evaluations.evaluate(request).evaluation
+    found = evaluations.run(request).result.evaluation
     assert found is not None
     assert (found.queries, found.judged.grades, found.judged.complete) == (1, 4, False)
     assert found.unjudged_in_top_k["dense"] > 0.5
@@ -90,7 +90,7 @@ def test_a_scale_that_begins_with_1_measures_as_one_that_begins_with_0(
                     said = Judgment(query_id, doc_id, who, lowest + grade)
                     annotation.judge(project, said)
         request = EvaluationRequest(f"small:from-{lowest}", ("dense",), human=True)
-        evaluation = small_copy.evaluations.evaluate(request).evaluation
+        evaluation = small_copy.evaluations.run(request).result.evaluation
         assert evaluation is not None
         found.append((evaluation.systems["dense"].metrics, evaluation.systems["human"].metrics))
         found[-1] += (evaluation.judged.relevant,)
@@ -113,7 +113,7 @@ def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -
     for query_id in annotation.add_queries(project, [plain, worded]):
         annotation.judge(project, Judgment(query_id, "bread-network", "ann", 2))
     evaluations, request = small_copy.evaluations, EvaluationRequest("small:worded", ("aspect",))
-    found = evaluations.evaluate(request).evaluation
+    found = evaluations.run(request).result.evaluation
     assert found is not None
     ranked = {r.query_id: r.doc_ids for r in evaluations.rankings(request)["aspect"]}
     assert found.queries == len(ranked) == 2

@@ -10,23 +10,22 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
+from engine.evaluate.gaps import GapJob
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.types.evaluations import (
+    Evaluated,
     Evaluation,
-    EvaluationProgress,
-    EvaluationReport,
+    EvaluationJob,
     EvaluationRequest,
 )
-from engine.types.jobs import Job
-from engine.types.reranking import Gap, GapReport, GapRequest
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY, forget_answers, session
+from engine.types.models import TaskProgress, TaskReport
+from engine.types.reranking import Gap, GapRequest
+from tests.fakes.model_answers import MODEL, read_knowledge
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import KEY, forget_answers, session
 from tests.support import ended, make_explorer, wait_until
 
-EvaluationJob = Job[EvaluationProgress, EvaluationReport]
-GapJob = Job[EvaluationProgress, GapReport]
 RERANKED = EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise", depth=20)
 GAP = GapRequest("lab", "pointwise", ("bm25", "dense"), (5, 20), sample=1)
 
@@ -49,7 +48,8 @@ def server(lab_source: Path) -> Iterator[ModelServer]:
 def evaluated(
     lab: Explorer, server: ModelServer, request: EvaluationRequest, most: int | None = None
 ) -> EvaluationJob:
-    lab.evaluations.start(request, lab.verifier.connection(session(server), most))
+    model = lab.evaluations.model(session(server))
+    lab.evaluations.start(replace(request, model=model), session(server), most)
     return ended(lab.evaluations.job)
 
 
@@ -59,14 +59,14 @@ def kept(lab: Explorer, job: EvaluationJob) -> Evaluation:
     return found
 
 
-def reported(job: EvaluationJob) -> EvaluationReport:
+def reported(job: EvaluationJob) -> TaskReport[Evaluated]:
     assert job.report is not None
     return job.report
 
 
 def partial(job: EvaluationJob) -> Evaluation:
     """What an evaluation that ended early came to."""
-    found = reported(job).evaluation
+    found = reported(job).result.evaluation
     assert found is not None
     return found
 
@@ -95,16 +95,13 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
 def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
     lab: Explorer, server: ModelServer
 ) -> None:
-    seen: list[EvaluationProgress] = []
+    seen: list[TaskProgress] = []
     request = replace(RERANKED, systems=("dense", "bm25"))
-    lab.evaluations.evaluate(
-        request, seen.append, connection=lab.verifier.connection(session(server))
-    )
-    first = next(p for p in seen if p.step.startswith("Reranking dense") and p.done)
-    last = next(p for p in seen if p.step.startswith("Reranking bm25") and p.done)
-    assert first.later == last.total > 0 == last.later
-    assert first.seconds_left == first.seconds * ((first.total + last.total) / first.done - 1)
-    assert all(p.seconds_left is None for p in seen if p.step.startswith("Ranking"))
+    lab.evaluations.run(request, endpoint=session(server), tell=seen.append)
+    first = next(p for p in seen if p.phase.startswith("Reranking bm25") and p.done)
+    last = next(p for p in seen if p.phase.startswith("Reranking dense") and p.done)
+    assert first.done < last.done < first.total == last.total
+    assert first.seconds_left == first.seconds * (first.total / first.done - 1)
 
 
 def test_a_run_that_a_model_made_elsewhere_stands_beside_the_own_one(
@@ -167,7 +164,7 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
 
 def test_a_cancelled_evaluation_can_still_be_read(lab: Explorer, server: ModelServer) -> None:
     server.behaviour.latency = 0.1
-    lab.evaluations.start(RERANKED, lab.verifier.connection(session(server)))
+    lab.evaluations.start(RERANKED, session(server))
     wait_until(lambda: server.seen.questions >= 5, what="five questions")
     running = lab.evaluations.job()
     assert running is not None
@@ -198,8 +195,11 @@ def test_an_endpoint_that_is_down_is_told_when_all_systems_need_it(
     assert "127.0.0.1" in job.error
 
 
-def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServer) -> None:
-    server.behaviour.faults = {"500": 0.7}
+def test_questions_that_failed_are_asked_again(
+    lab: Explorer, lab_home: Path, server: ModelServer
+) -> None:
+    lab = make_explorer(lab_home, llm_retries=1)
+    server.behaviour.faults = {"500": 0.5}
     request = EvaluationRequest("lab", ("dense",), sample=1, rerank="pointwise", depth=12)
     first = evaluated(lab, server, request)
     assert first.state == "done", first.error
@@ -223,11 +223,9 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     lab: Explorer, server: ModelServer
 ) -> None:
     plain = lab.evaluations.estimate(RERANKED)
-    assert plain is not None
     assert plain.input_tokens is None, "nothing is known of the model"
     connected = replace(RERANKED, model=lab.evaluations.model(session(server)))
     told = lab.evaluations.estimate(connected, session(server))
-    assert told is not None
     assert (told.calls, told.rounds, told.exact) == (plain.calls, plain.rounds, True)
     assert server.seen.requests == 0
     report = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
@@ -235,7 +233,7 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     assert report.questions == told.calls
     assert report.rounds == told.rounds
     assert 0.4 < report.input_tokens / (told.input_tokens or 0) < 1.5
-    assert lab.evaluations.estimate(connected, session(server)) is None, "nothing is left to ask"
+    assert not lab.evaluations.estimate(connected, session(server)).calls, "nothing is left to ask"
 
 
 def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
@@ -243,7 +241,7 @@ def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
     with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
         lab.verifier.connection()
     with pytest.raises(BadInputError, match="needs a language model"):
-        lab.evaluations.evaluate(
+        lab.evaluations.run(
             EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise-thorough")
         )
 
@@ -259,14 +257,14 @@ def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    lab.gaps.start(GAP, lab.verifier.connection(session(server), most))
+    lab.gaps.start(GAP, session(server), most)
     return ended(lambda: lab.gaps.job("lab"))
 
 
 def gap_of(job: GapJob) -> Gap:
     assert job.report is not None
-    assert job.report.gap is not None
-    return job.report.gap
+    assert job.report.result is not None
+    return job.report.result
 
 
 def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: ModelServer) -> None:
@@ -302,14 +300,11 @@ def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
 ) -> None:
     gaps = lab.gaps
     server.behaviour.latency = 0.2
-    connection = lab.verifier.connection(session(server))
     with ThreadPoolExecutor(4) as pool:
-        started = set(pool.map(lambda _: gaps.start(GAP, connection), range(4)))
+        started = set(pool.map(lambda _: gaps.start(GAP, session(server)), range(4)))
     assert len(started) == 1
-    other = lab.verifier.connection(session(server, SEEDLENS_LLM_MODEL="another"))
-    for request, own in ((replace(GAP, sizes=(3,)), connection), (GAP, other)):
-        with pytest.raises(CorpusBusyError, match="being measured"):
-            gaps.start(request, own)
+    with pytest.raises(CorpusBusyError, match="being measured"):
+        gaps.start(replace(GAP, sizes=(3,)), session(server))
     gaps.jobs.cancel(started.pop())
     assert ended(lambda: gaps.job("lab")).state == "cancelled", "it can still be reached"
 
@@ -327,7 +322,7 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     lab: Explorer, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.1
-    job_id = lab.gaps.start(GAP, lab.verifier.connection(session(server)))
+    job_id = lab.gaps.start(GAP, session(server))
     lab.gaps.jobs.cancel(job_id)
     assert ended(lambda: lab.gaps.job("lab")).state == "cancelled"
     server.stop()

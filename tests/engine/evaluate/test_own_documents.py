@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.evaluate.measuring import query_rows, without_own
-from engine.types.collections import Collection, Topic
-from engine.types.evaluations import NDCG
+from engine.types.evaluations import NDCG, Collection, Topic
 from engine.types.searches import Ranking
 
 

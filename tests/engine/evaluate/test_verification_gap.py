@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.assist.model import Model, model_name
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
+from engine.llm.client import complete
 from engine.rerank.candidates import merged
-from engine.types.collections import Collection
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import EvaluationProgress
-from engine.types.reranking import GapRequest
+from engine.types.evaluations import Collection
+from engine.types.models import TaskProgress
+from engine.types.reranking import Gap, GapRequest
 from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
-from tests.small_collection import write_collection
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection, session
+from tests.fakes.small_corpus import write_collection
 from tests.support import ended, make_explorer
 
 SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
@@ -34,9 +35,17 @@ def baseline(tiny: Explorer, collection: Collection) -> Baseline:
     return prepare(tiny.searcher("tiny"), collection, REQUEST)
 
 
+Verify = Callable[..., Gap]
+
+
 @pytest.fixture
-def model(tiny: Explorer, pool_server: ModelServer, store: Answers) -> Model:
-    return replace(tiny.verifier.model(connection(pool_server.url)), store=store)
+def verify(baseline: Baseline, pool_server: ModelServer, store: Answers) -> Verify:
+    """What a model at the server makes of the pools."""
+    return lambda **more: (
+        complete(
+            connection(pool_server.url, **more), store, lambda c: verify_and_measure(baseline, c)
+        ).value
+    )
 
 
 def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
@@ -80,9 +89,9 @@ def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline: Baseline) -
 
 
 def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(
-    baseline: Baseline, model: Model
+    verify: Verify,
 ) -> None:
-    found = verify_and_measure(baseline, model)
+    found = verify()
     assert [p.size for p in found.points] == [5, 20]
     assert set(found.retrievers) == set(SYSTEMS)
     best = max(found.retrievers.values())
@@ -100,33 +109,30 @@ def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_
 
 
 def test_what_the_verifier_did_not_answer_is_said_where_the_run_came_to_its_end(
-    baseline: Baseline, model: Model, pool_server: ModelServer
+    verify: Verify, pool_server: ModelServer
 ) -> None:
     pool_server.behaviour.faults = {"prose": 0.3}
-    found = verify_and_measure(baseline, model)
+    found = verify()
     assert found.report.stopped == ""
     assert found.report.unread > 0
     assert any("too low" in note for note in found.notes)
 
 
-def test_a_budget_that_is_reached_is_said(
-    baseline: Baseline, model: Model, pool_server: ModelServer
-) -> None:
-    limited = replace(model, connection=replace(model.connection, budget=Budget(calls=20)))
-    found = verify_and_measure(baseline, limited)
+def test_a_budget_that_is_reached_is_said(verify: Verify, pool_server: ModelServer) -> None:
+    found = verify(budget=Budget(calls=20))
     assert found.report.stopped == "budget"
     assert any("too low" in note for note in found.notes)
     assert pool_server.seen.requests == 20
 
 
 def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
-    job_id = tiny.gaps.start(REQUEST, connection(pool_server.url))
+    job_id = tiny.gaps.start(REQUEST, session(pool_server))
     job = ended(lambda: tiny.gaps.job("tiny"))
     assert (job.id, job.state, job.error) == (job_id, "done", "")
     assert job.progress.done == job.progress.total > 0
     assert job.report is not None
-    assert job.report.gap is not None
-    assert job.report.gap.collection == "tiny"
+    assert job.report.result is not None
+    assert job.report.result.collection == "tiny"
 
 
 def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with(
@@ -137,19 +143,20 @@ def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with
     explorer.library.import_documents(ImportRequest(folder, "own"))
     explorer.scenarios.run(ScenarioRequest("own", "extractive", component="M"))
     request = replace(REQUEST, collection="own", systems=("scenario",), sizes=(5,))
-    model, qrels = connection(pool_server.url), folder / "qrels.txt"
+    qrels, endpoint = folder / "qrels.txt", session(pool_server)
+    model = explorer.evaluations.model(endpoint)
     before = qrels.read_text(encoding="utf-8")
 
-    def judge(progress: EvaluationProgress) -> None:
-        if progress.step.startswith("Verifying"):
+    def judge(progress: TaskProgress) -> None:
+        if progress.phase.startswith("Verifying"):
             qrels.write_text(before[: before.rindex("\n", 0, -1) + 1], encoding="utf-8")
 
-    assert explorer.gaps.measure(request, model, judge).gap is not None
-    assert explorer.gaps.find(request, model_name(model)) is None, "somebody judged meanwhile"
+    assert explorer.gaps.run(request, endpoint=endpoint, tell=judge).result is not None
+    assert explorer.gaps.find(request, model) is None, "somebody judged meanwhile"
     qrels.write_text(before, encoding="utf-8")
-    assert explorer.gaps.find(request, model_name(model)) is not None
+    assert explorer.gaps.find(request, model) is not None
     explorer.scenarios.run(ScenarioRequest("own", "extractive", component="E"))
-    assert explorer.gaps.find(request, model_name(model)) is None
+    assert explorer.gaps.find(request, model) is None
 
 
 @pytest.mark.parametrize(

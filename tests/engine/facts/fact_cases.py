@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.facts import find_facts
 from engine.facts.message_headers import messages
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 
 @dataclass(frozen=True, slots=True)

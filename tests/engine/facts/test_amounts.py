@@ -7,7 +7,7 @@ import time
 import pytest
 
 from engine.facts.amounts import find_amounts
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 from tests.engine.facts.fact_cases import Count, read_cases
 
 

@@ -9,7 +9,7 @@ from dateutil.rrule import rrulestr
 
 from engine.corpora.stored_facts import document_date
 from engine.facts.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 
 def day(iso: str, last: str = "", **more: object) -> Fact:

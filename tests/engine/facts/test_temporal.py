@@ -14,7 +14,7 @@ import pytest
 
 from engine.facts.dates import find_dates
 from engine.facts.message_headers import messages
-from engine.types.facts import Fact
+from engine.types.documents import Fact
 
 HERE = Path(__file__).parent
 IMPLIRET = HERE.parents[3] / "shared" / "data" / "impliret-open" / "T_Multi.csv"

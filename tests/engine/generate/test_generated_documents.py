@@ -20,8 +20,7 @@ from engine.generate.implicit_records import (
     PlaceTuple,
     PriceTuple,
 )
-from engine.generate.leaks import leaked
-from engine.generate.scenes import bind, examples_of, tuple_set
+from engine.generate.scenes import bind, examples_of, leaked, tuple_set
 from engine.generate.word_lists import COUNTRIES
 from engine.generate.wording import in_words, long_date
 

@@ -23,14 +23,13 @@ from engine.generate.implicit_records import (
     PlaceTuple,
     PriceTuple,
 )
-from engine.generate.leaks import leaked
-from engine.generate.scenes import examples_of
+from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 DOCUMENTS = 15

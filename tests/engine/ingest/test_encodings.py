@@ -6,9 +6,9 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, open_source
-from engine.ingest.mapping import resolve
+from engine.ingest.values import resolve
 from engine.lenses.definitions import RESEARCH
-from engine.types.repairs import Repairs
+from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
 
 GERMAN = "id;title;text\r\n1;Größe;Müller zählt „Bienen“ mit Netzen – über Jahre.\r\n"

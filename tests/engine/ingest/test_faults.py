@@ -20,7 +20,7 @@ from engine.ingest import (
     unique_documents,
 )
 from engine.lenses.definitions import RESEARCH
-from engine.types.repairs import Repairs
+from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault
 
 # --- faults --------------------------------------------------------------------------------

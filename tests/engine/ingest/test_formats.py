@@ -20,7 +20,7 @@ from engine.ingest import (
 )
 from engine.ingest.values import Notes
 from engine.lenses.definitions import RESEARCH
-from engine.types.repairs import Repairs
+from engine.types.corpora import Repairs
 from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault, one, passages
 

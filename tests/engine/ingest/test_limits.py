@@ -9,7 +9,6 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,15 @@ from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
-from engine.ingest import bibtex, check, examine, open_source, parquet, previews
+from engine.ingest import check, examine, open_source, previews
 from engine.ingest.previews import Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
 from engine.measures.metrics import tokenize
 from engine.sentences import split_sentences
 from engine.types import limits
-from engine.types.corpora import ImportRequest
+from engine.types.corpora import ImportRequest, Repairs
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
-from engine.types.repairs import Repairs
-from storage import parquet_files
 from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
@@ -90,23 +87,6 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"authors": ["A B"] * 100_000}, "row 2: the list of authors has 499,998 characters"),
-        ({"metadata": {f"k{n}": n for n in range(10_001)}}, "row 2: 10,002 fields"),
-    ],
-    ids=["authors", "fields"],
-)
-def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
-    jsonl: Callable[..., Path], fields: dict[str, Any], says: str
-) -> None:
-    good = {"id": "1", "text": "One.", "authors": ["Ada Lovelace"] * 15_000, "k": 1}
-    path = jsonl(good, {**good, "id": "2", **fields})
-    assert says in fault(path)
-    assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 1
-
-
-@pytest.mark.parametrize(
     ("name", "content"),
     [
         (
@@ -122,7 +102,7 @@ def test_a_document_of_endless_authors_or_fields_is_a_row_to_decide_about(
 def test_a_row_that_would_fill_the_memory_is_passed_over(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    for module in ("encodings", "delimited", "bibtex", "ris"):
+    for module in ("encodings", "tables", "bibtex", "tagged"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
     for word, stands_for in long.items():
@@ -133,42 +113,6 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     documents = list(open_source(path, lens=RESEARCH, repairs=SKIP))
     assert {"1", "3"} <= {document.doc_id for document in documents}
     assert "2" not in {document.doc_id for document in documents}
-
-
-def test_columns_of_one_name_take_time_that_grows_with_their_number(write: Write) -> None:
-    begun = time.monotonic()
-    source = open_source(
-        write("a.csv", "c," * 30_000 + "id,text\n" + "," * 30_000 + "a,b\n"), lens=RESEARCH
-    )
-    assert source.columns[:3] == ("c", "c (2)", "c (3)")
-    assert time.monotonic() - begun < 10, "with the square of it, minutes"
-
-
-def test_macros_that_double_each_other_do_not_fill_the_memory(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forty of them would be a terabyte."""
-    monkeypatch.setattr(bibtex, "ROW_BYTES", 500)
-    names = [f"m{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40)]
-    doubled = [f"@string{{{b} = {a} # {a}}}\n" for a, b in pairwise(names)]
-    macros = f"@string{{{names[0]} = {{x}}}}\n{''.join(doubled)}"
-    many = ", ".join(f"f{chr(97 + n)} = {names[7]}" for n in range(5))
-    good = "@misc{good, title = {Good}}\n"
-    path = write("a.bib", f"{macros}@misc{{bad, title = {{A}}, {many}}}\n{good}")
-    assert "row 1 (line 41): longer than 8 MB" in fault(path)
-    [document] = open_source(path, lens=RESEARCH, repairs=SKIP)
-    assert document.title == "Good"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
-def test_parquet_columns_of_one_name_take_time_that_grows_with_their_number(tmp_path: Path) -> None:
-    path, many = tmp_path / "equal.parquet", 12_000
-    pq.write_table(pa.table([pa.array(["a"])] * many, names=["c"] * many), path)
-    started = time.process_time()
-    [values] = parquet_files.rows(path)
-    assert time.process_time() - started < 4
-    assert list(values)[:3] == ["c", "c_1", "c_2"]
-    assert len(values) == many
 
 
 def test_a_value_of_many_lines_takes_time_that_grows_with_their_number(write: Write) -> None:
@@ -226,16 +170,6 @@ def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
         previews.examine(reading(path))
 
 
-def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parquet, "UNPACKED_BYTES", MEGABYTE)
-    pq.write_table(pa.table({"id": pa.array([0] * 1_000_000)}), tmp_path / "zeros.parquet")
-    message = fault(tmp_path / "zeros.parquet")
-    assert "the column 'id' takes" in message
-    assert "7 MB in memory" in message
-
-
 def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: Path) -> None:
     path = write("a.csv", 'key,title,text,year\nk1,A,"One. Two.",2020\nk2,B,,\n')
     assert previews.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
@@ -283,15 +217,14 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
 
 
 def test_the_table_of_limits_says_what_holds() -> None:
-    page = (ROOT / "docs" / "serving.md").read_text("utf-8")
+    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
     table = page.partition("## Limits")[2]
-    megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "UNPACKED_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
+    megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
     for name in (*megabytes, "MESSAGE_BYTES"):
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
-    for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
-                 "LONGEST_GUIDELINES", "UNPACKED_RATIO",
-                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS", "MOST_STRANGERS", "AUTHORS_CHARS",
-                 "DOCUMENT_FIELDS"):  # fmt: skip
+    plain = "TITLE_CHARS ID_CHARS PASTED_CHARS LONGEST_INSTRUCTION LONGEST_NOTE LONGEST_GUIDELINES "
+    plain += "ANSWER_CHARS_PER_TOKEN MOST_NUMBERS MOST_STRANGERS"
+    for name in plain.split():
         assert f"{getattr(limits, name):,}" in table, name
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table

@@ -17,7 +17,7 @@ from engine.ingest import check, content_hash, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 from tests.engine.ingest.reading_files import MAX_CHARS
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.small_corpus import DOCUMENTS
 
 
 def read(rows: Any, **mapping: str) -> list[SourceDocument]:

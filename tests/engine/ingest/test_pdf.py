@@ -14,16 +14,15 @@ from reportlab.pdfbase import pdfmetrics
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, isolated, open_source, pdf
+from engine.ingest.pdf import PDF_MEMORY
 from engine.ingest.pdf.pages import read_pages
 from engine.ingest.pdf.paper import Paper as FoundPaper
 from engine.ingest.pdf.paper import find_paper
 from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import Repairs
 from engine.types.documents import SourceDocument
-from engine.types.limits import MEGABYTE, PDF_CHARS, PDF_MEMORY
-from engine.types.repairs import Repairs
-from tests.pdf_papers import thirty
-from tests.pdf_parts import Made
-from tests.pdf_typesetter import Column, Paper, Style
+from engine.types.limits import MEGABYTE
+from tests.fakes.pdfs import Column, Made, Paper, Style, thirty
 
 LEAST_RIGHT = 27
 """Of thirty papers."""
@@ -269,25 +268,6 @@ def test_the_year_that_a_files_xmp_gives(xmp: bytes, year: str | None) -> None:
 def test_papers_of_later_pages_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.ingest.pdf.pages.PDF_PAGES", 1)
     assert read_pages(found()["acl-1"][0].content).more_pages == 2
-
-
-def test_a_pipe_is_no_paper_and_nobody_waits_for_it(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.pdf")
-    assert pdf.read_paper(tmp_path, "pipe.pdf") == (
-        None,
-        "is no file, but a pipe, a device or the like",
-    )
-
-
-def test_papers_are_kept_up_to_so_many_characters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    long = {"sections": [{"name": "", "text": "x" * PDF_CHARS}]}
-    monkeypatch.setattr(pdf, "_isolated", lambda *_: (long, ""))
-    for number in range(20):
-        (tmp_path / f"{number}.pdf").touch()
-        assert pdf.read_paper(tmp_path, f"{number}.pdf")[0] == long
-    assert PDF_CHARS < sum(map(pdf._chars, pdf._kept.values())) <= pdf.KEPT_CHARS
 
 
 @pytest.mark.parametrize("described", ["", "Ann Lee, Ben Wu and Chen Okafor"])

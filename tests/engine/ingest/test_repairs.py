@@ -13,8 +13,8 @@ import pytest
 from engine.errors import BadInputError
 from engine.ingest import check, examine, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import NO_REPAIRS, Repairs
 from engine.types.documents import SourceDocument
-from engine.types.repairs import NO_REPAIRS, Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write
 
 ROWS: list[dict[str, Any]] = [

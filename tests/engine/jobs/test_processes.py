@@ -19,8 +19,7 @@ from engine.explorer import Explorer
 from engine.jobs.job_files import HOST, Note, process_runs, process_started, read_job, write_job
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportRequest, Progress
-from engine.types.repairs import Repairs
+from engine.types.corpora import ImportJob, ImportRequest, Progress, Repairs
 from storage.home import CorpusNameError, Home
 from tests.support import make_explorer, wait_until
 

@@ -25,7 +25,7 @@ from engine.lenses.definitions import (
     lens_to_toml,
 )
 from engine.types.lenses import Lens
-from tests.custom_lens import OWN
+from tests.fakes.small_corpus import OWN
 
 
 def aspect(number: int, **fields: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import OTHERS, PAIRS, compared, judged
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import OTHERS, PAIRS, compared, judged
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "html"])

@@ -15,6 +15,7 @@ from engine.ask.citations import read_citations
 from engine.assist.assist_prompts import explaining, noting
 from engine.assist.infer_claims import Claim, Counts, facts_in
 from engine.llm.budget import Account, Budget, Meter
+from engine.llm.client import complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import (
@@ -25,14 +26,12 @@ from engine.llm.messages import (
     json_text,
     without_reasoning,
 )
-from engine.llm.run import complete
-from engine.llm.streamed_reply import StreamedReply
+from engine.llm.transport import StreamedReply
 from engine.types.limits import MOST_REPORTED
 from storage.answers import Answers
 from storage.ledger import Ledger
-from tests.model_http import Handler
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from tests.fakes.model_server import Handler, ModelServer
+from tests.fakes.model_sessions import connection
 
 LONG = 100_000
 

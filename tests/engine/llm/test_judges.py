@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.assist.assist_prompts import Explanation, explaining, noting
-from engine.llm.client import Client
+from engine.llm.client import Client, complete
 from engine.llm.judges import ModelJudge
-from engine.llm.run import complete
 from storage.answers import Answers
-from tests.model_server import ModelServer
-from tests.model_sessions import (
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import (
     ALIKE,
     OTHERS,
     PAIRS,

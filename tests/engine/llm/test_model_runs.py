@@ -16,18 +16,16 @@ import pytest
 from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.llm.budget import Account, Budget, Price
-from engine.llm.client import Client
-from engine.llm.connecting import try_endpoint
+from engine.llm.client import Client, ask_model, complete, finish
+from engine.llm.connecting import estimator, try_endpoint
 from engine.llm.endpoint_errors import RefusedError
-from engine.llm.estimates import estimator
 from engine.llm.judges import ModelJudge, typical_question
-from engine.llm.run import ask_model, complete, finish
 from engine.rerank.protocols import StopAsking
 from storage.answers import Answers
 from storage.ledger import Ledger
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import (
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import (
     OTHERS,
     PAIRS,
     TEXTS,
@@ -174,7 +172,7 @@ def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
     server: ModelServer, home: Path, store: Answers
 ) -> None:
     server.behaviour.latency = 0.2
-    code = "import sys; from pathlib import Path; from tests.model_sessions import *\n"
+    code = "import sys; from pathlib import Path; from tests.fakes.model_sessions import *\n"
     code += "compared(sys.argv[1], answers(Path(sys.argv[2])), concurrency=2)"
     process = subprocess.Popen([sys.executable, "-c", code, server.url, str(home)], cwd=ROOT)
     wait_until(lambda: kept(server, store) >= 5, what="five answers that are kept")

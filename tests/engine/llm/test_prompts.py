@@ -16,14 +16,13 @@ from engine.llm.messages import (
     Reply,
     answer_key,
     read_choice,
-    read_object,
     read_order,
     read_probability,
 )
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence
-from tests.model_sessions import ALIKE, OTHERS, SEED, TEXTS, criterion
+from tests.fakes.model_sessions import ALIKE, OTHERS, SEED, TEXTS, criterion
 
 METHOD = find_aspect(RESEARCH, "method")
 
@@ -90,12 +89,6 @@ def test_a_probability_is_the_share_among_the_choices_in_all_their_spellings() -
     assert read_probability(Reply("B", (("B", -3.0), ("A", -4.0))), ("A", "B")) == 0.0
     assert read_probability(Reply("B"), ("A", "B")) == 0.0
     assert read_probability(Reply("It depends", options), ("A", "B")) is None
-
-
-@pytest.mark.parametrize("text", ["[1]", "{", "x {} y", "null", "[" * 100_000, '{"a": "\\ud800"}'])
-def test_only_one_json_object_is_an_object(text: str) -> None:
-    assert read_object(text) is None
-    assert read_object('```json\n{"a": 1}\n```') == {"a": 1}
 
 
 # -- documents are data ----------------------------------------------------------------------

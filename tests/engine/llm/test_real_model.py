@@ -19,17 +19,16 @@ import pytest
 from pydantic import BaseModel
 
 from engine.llm.capabilities import Capabilities, remembered
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.judging_prompts import pairwise
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
-from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
-from tests.model_sessions import SEED, TEXTS, begun, criterion
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_sessions import SEED, TEXTS, begun, criterion
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]

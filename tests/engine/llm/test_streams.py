@@ -12,15 +12,14 @@ import pytest
 
 from engine.llm.budget import Budget
 from engine.llm.capabilities import remembered
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, complete
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
-from engine.llm.run import Outcome, complete
 from storage.answers import Answers
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY, begun, compared, connection, knowledge
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import KEY, begun, compared, connection, knowledge
 from tests.support import wait_until
 
 CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]

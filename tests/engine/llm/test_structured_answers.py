@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from engine.llm.client import Client
+from engine.llm.client import Client, Outcome, complete
 from engine.llm.messages import QUOTED_RULE, Prompt, json_prompt, sent_schema
-from engine.llm.run import Outcome, complete
 from engine.llm.texts import fenced
 from storage.answers import Answers
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection
 
 COUNT = 12
 

@@ -17,11 +17,10 @@ from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import Endpoint
 from engine.types.maps import CorpusMap, Layout
 from storage.maps import FILE, read_map, write_map
-from tests.cluster_answers import ASKED, names
-from tests.grading_answers import fenced_texts
-from tests.model_server import ModelServer
-from tests.model_sessions import connection
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_sessions import connection
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import made_once, make_explorer
 
 
@@ -164,7 +163,7 @@ def test_an_answer_without_names_changes_nothing(
     mapped: Explorer, server: ModelServer, endpoint: Endpoint, answer: Any
 ) -> None:
     own = all_names(mapped)
-    server.behaviour.handlers = [lambda prompt, _: answer if ASKED in prompt else None]
+    server.behaviour.handlers = [lambda prompt, _: answer if ASKED_NAMES in prompt else None]
     with pytest.raises(EndpointError):
         mapped.maps.word_names("small", "method", endpoint)
     assert all_names(mapped) == own

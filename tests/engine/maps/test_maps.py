@@ -29,7 +29,7 @@ from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE, read_map, write_map
-from tests.small_corpus import DOCUMENTS, METHODS
+from tests.fakes.small_corpus import DOCUMENTS, METHODS
 from tests.support import made_once, make_explorer, wait_until, write_jsonl
 
 SEED = "bees-network"

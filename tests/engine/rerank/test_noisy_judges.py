@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.llm.run import finish
+from engine.llm.client import finish
 from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options
 from tests.engine.rerank.test_rerank import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.llm.run import finish
+from engine.llm.client import finish
 from engine.rerank import MODES, Options, Progress, Reranked, StopAsking, estimate, rerank
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]

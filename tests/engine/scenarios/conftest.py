@@ -8,9 +8,9 @@ import pytest
 
 from engine.explorer import Explorer
 from tests.engine.scenarios.scenario_runs import connected
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import knowledge
-from tests.scenario_answers import writes_scenarios
+from tests.fakes.model_answers import writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge
 
 
 @pytest.fixture

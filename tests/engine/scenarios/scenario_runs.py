@@ -7,9 +7,9 @@ from typing import Any
 
 from engine.explorer import Explorer
 from engine.types.scenarios import ScenarioJob, ScenarioRequest
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import ended, make_explorer
 
 SMALL = ScenarioRequest("small")

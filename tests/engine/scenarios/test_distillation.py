@@ -17,12 +17,11 @@ from engine.scenarios.training import Training
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import knowledge
-from tests.scenario_answers import shown_document
+from tests.fakes.model_answers import MODEL, shown_document
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge
+from tests.fakes.tiny_models import save_writer
 from tests.support import make_explorer, write_jsonl
-from tests.tiny_writers import save_writer
 
 needs_extra = pytest.mark.skipif(
     not all(map(find_spec, ("peft", "trl"))), reason="the extra 'distill' is not installed"

@@ -12,8 +12,8 @@ from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
 from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL
-from tests.model_server import ModelServer
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_server import ModelServer
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 

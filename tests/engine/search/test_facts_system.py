@@ -15,7 +15,7 @@ from engine.search.systems.facts_system import topic_words
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests.message_corpus import DOCUMENTS, MESSAGES
+from tests.fakes.small_corpus import LETTERS, MESSAGES
 from tests.support import make_explorer, write_jsonl
 
 FIRST_OF_MARCH = {"walk", "cake", "choir", "boiler"}
@@ -25,7 +25,7 @@ FIRST_OF_MARCH = {"walk", "cake", "choir", "boiler"}
 def messages(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
     folder = tmp_path_factory.mktemp("messages")
     explorer = make_explorer(folder / "home")
-    source = write_jsonl(folder / "messages.jsonl", DOCUMENTS)
+    source = write_jsonl(folder / "messages.jsonl", LETTERS)
     explorer.library.import_documents(ImportRequest(source, "messages"))
     return explorer
 
@@ -120,11 +120,11 @@ def test_corpora_from_before_there_were_facts_are_resolved_when_read(
 def test_importing_again_finds_facts_of_an_older_version_anew(
     fresh: Explorer, tmp_path: Path
 ) -> None:
-    source = write_jsonl(tmp_path / "messages.jsonl", DOCUMENTS[:3])
+    source = write_jsonl(tmp_path / "messages.jsonl", LETTERS[:3])
     request = ImportRequest(source, "messages")
     fresh.library.import_documents(request)
     table = DocumentTable.open(store_of(fresh.home, fresh.ledger.corpora()[0]))
-    ids = [document["doc_id"] for document in DOCUMENTS[:3]]
+    ids = [document["doc_id"] for document in LETTERS[:3]]
     before = table.rows(ids, ["vector", *FACT_COLUMNS]).to_pylist()
     old = pa.table({"doc_id": ids, "facts_version": pa.array([0] * 3, pa.int32())})
     table.update(old)

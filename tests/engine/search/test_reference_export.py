@@ -25,8 +25,7 @@ from engine.search.trails import (
 )
 from engine.types.documents import Document, SourceDocument
 from engine.types.limits import MOST_CITED
-from engine.types.searches import Query
-from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
+from engine.types.searches import CITATION_STYLES, EXPORT_FORMATS, KeptDocument, Query
 
 TEXT = "We count birds. Models see 50% of them & more."
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "csl-data.json").read_text("utf-8"))

@@ -21,11 +21,10 @@ from engine.search.systems.scenario_system import ScenarioSystem
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
 from engine.types.searches import Query
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.model_sessions import knowledge
-from tests.scenario_answers import IMPLIED, writes_scenarios
-from tests.small_corpus import DOCUMENTS
+from tests.fakes.model_answers import IMPLIED, MODEL, writes_scenarios
+from tests.fakes.model_server import ModelServer, serving
+from tests.fakes.model_sessions import knowledge
+from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 
 FERRIES = "A timetable of ferries: when may a ferry leave, and how late can it be?"

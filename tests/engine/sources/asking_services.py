@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.sources.retrieval import Retrieved
-from engine.sources.services import read_query
-from engine.types.sources import ServiceQuery
+from engine.sources.services import Retrieved, read_query
+from engine.types.corpora import ServiceQuery
 
 KEY = "key-of-somebody-1234"
 Retrieve = Callable[..., Retrieved]

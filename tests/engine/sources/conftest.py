@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from engine.config import Settings
-from engine.sources.retrieval import Retrieval, Retrieved
-from engine.sources.services import client_of, service_of
+from engine.sources.services import Retrieval, Retrieved, client_of, service_of
 from engine.types.callbacks import Ask, never
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.service_server import ServiceServer, serving_papers
+from tests.fakes.service_server import ServiceServer, serving_papers
 
 
 @pytest.fixture(scope="session")

@@ -22,9 +22,7 @@ from engine.sources.datasets import (
     folder_of,
     name_of,
 )
-from engine.types.corpora import ImportRequest
-from engine.types.repairs import Repairs
-from engine.types.sources import DatasetInfo, NamedDataset
+from engine.types.corpora import DatasetInfo, ImportRequest, NamedDataset, Repairs
 from storage.home import Home
 from tests.support import make_explorer
 

@@ -11,15 +11,15 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import acl_anthology, arxiv, contracts, crossref, http, openalex
-from engine.sources.http import Client
+from engine.sources import acl_anthology, arxiv
+from engine.sources.client import Client, _seconds, digits, number, parsed, words
 from engine.sources.services import client_of, look_up, read_query, service_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
-from tests.service_server import FORBIDDEN, Paper, ServiceServer
+from tests.fakes.service_server import FORBIDDEN, Paper, ServiceServer
 
 
 def rows(home: Path, name: str = "retrieved") -> list[dict[str, Any]]:
@@ -274,12 +274,13 @@ def test_odd_values_of_a_paper_cost_no_other(
     settings: Settings, home: Path, services: ServiceServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Papers without a title, authors, a year, or with values of other kinds."""
-    from engine.sources import arxiv, openalex, semantic_scholar, zotero
+    from engine.sources import arxiv, zotero
+    from engine.sources.scholarly import _paper_row, _work_row
 
     odd: list[Any] = [None, 7, "x", [], {}, ["a"], {"name": None}, float("inf"), True, "\ud800"]
     for read, id_ in (
-        (openalex._row, {"id": "https://openalex.org/W1"}),
-        (semantic_scholar._row, {"paperId": "1"}),
+        (_work_row, {"id": "https://openalex.org/W1"}),
+        (_paper_row, {"paperId": "1"}),
         (lambda p: zotero._row({"key": "K", "data": p}), {"itemType": "book"}),
     ):
         fields = [
@@ -312,14 +313,14 @@ def test_odd_values_of_a_paper_cost_no_other(
 )
 def test_the_time_to_read_a_deposited_abstract_grows_with_its_length_alone(jats: str) -> None:
     started = time.process_time()
-    assert crossref.abstract_of(jats) != "x"
+    assert words(jats) != "x"
     assert time.process_time() - started < 2
 
 
 def test_a_formula_without_end_takes_no_memory() -> None:
     jats = "<jats:tex-math>" + "a" * 2_000_000
     tracemalloc.start()
-    assert crossref.abstract_of(jats)
+    assert words(jats)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 40_000_000
@@ -345,28 +346,28 @@ def test_many_ids_are_found_among_many_papers_in_little_time() -> None:
 
 def test_a_character_that_none_can_be_stays_as_it_is_written_in_an_abstract() -> None:
     endless = f"&#{'1' * 5_000};"
-    assert crossref.abstract_of(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
+    assert words(f"<jats:p>A &amp;lt; B {endless}</jats:p>") == f"A < B {endless}"
 
 
 def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
-    assert openalex.abstract_of({"w" * 10_000: [0] * 1_000}) == ""
-    assert openalex.abstract_of({"two": [1], "one": [0], "odd": "x"}) == "one two"
+    assert abstract_of({"w" * 10_000: [0] * 1_000}) == ""
+    assert abstract_of({"two": [1], "one": [0], "odd": "x"}) == "one two"
 
 
 def test_numbers_and_dates_that_none_can_be_are_none() -> None:
     numbers = ("1998", "9" * 5000, "²", "", "-1")
-    assert [contracts.digits(text) for text in numbers] == [1998, None, None, None, None]
-    assert contracts.number(10**4000) is None
+    assert [digits(text) for text in numbers] == [1998, None, None, None, None]
+    assert number(10**4000) is None
     far = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
-    assert http._seconds(far) is None
-    assert http._seconds(far.replace("GMT", "+9" + "9" * 20)) is None
+    assert _seconds(far) is None
+    assert _seconds(far.replace("GMT", "+9" + "9" * 20)) is None
 
 
 def test_volumes_and_entries_within_each_other_do_not_multiply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     volumes = '<volume id="1">' * 300 + '<paper id="1"/>' * 300 + "</volume>" * 300
-    root = contracts.parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
+    root = parsed(f'<collection id="2024.acl">{volumes}</collection>', "")
     wanted = [acl_anthology._wanted("2024.acl")]
     assert list(acl_anthology._papers(root, wanted)) == []
     entries = "<entry><id>http://arxiv.org/abs/2001.00001</id>" * 300 + "</entry>" * 300

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.explorer import Explorer
-from tests.lens_builds import knows_methods
-from tests.model_sessions import session
+from engine.types.builds import StepRequest
+from tests.fakes.lens_builds import knows_methods
+from tests.fakes.model_sessions import session
 from tests.pages.build.build_steps import LENS, METHODS
 
 
@@ -27,7 +28,7 @@ def labelled(explorer: Explorer) -> Explorer:
 @pytest.fixture
 def clustered(labelled: Explorer) -> Explorer:
     """With its clusters, made without a model."""
-    labelled.builds.run("small", "methods", "collapse", "ada")
+    labelled.builds.run(StepRequest("small", "methods", "collapse", "ada"))
     return labelled
 
 
@@ -37,7 +38,8 @@ def built(explorer: Explorer) -> Explorer:
     explorer.builds.save(LENS, "ada")
     with knows_methods() as server:
         for step in explorer.builds.steps:
-            explorer.builds.run("small", "methods", step, "ada", endpoint=session(server))
+            request = StepRequest("small", "methods", step, "ada")
+            explorer.builds.run(request, endpoint=session(server))
     return explorer
 
 

@@ -10,15 +10,13 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.builds import Label, StepState
-from engine.types.jobs import Job
-from engine.types.models import TaskEstimate, TaskProgress, TaskReport
+from engine.types.models import Estimate
 from pages._build import build_lines
 from pages._build.labels import facts
 from pages._build.result import provenance_html
-from pages._common.job_words import is_finished
-from tests.build_answers import builds_collections, small_methods
-from tests.model_server import serving
-from tests.model_sessions import knowledge
+from tests.fakes.build_answers import builds_collections, small_methods
+from tests.fakes.model_server import serving
+from tests.fakes.model_sessions import knowledge
 from tests.pages.build.build_steps import HOSTILE, LENS, step
 from tests.pages.visits import Connect, click, run, run_until, shown
 
@@ -117,29 +115,15 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
     assert kinds["labels"]["current"]
 
 
-def test_cost_progress_and_outcome_in_words() -> None:
+def test_cost_in_words() -> None:
     state = StepState("label", 0, 360)
-    estimate = TaskEstimate(
-        items=360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5
-    )
+    estimate = Estimate(items=360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5)
     said = build_lines.estimate_line(estimate, state, with_model=True)
     assert said.startswith(
         "360 documents: 360 requests, up to 730 including retries, about 0.32 M tokens, "
         "cost about 0.500."
     )
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
-    progress = TaskProgress(90, 360, 30.0, calls=92, tokens=80_000)
-    said = build_lines.progress_line("label", progress, 31.0)
-    for words in ("90 of 360", "92 requests", "80 k tokens", "31 s", "about 2 min left"):
-        assert words in said
-    report = TaskReport(result=80, failed=3, left=270, calls=92, stopped="cancelled")
-    job = Job("1", "label", "cancelled", progress, report)
-    said = build_lines.outcome_line(job)
-    for words in ("Cancelled", "80 labels", "270 not reached", "3 invalid responses"):
-        assert words in said
-    assert not is_finished(job.report)
-    failed = replace(job, report=replace(report, result=0, left=0, failed=360, stopped=""))
-    assert build_lines.outcome_line(failed).startswith("<span>Incomplete</span>")
 
 
 def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing() -> None:

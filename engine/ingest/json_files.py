@@ -1,0 +1,278 @@
+"""JSON: Lines with an object each, one list of objects, an answer of a service, and the folders of
+BEIR and CSFCube. Records as other programs nest them become plain columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.bibliographic import abstract_of, year_in
+from engine.errors import BadInputError
+from engine.ingest.bibtex import plain
+from engine.ingest.encodings import text_pieces
+from engine.ingest.rows import InputFile, Row, too_long
+from engine.ingest.values import NESTED, is_known
+from engine.types.limits import ROW_BYTES
+
+LISTS = ("results", "items", "data", "works", "records", "documents", "articles", "papers")
+"""Under what an answer of a service has its records."""
+
+
+def records_of(value: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """The records of an object: those in its list, where it is an answer of a service, else it."""
+    if not any(map(is_known, value.keys() - set(LISTS))):
+        for name in LISTS:
+            found = value.get(name)
+            if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
+                return found
+    return (value,)
+
+
+def plain_record(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Column -> value, with objects of :data:`engine.ingest.values.NESTED` spread one level:
+    ``{"metadata": {"year": 1}}`` is ``{"metadata.year": 1}``."""
+    if "abstract_inverted_index" in values:
+        values = _openalex(values)
+    elif isinstance(values.get("authors_parsed"), list):
+        values = _arxiv(values)
+    if isinstance(values.get("journal"), Mapping):
+        values = _with_journal(values)
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in NESTED and isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _openalex(work: Mapping[str, Any]) -> dict[str, Any]:
+    """A work of OpenAlex, as its API and its snapshot have it."""
+    places = _object(work.get("biblio"))
+    pages = (places.get("first_page"), places.get("last_page"))
+    authors = map(_object, work.get("authorships") or ())
+    left_out = (
+        *("abstract_inverted_index", "authorships", "biblio", "primary_location", "display_name"),
+    )
+    return {name: value for name, value in work.items() if name not in left_out} | {
+        "id": str(work.get("id") or "").rpartition("/")[2],
+        "title": work.get("title") or work.get("display_name"),
+        "abstract": abstract_of(work["abstract_inverted_index"]),
+        "authors": [_object(one.get("author")).get("display_name") for one in authors],
+        "venue": _object(_object(work.get("primary_location")).get("source")).get("display_name"),
+        "volume": places.get("volume"),
+        "issue": places.get("issue"),
+        "pages": "-".join(filter(None, pages)),
+    }
+
+
+def _arxiv(paper: Mapping[str, Any]) -> dict[str, Any]:
+    """A paper of arXiv's snapshot: LaTeX in its texts, names as [last, first, suffix, ...]."""
+    first = next(iter(paper.get("versions") or ()), None)
+    texts = {
+        name: plain(text) if "\\" in text else " ".join(text.split())
+        for name in ("title", "abstract")
+        if isinstance(text := paper.get(name), str)
+    }
+    names = (name for name in paper["authors_parsed"] if isinstance(name, list))
+    left_out = ("authors_parsed", "versions")
+    return (
+        {name: value for name, value in paper.items() if name not in left_out}
+        | texts
+        | {
+            "authors": [
+                " ".join(filter(None, (*name[1:2], *name[:1], *name[2:3]))) for name in names
+            ],
+            "year": year_in(_object(first).get("created")) or year_in(paper.get("update_date")),
+            "url": f"https://arxiv.org/abs/{paper.get('id')}",
+        }
+    )
+
+
+def _with_journal(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose journal is an object, as services have it: ``{"name": ..., "pages": ...}``."""
+    journal = record["journal"]
+    names = (journal.get(key) for key in ("name", "title", "display_name"))
+    parts = {
+        key: journal[key]
+        for key in ("volume", "issue", "pages", "issn", "publisher")
+        if isinstance(journal.get(key), str | int)
+    }
+    return {
+        **parts,
+        **record,
+        "journal": next((one for one in names if isinstance(one, str)), None),
+    }
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+BEIR = "corpus.jsonl"
+CSFCUBE, CSFCUBE_JUDGMENTS = "abstracts-*.jsonl", "test-pid2anns-*.json"
+"""Of the folders: the file with the documents, and that by which CSFCube's is known."""
+CSFCUBE_FIELDS = {
+    "doc_id": "paper_id",
+    "title": "title",
+    "text": "abstract",
+    "roles": "pred_labels",
+    "year": "metadata.year",
+}
+_ONE_PER_LINE = "Write one JSON object per line."
+_KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+
+
+def line_rows(file: InputFile) -> Iterator[Row]:
+    """The rows of each line that is not blank; a broken line is a row with a problem."""
+    for number, line in file.short_lines():
+        where = f"{file.name}, row {number}"
+        if line is None:
+            yield too_long(where)
+        elif line.strip():
+            yield from _rows(where, line)
+
+
+def beir(file: InputFile) -> Iterator[Row]:
+    """Rows of the folder's ``corpus.jsonl`` (or of that file itself): ``_id``, ``title``, ``text``,
+    and SeedLens' own fields."""
+    return line_rows(replace(file, path=file.path / BEIR) if file.path.is_dir() else file)
+
+
+def csfcube(file: InputFile) -> Iterator[Row]:
+    """Rows of the folder's abstracts, with a role per sentence (or of the file itself)."""
+    found = sorted(file.path.glob(CSFCUBE)) if file.path.is_dir() else [file.path]
+    if not found:
+        raise BadInputError(
+            f"{file.name} has no {CSFCUBE}.",
+            "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
+        )
+    return line_rows(replace(file, path=found[0]))
+
+
+def _rows(where: str, line: str) -> Iterator[Row]:
+    try:
+        value = json.loads(line.rstrip("\r\n"))
+    except json.JSONDecodeError as e:
+        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", _ONE_PER_LINE, e)
+        return
+    except (ValueError, RecursionError) as e:
+        yield Row.broken(where, f"JSON that cannot be read: {e}.", _ONE_PER_LINE, e)
+        return
+    if not isinstance(value, dict):
+        kind = _KINDS.get(type(value), "null")
+        yield Row.broken(where, f"expected a JSON object, found {kind}.", _ONE_PER_LINE)
+        return
+    for record in records_of(value):
+        yield Row(where, plain_record(record))
+
+
+_BETWEEN = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder()
+_LIST = re.compile(rf'"(?:{"|".join(LISTS)})"\s*:\s*(?=\[\s*\{{)')
+_CUT = 12  # Characters before the end of a piece in which a value that goes on there looks broken
+_REMEDY = "Write one list of JSON objects: [{...}, {...}]."
+
+
+def list_rows(file: InputFile) -> Iterator[Row]:
+    """One row per object, of which one at a time is held in memory; one that is too long, or that
+    the file ends in, is a row with a problem, and so is what stands behind the list."""
+    text = _Text(text_pieces(file.path, file.encoding))
+    within = text.next_sign() == "{"
+    if not (text.find(_LIST) if within else text.next_sign() == "["):
+        raise BadInputError(f"{file.name} is no list of JSON objects.", _REMEDY)
+    text.at += 1
+    number = 0
+    while (sign := text.next_sign()) != "]":
+        number += 1
+        where = f"{file.name}, row {number}"
+        if not sign:
+            yield Row.broken(where, "the file ends before the list does.", _REMEDY)
+            return
+        yield _list_row(where, text.value(where))
+    text.at += 1
+    if text.next_sign() and not within:
+        where = f"{file.name}, row {number + 1}"
+        yield Row.broken(where, "there is more behind the end of the list.", _REMEDY)
+
+
+class _Text:
+    """The text of a file as far as it was read, and the place in it."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces, self._text, self.at = pieces, "", 0
+
+    def next_sign(self) -> str:
+        """Go on to the next character that is neither blank nor comma; "" at the end."""
+        while True:
+            found = _BETWEEN.match(self._text, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self._text) or not self._read_on():
+                return self._text[self.at : self.at + 1]
+
+    def find(self, pattern: re.Pattern[str]) -> bool:
+        """Go on to the end of what matches, which is not far from the beginning."""
+        while not (found := pattern.search(self._text)):
+            if len(self._text) > ROW_BYTES or not self._read_on():
+                return False
+        self.at = found.end()
+        return True
+
+    def value(self, where: str) -> Any:
+        """The value that begins here; a BadInputError, not raised, where it is too long or the
+        file ends in it."""
+        while True:
+            try:
+                begin = self.at
+                value, self.at = _DECODER.raw_decode(self._text, begin)
+                return value if self.at - begin <= ROW_BYTES else too_long(where).problem
+            except json.JSONDecodeError as error:
+                fault = f"broken JSON ({error.msg})."
+                goes_on = error.pos >= len(self._text) - _CUT or "Unterminated" in error.msg
+                if len(self._text) - self.at > ROW_BYTES:
+                    raise too_long(where).problem or error from error
+                if not goes_on:
+                    raise BadInputError(f"{where}: {fault}", _REMEDY) from error
+                if not self._read_on():
+                    self.at = len(self._text)
+                    return BadInputError(f"{where}: {fault}", _REMEDY)
+            except (ValueError, RecursionError) as error:
+                fault = f"JSON that cannot be read: {error}."
+                raise BadInputError(f"{where}: {fault}", _REMEDY) from error
+
+    def _read_on(self) -> bool:
+        """Read as much again as is left, so that a long object is tried a few times only; False
+        at the end of the file."""
+        left = self._text[self.at :]
+        pieces, wanted = [left], max(1, len(left))
+        while wanted > 0 and (piece := next(self._pieces, "")):
+            pieces.append(piece)
+            wanted -= len(piece)
+        self._text, self.at = "".join(pieces), 0
+        return len(pieces) > 1
+
+
+def _list_row(where: str, value: Any) -> Row:
+    if isinstance(value, BadInputError):
+        return Row(where, problem=value)
+    if not isinstance(value, Mapping):
+        return Row.broken(where, "expected a JSON object.", _REMEDY)
+    values = {name: _date(value) for name, value in plain_record(value).items()}
+    if "issued" in values:
+        values.setdefault("year", values.pop("issued"))
+    if isinstance(values.get("container-title"), str):
+        values.setdefault("venue", values.pop("container-title"))
+    return Row(where, values)
+
+
+def _date(value: Any) -> Any:
+    """A CSL date, ``{"date-parts": [[2020, 3]]}`` or in words, as "2020-03"; all else as it is."""
+    match value:
+        case {"date-parts": [[*parts], *_]}:
+            return "-".join(str(part).zfill(2) for part in parts)
+        case {"literal": str(words)} | {"raw": str(words)}:
+            return words
+    return value

@@ -1,0 +1,244 @@
+"""Tables: CSV and TSV, workbooks of Excel, and Parquet, each with a name a column.
+
+Every value of CSV stays text (an id `007` stays `007`). The standard library's strict reader is
+used because it knows the row and line of every fault; see `storage.parquet_files` for what DuckDB
+does with a quote that is never closed."""
+
+from __future__ import annotations
+
+import csv
+import re
+import zipfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count, islice
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from engine.errors import BadInputError
+from engine.ingest.encodings import TOO_LONG
+from engine.ingest.json_files import plain_record
+from engine.ingest.rows import SHORTEN, InputFile, Row
+from engine.ingest.values import is_known
+from engine.types.limits import ROW_BYTES
+from storage import parquet_files
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+"""What is looked for, and what people call it."""
+_SEP = re.compile(r"sep=(.)\r?\n?\Z", re.IGNORECASE)
+"""A first line that spreadsheets write and read, and that is no part of the table."""
+_LOOKED_AT, _LONGEST = 20, 100_000
+"""Lines, and characters of each, by which a delimiter is detected."""
+
+
+def find_delimiter(file: InputFile, usual: str = ",") -> str:
+    """The delimiter that a file says, or that cuts its first lines into equally many fields."""
+    try:
+        lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
+    except BadInputError:  # reported when the rows are read
+        return usual
+    if lines and (named := _SEP.match(lines[0])):
+        return named.group(1)
+
+    def fits(mark: str) -> tuple[bool, float, int]:
+        # Fields with line breaks end elsewhere: the share of rows like the header decides.
+        table = list(csv.reader(lines, delimiter=mark))
+        header = table[header_at(table)]
+        alike = sum(len(cells) == len(header) for cells in table) / len(table)
+        known = sum(map(is_known, header)) > 1
+        return (known, alike, len(header)) if len(header) > 1 else (False, 0.0, 0)
+
+    if not lines:
+        return usual
+    try:
+        best = max((usual, *DELIMITERS), key=fits)
+    except csv.Error:
+        best = max((usual, *DELIMITERS), key=lines[0].count)
+    return best
+
+
+def delimited_rows(file: InputFile) -> Iterator[Row]:
+    """Rows of a CSV or TSV file."""
+    records = _Records(file)
+    names = _header(records, file)
+    number = 0
+    while True:
+        number += 1
+        try:
+            cells = records.next()
+        except csv.Error as e:
+            yield Row.broken(f"{file.name}, row {number} (line {records.line})", *_fault(e), e)
+            continue
+        if cells is None:
+            return
+        yield row_of(f"{file.name}, row {number} (line {records.line})", names, cells)
+
+
+def header(file: InputFile) -> tuple[str, ...]:
+    """The column names of a CSV file; empty when it has no readable header."""
+    try:
+        return _header(_Records(file), file)
+    except BadInputError:
+        return ()
+
+
+class _Records:
+    """A strict CSV reader that knows the line on which the record it returned began. Of a record
+    that is broken only the first line is lost: a quote that is never closed does not swallow the
+    rows behind it."""
+
+    def __init__(self, file: InputFile) -> None:
+        # Process-wide in the csv module; its default refuses fields above 128 kB.
+        csv.field_size_limit(ROW_BYTES)
+        self._lines = file.short_lines()
+        self._again: deque[tuple[int, str | None]] = deque()
+        self._taken: list[tuple[int, str | None]] = []
+        self._size = 0
+        self._delimiter = file.delimiter
+        self._reader = self._new_reader()
+        self.line = 1
+
+    def _new_reader(self) -> Iterator[list[str]]:
+        return csv.reader(iter(self._take, None), delimiter=self._delimiter, strict=True)
+
+    def _take(self) -> str | None:
+        line = self._again.popleft() if self._again else next(self._lines, None)
+        if line is None:
+            return None
+        number, text = line
+        self._taken.append((number, text))
+        self._size += len(text or "")
+        if text is None or self._size > ROW_BYTES:
+            raise csv.Error(TOO_LONG)
+        return text
+
+    def next(self) -> list[str] | None:
+        """The next record that is not blank, None at the end; raises csv.Error."""
+        while True:
+            self._taken.clear()
+            self._size = 0
+            try:
+                cells = next(self._reader, None)
+            except csv.Error:
+                self.line = self._taken[0][0]
+                self._again.extendleft(reversed(self._taken[1:]))
+                self._reader = self._new_reader()
+                raise
+            if cells is None:
+                return None
+            self.line = self._taken[0][0]
+            is_sep = self.line == 1 and _SEP.match(self._taken[0][1] or "")
+            if any(cell.strip() for cell in cells) and not is_sep:
+                return cells
+
+
+def header_at(records: Iterable[Sequence[Any]]) -> int:
+    """How many rows stand above the header: notes of fewer cells, where known names follow."""
+    widest = 0
+    for number, cells in enumerate(islice(records, _LOOKED_AT)):
+        filled = [str(cell) for cell in cells if not is_blank(cell)]
+        known = sum(map(is_known, filled))
+        if known > 1 and len(filled) > widest:
+            return number
+        if known and not number:
+            break
+        widest = max(widest, len(filled))
+    return 0
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether there is nothing in a cell of a table."""
+    return cell is None or not str(cell).strip()
+
+
+def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
+    try:
+        above = _Records(file)
+        for _ in range(header_at(iter(lambda: above.next(), None))):
+            records.next()
+        return column_names(records.next() or [])
+    except csv.Error as e:
+        where = f"{file.name}, header (line {records.line})"
+        fault, remedy = _fault(e)
+        raise BadInputError(f"{where}: {fault}", remedy) from e
+
+
+def column_names(cells: Sequence[Any]) -> tuple[str, ...]:
+    """The names in a header, each once; a blank one is ``column N``."""
+    names: dict[str, None] = {}
+    for n, cell in enumerate(cells, start=1):
+        name = " ".join(("" if cell is None else str(cell)).split()) or f"column {n}"
+        # Of two columns with one name the first keeps it.
+        others = (f"{name} ({number})" for number in count(2))
+        names[next(one for one in chain([name], others) if one not in names)] = None
+    return tuple(names)
+
+
+def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
+    """A row of a table; one with a problem where it has other columns than the header."""
+    while len(cells) > len(names) and is_blank(cells[-1]):
+        cells.pop()  # spreadsheets end rows with delimiters
+    if len(cells) != len(names):
+        fault = f"{len(cells)} fields, but the header has {len(names)}."
+        remedy = (
+            "Quote fields that hold the delimiter or a line break, or choose another delimiter."
+        )
+        return Row.broken(where, fault, remedy)
+    return Row(where, dict(zip(names, cells, strict=True)))
+
+
+def _fault(error: csv.Error) -> tuple[str, str]:
+    """What is wrong with a record, and the remedy."""
+    reason = str(error)
+    if reason == TOO_LONG or "field limit" in reason:
+        return TOO_LONG, SHORTEN
+    if "unexpected end of data" in reason:
+        fault = "a quoted field that begins here is never closed."
+        return fault, 'Close it with ", and write quotes inside quoted fields twice ("").'
+    if "new-line character" in reason:
+        fault = "a carriage return outside quotes."
+        return fault, "Save the file with ordinary line ends (LF or CRLF)."
+    return f"broken quotes ({reason}).", 'Write quotes inside quoted fields twice ("").'
+
+
+def workbook_rows(file: InputFile) -> Iterator[Row]:
+    """One row per row of the sheet that is not blank."""
+    from openpyxl import load_workbook  # late: most files are of other formats
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        with file.path.open("rb") as content:
+            sheet = load_workbook(content, read_only=True, data_only=True).worksheets[0]
+            above = header_at(cells for _, cells in _filled(sheet))
+            names: tuple[str, ...] = ()
+            for number, (line, cells) in enumerate(_filled(sheet), start=-above):
+                if number == 0:
+                    names = column_names(cells)
+                elif number > 0:
+                    cells += [None] * (len(names) - len(cells))
+                    yield row_of(f"{file.name}, row {number} (line {line})", names, cells)
+    except (InvalidFileException, zipfile.BadZipFile, ParseError, KeyError, ValueError) as error:
+        raise BadInputError(
+            f"{file.name} cannot be read as a workbook of Excel ({error}).",
+            "Save it again as .xlsx, or as CSV.",
+        ) from error
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if not all(map(is_blank, cells)):
+            yield line, list(cells)
+
+
+def parquet_rows(file: InputFile) -> Iterator[Row]:
+    """One row per row of the file."""
+    number = 0
+    try:
+        for values in parquet_files.rows(file.path):
+            number += 1
+            yield Row(f"{file.name}, row {number}", plain_record(values))
+    except parquet_files.TableError as e:
+        raise BadInputError(
+            f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
+            "Write the file again as Parquet, or export it as CSV or JSON Lines.",
+        ) from e

@@ -1,0 +1,472 @@
+"""Requests to services, and what their answers have in common: pages, ids, single values.
+
+One client for all: those that exist for single services (`pyalex`, `arxiv`, `pyzotero` ...) hold
+the cursor of a page in a generator, so that a killed run cannot go on, and read answers of any
+size.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+from xml.etree.ElementTree import Element, ParseError
+
+import httpx2
+import tenacity
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
+from filelock import FileLock
+
+from engine.bibliographic import without_markup
+from engine.config import Settings, __version__
+from engine.errors import BadInputError, ServiceError
+from engine.types.callbacks import Ask, never
+from engine.types.corpora import ServiceInfo, ServiceQuery
+from engine.types.limits import MEGABYTE
+
+SERVICE_PAGE_BYTES = 32 * MEGABYTE  # a page of results, unpacked; the largest have 8 MB
+SERVICE_IDS = 50_000  # of one query, asked for in batches; held in memory
+
+log = logging.getLogger("seedlens.sources")
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses, which may hold keys
+Value = TypeVar("Value")
+
+ATTEMPTS = 6
+LONGEST_WAIT = 120.0
+"""Seconds that a service may ask to wait; with more, the run ends and can be taken up then."""
+FIRST_WAIT = 1.0
+"""Seconds before a request is repeated where the service does not say; doubled with each time."""
+HURRIED = (2, 5.0)
+HURRIED_TIMEOUT = 15.0
+"""Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
+WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
+_WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
+_LATER = "What came so far is kept: the same import goes on where it stopped."
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a service is asked, and as whom."""
+
+    key: str
+    name: str  # what messages call it
+    url: str  # without a slash at the end
+    seconds: float  # between two requests, as the service asks for
+    # headers, params: of every request, with keys; never part of a message or of a log
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str] = field(default_factory=dict, repr=False)
+    busy: tuple[int, ...] = (429,)  # statuses by which it says that requests come too fast
+    own: bool = False  # it is not the service's own address, but one that an operator set
+    refused: str = "Check what is asked for."  # what to do where it refuses the key, or wants one
+    more: str = ""  # what would let it answer more requests, "" where nothing would
+
+    @classmethod
+    def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:
+        """A service's own address, or what an operator set in its place."""
+        own = settings.service_addresses.get(key)
+        return cls(key, name, own or url, own=own is not None, **others)
+
+
+class StoppedError(Exception):
+    """The wait for an answer was stopped."""
+
+
+class TransientError(ServiceError):
+    """Asking again may help, after ``wait`` seconds where the service says so."""
+
+    def __init__(self, message: str, remedy: str = _LATER, wait: float | None = None) -> None:
+        super().__init__(message, remedy)
+        self.wait = wait
+
+
+class RefusedError(ServiceError):
+    """The service will not answer this request, however often it is asked; ``status`` is that of
+    its answer."""
+
+    def __init__(self, message: str, remedy: str, status: int) -> None:
+        super().__init__(message, remedy)
+        self.status = status
+
+
+class Pace:
+    """When the next request is due, for all processes that share a file. `file`: whose time of
+    change is when the next request is due. `seconds`: between two requests; 0 for no pace."""
+
+    def __init__(self, file: Path, seconds: float) -> None:
+        self._file, self._seconds = file, seconds
+
+    def until_due(self, most: float = math.inf) -> float:
+        """Take the next turn if it comes within ``most`` seconds; returns the seconds until it."""
+        if not self._seconds:
+            return 0.0
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._file}.lock"):
+            now = time.time()
+            at = max(now, self._file.stat().st_mtime if self._file.exists() else 0.0)
+            if at - now <= most:
+                self._due_at(at + self._seconds)
+        return at - now
+
+    def postpone(self, seconds: float) -> None:
+        """Let no request begin for some time."""
+        if self._seconds:
+            self._due_at(time.time() + seconds)
+
+    def _due_at(self, moment: float) -> None:
+        self._file.touch()
+        os.utime(self._file, (moment, moment))
+
+
+class Client:
+    """Asks one service. To be closed; not for several threads at once. `pace`: a file that all
+    processes which ask this service share. `stopped`: asked while it waits; True ends the wait with
+    a StoppedError. `patient`: False where a person waits: one more attempt, and short waits."""
+
+    def __init__(
+        self,
+        address: Address,
+        settings: Settings,
+        pace: Path,
+        stopped: Ask = never,
+        *,
+        patient: bool = True,
+    ) -> None:
+        self.address = address
+        self._attempts, self._longest = (ATTEMPTS, LONGEST_WAIT) if patient else HURRIED
+        self._stopped, self._patient = stopped, patient
+        self._factor = settings.service_pace if address.own else 1.0
+        self._pace = Pace(pace, address.seconds * self._factor)
+        timeout = settings.service_timeout_seconds
+        timeout = timeout if patient else min(timeout, HURRIED_TIMEOUT)
+        self._whole = timeout * WHOLE_FACTOR
+        email = settings.contact_email
+        contact = f" (mailto:{email})" if email else ""
+        self._http = httpx2.Client(
+            headers={"User-Agent": f"SeedLens/{__version__}{contact}", **address.headers},
+            params=address.params,
+            timeout=timeout,
+            # Proxies of the environment are for the internet.
+            trust_env=not address.own and "//localhost" not in address.url,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def json(
+        self, path: str, params: Mapping[str, Any], fits: Callable[[Any], bool], *, body: Any = None
+    ) -> tuple[Any, Mapping[str, str]]:
+        """The value that a JSON answer holds, and its headers under names in small letters. `fits`:
+        whether a value has the form of an answer. Services say in others that they ran out of time,
+        with status 200. `body`: sent as JSON by POST; None for a GET. Raises ServiceError: no such
+        answer came, however often it was asked for; StoppedError: the wait was stopped."""
+        name = self.address.name
+
+        def read(text: str) -> Any:
+            value, failed = None, False
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                failed = True
+            if failed:
+                raise TransientError(f"{name} answered with something that is no JSON.")
+            if not fits(value):
+                raise unknown_form(name)
+            return value
+
+        return self._repeated(path, params, body, read)
+
+    def text(self, path: str, params: Mapping[str, Any], read: Callable[[str], Value]) -> Value:
+        """What ``read`` makes of the text of an answer; raises as ``json``. `read`: raises
+        TransientError where the answer should be asked for again."""
+        return self._repeated(path, params, None, read)[0]
+
+    def _repeated(
+        self, path: str, params: Mapping[str, Any], body: Any, read: Callable[[str], Value]
+    ) -> tuple[Value, Mapping[str, str]]:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(TransientError),
+            stop=tenacity.stop_after_attempt(self._attempts),
+            wait=self._wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+
+        def once() -> tuple[Value, Mapping[str, str]]:
+            text, headers = self._ask(path, params, body)
+            if _WEB_PAGE.match(text):
+                raise TransientError(f"{self.address.name} answered with a web page, not data.")
+            return read(text), headers
+
+        return retrying(once)
+
+    def _ask(
+        self, path: str, params: Mapping[str, Any], body: Any
+    ) -> tuple[str, Mapping[str, str]]:
+        """The text and the headers of one answer, asked for when that is due."""
+        most = math.inf if self._patient else HURRIED_TIMEOUT
+        wait = self._pace.until_due(most)
+        if wait > most:
+            raise self._busy(wait)
+        self._sleep(wait)
+        failed = None
+        try:
+            return self._send(path, params, body)
+        except httpx2.TimeoutException:
+            failed = "did not answer in time."
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            failed = "cannot be reached, or broke off its answer."
+        # Raised out here: the library's errors hold the request with its keys.
+        raise TransientError(f"{self.address.name} {failed}", f"Check the connection. {_LATER}")
+
+    def _send(
+        self, path: str, params: Mapping[str, Any], body: Any
+    ) -> tuple[str, Mapping[str, str]]:
+        method, url = "GET" if body is None else "POST", self.address.url + path
+        deadline = time.monotonic() + self._whole
+        pieces, size = [], 0
+        with self._http.stream(method, url, params=params, json=body) as response:
+            for piece in response.iter_bytes():
+                size += len(piece)
+                pieces.append(piece)
+                if size > SERVICE_PAGE_BYTES:
+                    most = f"more than {SERVICE_PAGE_BYTES // 2**20} MB for one page"
+                    message = f"{self.address.name} sent {most}."
+                    raise RefusedError(message, "Ask for less at once.", response.status_code)
+                if self._stopped():
+                    raise StoppedError
+                if time.monotonic() > deadline:
+                    raise TransientError(f"{self.address.name} takes too long to answer.")
+        headers = {key.lower(): value for key, value in response.headers.items()}
+        if backoff := _seconds(headers.get("backoff")):  # Zotero, with any answer
+            self._pace.postpone(min(backoff, LONGEST_WAIT) * self._factor)
+        text = b"".join(pieces).decode("utf-8", "replace")
+        self._check(response.status_code, headers, text)
+        return text, headers
+
+    def _check(self, status: int, headers: Mapping[str, str], text: str) -> None:
+        name = self.address.name
+        if status in self.address.busy:
+            raise self._busy(_seconds(headers.get("retry-after")))
+        if status >= 500 or status in (408, 425):
+            raise TransientError(f"{name} has a problem of its own (status {status}).")
+        if status == 404:
+            raise RefusedError(f"{name} has nothing of that name.", self.address.refused, status)
+        if status >= 300:
+            by_key = status in (401, 403)
+            verb = "refuses" if by_key else "does not accept"
+            message = f"{name} {verb} the request (status {status}){self._reason(text)}"
+            remedy = (
+                self.address.refused if by_key else "Check the words and ids that are asked for."
+            )
+            raise RefusedError(message, remedy, status)
+
+    def _reason(self, text: str) -> str:
+        """What a service says of a refusal, as the end of a sentence; a web page, or words with a
+        key, say nothing."""
+        try:
+            words = json.loads(text)
+        except (ValueError, RecursionError):
+            words = "" if text.lstrip().startswith("<") else text
+        if isinstance(words, Mapping):
+            words = words.get("message") or words.get("error") or ""
+        keys = (*self.address.headers.values(), *self.address.params.values())
+        if not isinstance(words, str) or any(len(key) > 6 and key in words for key in keys):
+            return "."
+        words = " ".join(words.split())[:200].rstrip(".")
+        return f": {words}." if words else "."
+
+    def _busy(self, wait: float | None) -> ServiceError:
+        name = self.address.name
+        if wait is not None and wait > self._longest:
+            later = f"{wait / 3600:.1f} hours" if wait > 5400 else f"{wait / 60:.0f} minutes"
+            later = later if wait > 90 else f"{wait:.0f} seconds"
+            message = f"{name} wants no more requests for {later}: its limit is reached."
+            return RefusedError(message, f"Try again then. {self.address.more}{_LATER}", 429)
+        remedy = f"Try again later. {self.address.more}{_LATER}"
+        return TransientError(f"{name} gets too many requests.", remedy, wait)
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        wait = error.wait if isinstance(error, TransientError) else None
+        log.info("%s: attempt %s failed", self.address.name, state.attempt_number)
+        if wait is None:
+            wait = min(FIRST_WAIT * 2 ** (state.attempt_number - 1), LONGEST_WAIT)
+        return wait * self._factor
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait, unless it is stopped."""
+        until = time.monotonic() + seconds
+        while not self._stopped():
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, 0.1))
+        raise StoppedError
+
+
+def unknown_form(name: str) -> TransientError:
+    """The error for an answer that is not as documented."""
+    return TransientError(f"{name} answered in a form that SeedLens does not know.")
+
+
+def _seconds(value: str | None) -> float | None:
+    """What ``Retry-After`` says: seconds, or a date."""
+    if not value:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip()):
+        return float(value)
+    try:
+        at = parsedate_to_datetime(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+Row = dict[str, Any]
+"""A document as :mod:`engine.ingest` reads it: ``doc_id``, ``title``, ``text`` (the abstract, "" if
+there is none), ``year``, ``authors``, ``url``; everything else is metadata."""
+FIELDS = ("doc_id", "title", "text", "year", "authors", "url")
+START = ""  # The cursor of the first page
+_UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
+"""Control characters, and those without width that come along when ids are copied from pages."""
+
+MOST_NUMBER = 999_999_999  # Years and counts are below
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of results."""
+
+    rows: Sequence[Row]  # documents, in the service's order; some may have been on a page before
+    cursor: str | None  # of the next page; None after the last
+    # documents of the query in all, as the service says; None where it does not
+    total: int | None = None
+    missing: Sequence[str] = ()  # ids that were asked for on this page and that do not exist
+    skipped: int = 0  # entries that are no papers, such as attachments
+    # of the library that was asked, by which it can be asked for changes; "" for none
+    version: str = ""
+
+
+class Service(Protocol):
+    """A service that documents can be retrieved from."""
+
+    @property
+    def info(self) -> ServiceInfo: ...
+
+    def address(self, query: ServiceQuery, settings: Settings, /) -> Address:
+        """Where it is asked, and how often that may be."""
+        ...
+
+    def read(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Search words and ids of a query as people type it; one is empty but for Zotero."""
+        ...
+
+    def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
+        """One page; its cursor is :data:`START`, or what the page before has."""
+        ...
+
+
+def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | None]:
+    """The ids of a page where a service is asked by ids, and the cursor of the next page.
+
+    >>> batch(["a", "b", "c"], "", 2), batch(["a", "b", "c"], "2", 2)
+    ((['a', 'b'], '2'), (['c'], None))
+    """
+    at = int(cursor or 0)
+    end = at + size
+    return list(ids[at:end]), str(end) if end < len(ids) else None
+
+
+def listed(value: Any) -> list[Mapping[str, Any]]:
+    """The JSON objects of a list; nothing for what is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def words(value: Any) -> str:
+    """A text on one line, without HTML or JATS; "" for what is no text.
+
+    >>> words(" Deep  <i>learning</i> "), words(None)
+    ('Deep learning', '')
+    >>> words("<jats:sec><jats:title>Aims</jats:title><jats:p>To see.</jats:p></jats:sec>")
+    'Aims: To see.'
+    """
+    if not isinstance(value, str):
+        return ""
+    return " ".join(str(without_markup(value, set())).split())
+
+
+def number(value: Any) -> int | None:
+    """A year or another whole number, None for what is none."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) <= MOST_NUMBER else None
+
+
+def digits(text: str) -> int | None:
+    """The whole number that a text is, None for what is none, or is beyond ``MOST_NUMBER``."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def people(names: Iterable[Any]) -> list[str]:
+    """Names that are there."""
+    return [name for name in map(words, names) if name]
+
+
+def total_of(answer: Mapping[str, Any], key: str) -> int | None:
+    """How many there are in all, as a service says; None where it says nothing that can be."""
+    total = number(answer.get(key))
+    return total if total is not None and total >= 0 else None
+
+
+def has_list(key: str) -> Callable[[Any], bool]:
+    """Whether an answer is an object with a list under ``key``."""
+    return lambda value: isinstance(value, Mapping) and isinstance(value.get(key), list)
+
+
+def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[str, ...]]:
+    """Words and ids of a query: ids when all of it is ids, between commas, blanks or lines."""
+    text = _UNSEEN.sub(" ", text).strip()
+    parts = [part for part in re.split(r"[,;\s]+", text) if part]
+    if not parts:
+        raise BadInputError("Nothing is asked for.", "Give search words, or ids between commas.")
+    ids = [read(part) for part in parts]
+    wrong = [part for part, id_ in zip(parts, ids, strict=True) if id_ is None]
+    if wrong:
+        if len(wrong) * 2 < len(parts):
+            more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+            raise BadInputError(
+                f"{wrong[0][:80]!r} is no id{more}; the other {len(parts) - len(wrong):,} are.",
+                "Correct it, or ask for words alone.",
+            )
+        return text, ()
+    found = tuple(dict.fromkeys(id_ for id_ in ids if id_))
+    if len(found) > SERVICE_IDS:
+        raise BadInputError(
+            f"{len(found):,} ids are more than the {SERVICE_IDS:,} allowed.",
+            "Import them in several parts, under one name.",
+        )
+    return "", found
+
+
+def parsed(text: str, name: str) -> Element:
+    """The root of an XML document from outside; a TransientError where it is none."""
+    try:
+        root: Element = ElementTree.fromstring(text, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError, RecursionError):
+        root = Element("")
+    if not root.tag:
+        raise TransientError(f"{name} answered with something that is no XML.")
+    return root

@@ -1,0 +1,230 @@
+"""People's queries in SQL, on a DuckDB in memory that reads Arrow and nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from time import perf_counter
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from storage.errors import QueryError
+
+SECONDS = 60.0
+"""A query is stopped after this time."""
+MEMORY_MB, MOST_MB = 1024, 512
+"""Memory of a query, and of its result."""
+BATCH = 4096
+"""Rows of a result that are read at a time."""
+_SETTINGS: dict[str, str | int | float | list[str]] = {
+    "memory_limit": f"{MEMORY_MB}MB",
+    "threads": 2,
+    "temp_directory": "",
+    "python_enable_replacements": False,
+    "errors_as_json": True,
+}
+_READING = ("SELECT", "EXPLAIN", "MULTI")
+"""Kinds of statements that are run; MULTI is what DuckDB makes of PIVOT."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A name that queries can read from.
+
+    Attributes:
+        schema: of what ``read`` gives: a table or a data set. It is called when a query has the
+            name of the view.
+        sql: gives what the view shows of ``{source}``.
+    """
+
+    schema: pa.Schema
+    read: Callable[[], Any]
+    sql: Callable[[], str] = lambda: "SELECT * FROM {source}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What a query found.
+
+    Attributes:
+        table: column names are unique, whole numbers of any size are 64-bit integers or floats.
+        truncated: there are more rows.
+    """
+
+    table: pa.Table
+    truncated: bool
+    seconds: float
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """Rows as texts and numbers: times by ISO 8601, lists and structures as JSON."""
+        for batch in self.table.to_batches():
+            columns = [map(_plain_cell, column.to_pylist()) for column in batch.columns]
+            yield from zip(*columns, strict=True)
+
+    def to_parquet(self) -> bytes:
+        """The file; QueryError where it has no type for a column."""
+        out = io.BytesIO()
+        try:
+            parquet.write_table(self.table, out)
+        except pa.ArrowNotImplementedError as error:
+            raise QueryError(
+                f"Parquet has no type for a column: {error}.", "Cast it to VARCHAR in the query."
+            ) from error
+        return out.getvalue()
+
+
+def run(
+    query: str,
+    views: Mapping[str, View],
+    *,
+    most_rows: int | None = None,
+    most_mb: int = MOST_MB,
+    seconds: float = SECONDS,
+) -> QueryResult:
+    """The result of one query over ``views``; QueryError where it cannot be run.
+
+    Args:
+        most_rows, most_mb: of the result; the first rows of a larger one are kept.
+        seconds: after which the query is stopped.
+    """
+    started = perf_counter()
+    with _connection(seconds) as connection, _errors(connection, query, views, seconds):
+        for name in _named(connection, query, views):
+            _register(connection, name, views[name], views[name].read())
+        batches, rows, size, truncated = [], 0, 0, False
+        with connection.sql(query).to_arrow_reader(BATCH) as reader:
+            for batch in reader:
+                batches.append(batch)
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if truncated := rows > (most_rows or rows) or size > most_mb * 1_000_000:
+                    break
+            table = pa.Table.from_batches(batches, reader.schema)
+    return QueryResult(_plain(table[:most_rows]), truncated, perf_counter() - started)
+
+
+def columns(views: Mapping[str, View]) -> dict[str, dict[str, str]]:
+    """view -> column -> its type in DuckDB; nothing is read."""
+    with _connection(SECONDS) as connection:
+        for name, view in views.items():
+            _register(connection, name, view, view.schema.empty_table())
+        described = {name: connection.sql(f"DESCRIBE {name}").fetchall() for name in views}
+    return {name: {row[0]: row[1] for row in rows} for name, rows in described.items()}
+
+
+@contextmanager
+def _connection(seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A new database in memory, closed to files, network and changes of its settings."""
+    limits = {"max_execution_time": round(seconds * 1000)}
+    with duckdb.connect(":memory:", config={**_SETTINGS, **limits}) as connection:
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield connection
+
+
+def _register(connection: duckdb.DuckDBPyConnection, name: str, view: View, data: Any) -> None:
+    connection.register(f"{name}_source", data)
+    sql = view.sql().replace("{source}", f"{name}_source")
+    connection.execute(f"CREATE TEMP VIEW {name} AS {sql}")
+
+
+def _named(
+    connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, View]
+) -> list[str]:
+    """The views whose names are in a query; QueryError for all but one statement that reads."""
+    statements = connection.extract_statements(query)
+    names = ", ".join(views)
+    if len(statements) != 1:
+        raise QueryError(
+            f"There are {len(statements)} statements where one query is needed.",
+            f"Write one SELECT over {names}.",
+        )
+    kind = statements[0].type.name
+    if kind not in _READING:
+        raise QueryError(
+            f"{kind} is refused: a query only reads, and no files.", f"Write SELECT over {names}."
+        )
+    words = set(re.findall(r"\w+", query.lower()))
+    return [name for name in views if name in words]
+
+
+@contextmanager
+def _errors(
+    connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, View], seconds: float
+) -> Iterator[None]:
+    """Raise errors of DuckDB as QueryError, with line and column where they are known."""
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise QueryError(
+            f"The query was stopped after {seconds:g} s.", "Read fewer rows, or add a LIMIT."
+        ) from error
+    except duckdb.OutOfMemoryException as error:
+        raise QueryError(
+            f"The query needs more than {MEMORY_MB:,} MB of memory.",
+            "Read fewer rows or columns.",
+        ) from error
+    except duckdb.Error as error:
+        names = ", ".join(views)
+        if isinstance(error, duckdb.PermissionException):
+            raise QueryError(
+                f"The query was refused: {_problem(error, query)}.",
+                f"Queries read {names}, and no files or network.",
+            ) from error
+        if isinstance(error, (duckdb.BinderException, duckdb.CatalogException)):
+            try:
+                connection.execute(query)  # says where, and fails alike
+            except duckdb.Error as located:
+                error = located
+        raise QueryError(
+            f"The query cannot be run: {_problem(error, query)}.", f"Its views are {names}."
+        ) from error
+
+
+def _problem(error: duckdb.Error, query: str) -> str:
+    """What DuckDB says, on one line, and where."""
+    text = str(error).partition(": ")[2] or str(error)
+    where = ""
+    if text.startswith("{"):
+        details = json.loads(text)
+        text = details["exception_message"]
+        if "position" in details:
+            before = query.encode()[: int(details["position"])].decode(errors="ignore")
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            where = f" (line {line}, column {column})"
+    told = [line.strip() for line in text.split("\n") if not line.startswith("Did you mean")]
+    return " ".join(filter(None, told)).rstrip(".!") + where
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with unique names, and sums of integers as numbers that all programs read."""
+    used: Counter[str] = Counter()
+    names, arrays = [], []
+    for name, array in zip(table.column_names, table.columns, strict=True):
+        used[name] += 1
+        names.append(name if used[name] == 1 else f"{name}_{used[name]}")
+        if pa.types.is_decimal(array.type) and array.type.scale == 0:
+            largest = pc.max(pc.abs(array)).as_py() or 0
+            array = array.cast(pa.int64() if largest < 2**63 else pa.float64())
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _plain_cell(value: object) -> object:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,499 @@
+"""A model that knows the answers: a real HTTP server that speaks the OpenAI chat protocol.
+
+It judges by the grades of a test collection, as well or as badly as it is told, and misbehaves
+on demand. Every answer follows from its seed and the content of the request, in whatever order
+requests come, so that two runs over it are the same run.
+
+    python -m tests.fakes.model_server --qrels assets/demo --port 8000 --noise 0.6 --latency 0.3
+    python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --fail 429=0.1,cut=0.05
+    python -m tests.fakes.model_server --qrels ../shared/data/csfcube-open --judge middle
+
+Then set OPENAI_BASE_URL=http://127.0.0.1:8000/v1 and SEEDLENS_LLM_MODEL=judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks.simulated_judges import CHARACTERS, Character, SimulatedJudge
+from tests.fakes.model_answers import (
+    FAULTS,
+    MODEL,
+    Answerer,
+    Behaviour,
+    Handler,
+    Knowledge,
+    aspect_of,
+    read_knowledge,
+)
+
+TRYING_OUT = "Answer with the one letter A and nothing else."
+WORDS_PER_CHUNK = 3
+
+
+class ModelRequests(BaseHTTPRequestHandler):
+    model: ModelServer
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+    def do_GET(self) -> None:
+        if not self._let_in():
+            return
+        card: dict[str, Any] = {"id": self.model.behaviour.model, "object": "model"}
+        if self.model.behaviour.context:
+            card["max_model_len"] = self.model.behaviour.context
+        card |= {"created": 0, "owned_by": "tests"}
+        self._send(200, {"object": "list", "data": [card]})
+
+    def do_POST(self) -> None:
+        self._due = time.monotonic() + self.model.behaviour.latency
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not self._let_in():
+            return
+        seen, behaviour = self.model.seen, self.model.behaviour
+        prompt = "\n".join(message["content"] for message in body["messages"])
+        # The same fault whether the answer is streamed or not.
+        asked = {name: value for name, value in body.items() if not name.startswith("stream")}
+        content = json.dumps(asked, sort_keys=True)
+        with self.model.lock:
+            seen.requests += 1
+            number = seen.requests
+            repeat = seen.repeats[content]
+            seen.repeats[content] += 1
+            if TRYING_OUT not in prompt:
+                seen.questions += 1
+                seen.prompts.append(prompt)
+                seen.bodies.append(body)
+            seen.under_way += 1
+            seen.most_at_once = max(seen.most_at_once, seen.under_way)
+        try:
+            if behaviour.most_requests is not None and number > behaviour.most_requests:
+                self._hang_up()
+            elif not self._refused(body, prompt):
+                with self.model.slots:
+                    self._answer(body, prompt, self.model.answerer.fault(content, repeat))
+        except OSError:
+            with self.model.lock:
+                seen.dropped += 1
+            self.close_connection = True
+        finally:
+            with self.model.lock:
+                seen.under_way -= 1
+
+    def _let_in(self) -> bool:
+        if self.model.gone.is_set():
+            self._hang_up()
+            return False
+        key = (self.headers.get("authorization") or "").removeprefix("Bearer ")
+        self.model.seen.keys.add(key)
+        self.model.seen.headers |= {n.lower(): value for n, value in self.headers.items()}
+        expected = self.model.behaviour.key
+        if expected is not None and key != expected:
+            self.model.seen.turned_away += 1
+            # Some servers do repeat the key that they were sent.
+            self._error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
+            return False
+        return True
+
+    def _refused(self, body: Mapping[str, Any], prompt: str) -> bool:
+        behaviour = self.model.behaviour
+        if body["model"] != behaviour.model:
+            self._error(404, f"The model `{body['model']}` does not exist.", "model_not_found")
+            return True
+        roles = {"system"} if any(m["role"] == "system" for m in body["messages"]) else set()
+        used = set(body) | roles | {str(body.get("response_format", {}).get("type"))}
+        if body.get("top_logprobs", 0) <= 5:
+            used.discard("top_logprobs")
+        for name in sorted(behaviour.refuses & used):
+            said = behaviour.refusal
+            self._error(400, said.format(name), param=name if "{}" in said else None)
+            return True
+        limit = behaviour.context
+        if limit is not None and len(prompt) / 4 > limit:
+            message = f"This model's maximum context length is {limit} tokens."
+            self._error(400, message, "context_length_exceeded")
+            return True
+        return False
+
+    def _answer(self, body: Mapping[str, Any], prompt: str, fault: str) -> None:
+        behaviour = self.model.behaviour
+        if fault == "slow":
+            self._due += 9 * behaviour.latency
+        if fault.isdigit():
+            self._wait()
+            headers = {"Retry-After-Ms": "20"}  # nobody has to wait for repeats
+            if fault == "429" and behaviour.retry_after is not None:
+                headers = {"Retry-After": f"{behaviour.retry_after:g}"}
+            self._error(int(fault), f"fault {fault}", headers=headers)
+        elif fault == "timeout":
+            self.model.gone.wait(3600)
+        elif fault == "malformed":
+            self._wait()
+            self._raw(200, b'{"choices": [{"message": {"content"', "application/json")
+        elif fault == "html":
+            self._wait()
+            self._raw(200, b"<html><body>Welcome</body></html>", "text/html")
+        else:
+            completion = self._completion(body, prompt, fault)
+            self._wait()
+            if body.get("stream") and behaviour.streams:
+                self._stream(completion, body, fault)
+            else:
+                self._send(200, completion, cut=fault == "cut")
+
+    def _wait(self) -> None:
+        """Until the answer is due: what it takes to make one is part of the latency."""
+        self.model.gone.wait(max(0.0, self._due - time.monotonic()))
+
+    def _stream(self, whole: Mapping[str, Any], body: Mapping[str, Any], fault: str) -> None:
+        """The completion as server-sent events, a few words each."""
+        [choice] = whole["choices"]
+        behaviour = self.model.behaviour
+        words = re.findall(r"\S+\s*|\s+", choice["message"]["content"])
+        shared = {"id": whole["id"], "object": "chat.completion.chunk", "model": whole["model"]}
+        shared |= {"created": 0}
+        starts = range(0, len(words), WORDS_PER_CHUNK)
+        texts = ["".join(words[at : at + WORDS_PER_CHUNK]) for at in starts]
+        if fault == "cut":
+            texts = texts[: max(1, len(texts) // 2)]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        logprobs = choice["logprobs"]
+        for text in texts:
+            part = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+            self._event({**shared, "choices": [{**part, "logprobs": logprobs}]})
+            logprobs = None  # a completion of the tests has those of one token only
+            self.model.gone.wait(behaviour.pause)
+        if fault == "stall":
+            self.model.gone.wait(3600)
+        if fault in ("cut", "stall"):
+            self._hang_up()
+            return
+        end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+        self._event({**shared, "choices": [end]})
+        if (body.get("stream_options") or {}).get("include_usage"):
+            self._event({**shared, "choices": [], "usage": whole["usage"]})
+        self._part(b"data: [DONE]\n\n")
+        self._part(b"")
+
+    def _event(self, value: Any) -> None:
+        self._part(f"data: {json.dumps(value)}\n\n".encode())
+
+    def _part(self, content: bytes) -> None:
+        """A part of a response in chunked transfer encoding; the empty one ends it."""
+        self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
+        self.wfile.flush()
+
+    def _completion(self, body: Mapping[str, Any], prompt: str, fault: str) -> dict[str, Any]:
+        text, options = self.model.answerer.answer(prompt, body)
+        if fault == "empty":
+            text = ""
+        elif fault == "prose":
+            text = f"I find that {text} is hard to tell from the rest."
+        elif fault == "other-json":
+            text = '{"something": "else"}'
+        spoken = (
+            f"<think>Could it be A or B? A.</think>\n{text}"
+            if self.model.behaviour.thinks
+            else text
+        )
+        logprobs = None
+        if body.get("logprobs") and self.model.behaviour.logprobs and fault != "no-logprobs":
+            logprobs = {"content": [_token(text, options, body["top_logprobs"])]}
+        return {
+            "id": "chat-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "another" if fault == "wrong-model" else body["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": spoken},
+                    "logprobs": logprobs,
+                }
+            ],
+            "usage": {
+                "prompt_tokens": len(prompt) // 4,
+                "completion_tokens": len(spoken) // 4 + 1,
+                "total_tokens": len(prompt) // 4 + len(spoken) // 4 + 1,
+            },
+        }
+
+    def _error(
+        self,
+        status: int,
+        message: str,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        error = {"message": message, "type": "invalid", "param": param, "code": code}
+        self._send(status, {"error": error}, headers or {})
+
+    def _send(
+        self, status: int, value: Any, headers: Mapping[str, str] | None = None, cut: bool = False
+    ) -> None:
+        self._raw(status, json.dumps(value).encode(), "application/json", headers or {}, cut)
+
+    def _raw(
+        self,
+        status: int,
+        content: bytes,
+        kind: str,
+        headers: Mapping[str, str] | None = None,
+        cut: bool = False,
+    ) -> None:
+        if self.model.gone.is_set():
+            self._hang_up()
+            return
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(content)),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if cut else content)
+        if cut:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(2)
+
+
+def _token(text: str, options: list[tuple[str, float]], most: int) -> dict[str, Any]:
+    ranked = sorted(options, key=lambda option: -option[1])[:most]
+    top = [{"token": t, "bytes": None, "logprob": math.log(max(p, 1e-9))} for t, p in ranked]
+    logprob = top[0]["logprob"] if top else 0.0
+    return {"token": text, "bytes": None, "logprob": logprob, "top_logprobs": top}
+
+
+@dataclass
+class Seen:
+    """What came in: ``questions`` are chat requests but for those that try the endpoint out;
+    ``turned_away`` ones of any kind had the wrong key; ``dropped`` ones nobody waited for."""
+
+    requests: int = 0
+    questions: int = 0
+    turned_away: int = 0
+    dropped: int = 0
+    under_way: int = 0
+    most_at_once: int = 0
+    repeats: Counter[str] = field(default_factory=Counter)
+    prompts: list[str] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class ModelServer:
+    """The server, in threads of its own, on loopback.
+
+    Attributes:
+        behaviour: how it answers.
+        seen: what came in.
+    """
+
+    def __init__(
+        self, knowledge: Knowledge, behaviour: Behaviour | None = None, port: int = 0
+    ) -> None:
+        self.behaviour = behaviour or Behaviour()
+        self.answerer = Answerer(knowledge, self.behaviour)
+        self.seen = Seen()
+        self.lock = threading.Lock()
+        self.slots = threading.Semaphore(self.behaviour.at_once or sys.maxsize)
+        self.gone = threading.Event()
+        handler = type("Bound", (ModelRequests,), {"model": self})
+        self._http = _Server(("127.0.0.1", port), handler)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Gone: connections that are open are cut, new ones refused."""
+        self.gone.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # clients may hang up
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serving(knowledge: Knowledge, **behaviour: Any) -> Iterator[ModelServer]:
+    """A running server; gone when the block ends."""
+    server = ModelServer(knowledge, Behaviour(**behaviour))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _shares(text: str) -> dict[str, float]:
+    shares = {}
+    for part in filter(None, text.split(",")):
+        fault, _, share = part.partition("=")
+        if fault not in FAULTS:
+            raise argparse.ArgumentTypeError(f"'{fault}' is none of {', '.join(FAULTS)}")
+        shares[fault] = float(share or 1)
+    return shares
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    default = Behaviour()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--qrels", type=Path, required=True, help="folder of a test collection")
+    parser.add_argument("--port", type=int, default=8000)
+    for name in ("noise", "pair_noise", "bias", "sharpness", "latency"):
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=float, default=getattr(default, name)
+        )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--judge",
+        choices=[character.name for character in CHARACTERS],
+        help="one of benchmarks/simulated_judges.py, in place of noise, bias and sharpness",
+    )
+    parser.add_argument(
+        "--fail", type=_shares, default={}, help="429=0.1,cut=0.05; of: " + ", ".join(FAULTS)
+    )
+    parser.add_argument("--retry-after", type=float, help="seconds that a 429 asks to wait")
+    parser.add_argument(
+        "--refuse", default="", help="parts of requests: max_tokens,temperature,..."
+    )
+    parser.add_argument("--no-logprobs", action="store_true", help="drop them without a word")
+    parser.add_argument("--thinks", action="store_true", help="write <think> first")
+    parser.add_argument("--context", type=int, help="tokens accepted")
+    parser.add_argument("--key", help="the only key accepted")
+    parser.add_argument("--model", default=MODEL)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until Ctrl-C."""
+    options = _options(arguments)
+    behaviour = Behaviour(
+        **{name: getattr(options, name) for name in ("noise", "pair_noise", "bias", "sharpness")},
+        latency=options.latency,
+        seed=options.seed,
+        faults=options.fail,
+        retry_after=options.retry_after,
+        refuses=frozenset(filter(None, options.refuse.split(","))),
+        logprobs=not options.no_logprobs,
+        thinks=options.thinks,
+        context=options.context,
+        key=options.key,
+        model=options.model,
+    )
+    knowledge = read_knowledge(options.qrels)
+    for character in CHARACTERS:
+        if character.name == options.judge:
+            behaviour.handlers = [simulated(character, knowledge)]
+    server = ModelServer(knowledge, behaviour, options.port)
+    server.start()
+    sys.stdout.write(f"export OPENAI_BASE_URL={server.url} SEEDLENS_LLM_MODEL={options.model}\n")
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+    server.stop()
+    sys.stderr.write(f"{server.seen.requests} requests, {server.seen.most_at_once} at once\n")
+
+
+UNSURE = "I cannot tell."
+"""Said twice, it is no answer."""
+
+
+def simulated(character: Character, knowledge: Knowledge) -> Handler:
+    """Answers pairs, single documents and lists as ``SimulatedJudge`` does, query by query."""
+
+    @lru_cache(maxsize=256)
+    def judge(seed: str, aspect: str) -> SimulatedJudge:
+        return SimulatedJudge(character, f"{seed}_{aspect}", knowledge.grades(seed, aspect))
+
+    def answer(prompt: str, _: Mapping[str, Any]) -> Any:
+        seed, shown = knowledge.documents(prompt)
+        if not seed or not shown:
+            return None
+        if "A or B" in prompt:
+            return _said("A", "B", judge(seed, aspect_of(prompt)).pair(*shown[-2:]))
+        if "yes or no" in prompt:
+            return _said("yes", "no", judge(seed, aspect_of(prompt)).grade(shown[-1]))
+        if "[2] > [1]" in prompt:
+            order = judge(seed, aspect_of(prompt)).listing(shown) or []
+            return " > ".join(f"[{shown.index(doc_id) + 1}]" for doc_id in order) or UNSURE
+        return None
+
+    return answer
+
+
+def _said(first: str, second: str, probability: float | None) -> Any:
+    if probability is None:
+        return UNSURE
+    options = [(first, probability), (second, 1 - probability)]
+    likely = max(options, key=lambda option: option[1])[0]
+    return likely, [(token, share) for token, share in options if share]
+
+
+WORDS = {"method": "method", "procedure": "method", "finding": "result", "result": "result",
+         "problem": "background", "background": "background"}  # fmt: skip
+
+
+def obedient(answerer: Answerer) -> Callable[[str, Mapping[str, Any]], Any]:
+    """A handler that takes the aspect from the wording; without one, whatever is alike counts."""
+
+    def answer(prompt: str, body: Mapping[str, Any]) -> Any:
+        wording = re.search(r"=== wording \w+ ===\n(.*?)\n=== end ", prompt, re.DOTALL)
+        if wording is None or aspect_of(prompt):
+            return None
+        said = re.findall(r"\w+", wording[1].lower())
+        aspect = next((WORDS[word] for word in said if word in WORDS), "")
+        return answerer.answer(f"{prompt}\nAspect: {aspect}", body) if aspect else None
+
+    return answer
+
+
+if __name__ == "__main__":
+    main()
