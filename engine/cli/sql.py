@@ -62,7 +62,7 @@ def sql(
             }
         )
     elif csv_file is None and parquet_file is None:
-        print_table(found.table.column_names, [map(_cell, row) for row in found.rows()])
+        print_table(found.table.column_names, [[*map(_cell, row)] for row in found.rows()])
         if not rows:
             say_notes(["The result has no rows."])
 
