@@ -27,7 +27,7 @@ MEMORY_MB, MOST_MB = 1024, 512
 """Memory of a query, and of its result."""
 BATCH = 4096
 """Rows of a result that are read at a time."""
-_SETTINGS: dict[str, str | int | float | list[str]] = {
+_SETTINGS: dict[str, Any] = {
     "memory_limit": f"{MEMORY_MB}MB",
     "threads": 2,
     "temp_directory": "",

@@ -50,7 +50,9 @@ def sql(
     for written in filter(None, (csv_file, parquet_file)):
         click.echo(f"{rows:,} rows written to {written}.", err=True)
     if as_json:
-        records = to_jsonable_python(found.table.to_pylist(), inf_nan_mode="null")
+        records = to_jsonable_python(
+            found.table.to_pylist(), inf_nan_mode="null", bytes_mode="base64"
+        )
         columns, seconds = found.table.column_names, round(found.seconds, 3)
         print_json(
             {
@@ -62,7 +64,7 @@ def sql(
             }
         )
     elif csv_file is None and parquet_file is None:
-        print_table(found.table.column_names, [list(map(_cell, row)) for row in found.rows()])
+        print_table(found.table.column_names, [[*map(_cell, row)] for row in found.rows()])
         if not rows:
             say_notes(["The result has no rows."])
 

@@ -204,6 +204,6 @@ def _table(schema: pa.Schema, rows: Iterable[Any]) -> pa.Table:
     found = list(rows)
     if found and not isinstance(found[0], tuple):
         found = [tuple(getattr(row, name) for name in schema.names) for row in found]
-    columns = zip(*found, strict=True) if found else [[] for _ in schema]
+    columns: Iterable[Any] = zip(*found, strict=True) if found else [[] for _ in schema]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
