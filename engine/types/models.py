@@ -15,25 +15,16 @@ TRYING_OUT = 10  # Requests at most that find out what an endpoint can do
 class Estimate:
     """What a task has left to do, and what it asks of a model at most; from lengths of texts, not
     a tokenizer.
-
-    Attributes:
-        calls: questions: as many requests where every answer can be read at once.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
-        items: that are left, of what the task goes through.
-        counts: further numbers, by name.
-        rounds: how often one has to wait for the answers before it.
-        exact: the answers do not change these numbers.
     """
 
-    calls: int = 0
-    input_tokens: int | None = None
+    calls: int = 0  # questions: as many requests where every answer can be read at once
+    input_tokens: int | None = None  # input_tokens, output_tokens: None without an endpoint
     output_tokens: int | None = None
-    cost: float | None = None
-    items: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
-    rounds: int = 0
-    exact: bool = True
+    cost: float | None = None  # in the currency of the price that was set; None without one
+    items: int = 0  # that are left, of what the task goes through
+    counts: Mapping[str, int] = field(default_factory=dict)  # further numbers, by name
+    rounds: int = 0  # how often one has to wait for the answers before it
+    exact: bool = True  # the answers do not change these numbers
 
     @property
     def most_calls(self) -> int:
@@ -136,19 +127,11 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress(RunProgress):
-    """How far a task is.
+    """How far a task is."""
 
-    Attributes:
-        failed: of the items that are done, without a usable answer.
-        calls, tokens: of the model so far, read and written; 0 where none is asked.
-        made: what came of the items that are done.
-        phase: of the task, where it has several.
-        model: that is asked; "" before it is.
-    """
-
-    failed: int = 0
-    calls: int = 0
+    failed: int = 0  # of the items that are done, without a usable answer
+    calls: int = 0  # calls, tokens: of the model so far, read and written; 0 where none is asked
     tokens: int = 0
-    made: int = 0
-    phase: str = ""
-    model: str = ""
+    made: int = 0  # what came of the items that are done
+    phase: str = ""  # of the task, where it has several
+    model: str = ""  # that is asked; "" before it is
