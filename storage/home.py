@@ -25,8 +25,6 @@ NAME_BYTES = 240
 _SUGGESTED_FROM = 1_000
 """Characters that a name is made of. To sort the marks of a letter takes the square of their
 number."""
-COPY = "generation.json"
-"""Beside the files of a corpus: what in an object store it is a copy of."""
 PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
 _FOR_ALL = stat.S_ISVTX | stat.S_IWOTH
 """Of ``/tmp``: everyone makes files there, and deletes their own alone."""

@@ -27,12 +27,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
 from storage.errors import StorageError, StorageFullError
-from storage.files import digest_of, file_errors, write_whole
-from storage.home import COPY, Home
+from storage.files import COPY, digest_of, file_errors, write_whole
 from storage.locks import alone
 from storage.object_store import CONNECTIONS, ObjectStore, StoredObject, TakenError
 from storage.removal import changed_at, delete, delete_unused
@@ -136,6 +136,15 @@ class Copy:
 _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
 
 
+class Places(NamedTuple):
+    """The folders of a home that copies are about, and the lock file of a corpus."""
+
+    root: Path
+    corpora: Path
+    uploads: Path
+    corpus_lock: Callable[[str], Path]
+
+
 class Mirror:
     """Copies of corpora in a home. Safe to share between threads and processes.
 
@@ -143,16 +152,15 @@ class Mirror:
         most_bytes: that copies may take; None for as much as the disk has.
     """
 
-    def __init__(self, store: ObjectStore, root: Path, most_bytes: int | None) -> None:
-        self.store = store
-        self._home, self._most = Home(root), most_bytes
+    def __init__(self, store: ObjectStore, places: Places, most_bytes: int | None) -> None:
+        self.store, self._places, self._most = store, places, most_bytes
         self._read: dict[Path, tuple[tuple[int, int], Copy]] = {}
         self._direct: set[str] = set()
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
     def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
         """Alone among the processes of this machine with the copy of a corpus."""
-        file = self._home.corpus_lock(name).with_suffix(".copy")
+        file = self._places.corpus_lock(name).with_suffix(".copy")
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
         return alone(file, busy, "Try again when that is done.", wait)
 
@@ -243,8 +251,8 @@ class Mirror:
         for file in sorted((file for file in wanted if file.is_manifest), key=_version):
             fetch(file, folder / file.path)
         for file in generation.source:
-            if not (self._home.uploads / file.path).exists():
-                fetch(file, self._home.uploads / file.path)
+            if not (self._places.uploads / file.path).exists():
+                fetch(file, self._places.uploads / file.path)
 
     def _drop(self, folder: Path, kept: set[str], former: set[str]) -> None:
         """Delete other files, but for those of the former generation that may be being read."""
@@ -266,7 +274,7 @@ class Mirror:
             return False
         raise StorageFullError(
             f"The corpus '{generation.name}' ({generation.bytes / 1e6:,.0f} MB) has no room in "
-            f"{self._home.root}.",
+            f"{self._places.root}.",
             "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
         )
 
@@ -274,11 +282,11 @@ class Mirror:
         """Delete the copies used longest ago until these files have room; False, and nothing is
         deleted, where they cannot have it."""
         lacking = sum(file.bytes for file in files if not _is_there(folder, file))
-        own, free = sum(file.bytes for file in files), shutil.disk_usage(self._home.root).free
+        own, free = sum(file.bytes for file in files), shutil.disk_usage(self._places.root).free
         most = float("inf") if self._most is None else self._most
         copies = (
             (file.parent, self.copy_in(file.parent))
-            for file in self._home.corpora.glob(f"*/{COPY}")
+            for file in self._places.corpora.glob(f"*/{COPY}")
         )
         others = {at: copy for at, copy in copies if copy is not None and at != folder}
         sizes = {at: sum(file.bytes for file in copy.files) for at, copy in others.items()}
@@ -351,7 +359,7 @@ class Mirror:
         return tuple(sorted(found, key=lambda file: file.path))
 
     def _source_files(self, source: Path | None) -> tuple[StoredFile, ...]:
-        uploads = self._home.uploads.resolve()
+        uploads = self._places.uploads.resolve()
         if source is None or uploads not in source.parents:
             return ()
         paths = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
@@ -374,7 +382,7 @@ class Mirror:
                 work.append(partial(self.store.put, new.key(file), contents[file.path]))
             elif not file.is_manifest:
                 work.append(partial(self.store.send, folder / file.path, new.key(file)))
-        source = [(self._home.uploads / file.path, file) for file in new.source if base is None]
+        source = [(self._places.uploads / file.path, file) for file in new.source if base is None]
         work += [partial(self.store.send, at, new.key(f)) for at, f in source if at.is_file()]
         _at_once(work)
         for file in (file for file in missing if file.is_manifest):

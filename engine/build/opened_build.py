@@ -33,9 +33,9 @@ from engine.build.build_records import (
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
-from engine.corpora.term_index import stem
 from engine.errors import BadInputError, UnknownNameError
 from engine.measures.metrics import tokenize
+from engine.search.term_matching import stem
 from engine.sentences import stop_words
 from engine.types.annotating import Project
 from engine.types.builds import (

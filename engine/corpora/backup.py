@@ -24,8 +24,8 @@ from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
 from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
-from storage.files import digest_of, file_errors
-from storage.home import COPY, Home
+from storage.files import COPY, digest_of, file_errors
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow

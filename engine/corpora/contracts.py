@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, overload
+from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from engine.numeric import FloatArray
 from engine.types.documents import Document, Fact, Span
 from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
-
-if TYPE_CHECKING:
-    from engine.corpora.opened import OpenCorpus
 
 DEPTH = 1000  # Documents that a ranking of a large corpus holds
 LARGE = 20_000
@@ -227,23 +224,3 @@ class TokenRows(NamedTuple):
     idf: FloatArray
     # (t, a) float32, role probabilities of the sentence each stands in; zeros for the title
     roles: FloatArray
-
-
-Corpus: TypeAlias = "OpenCorpus"
-"""The opened corpus, whose module loads LanceDB. Its documents are named by :data:`Rows`."""
-
-
-class System(Protocol):
-    """A named retrieval pipeline."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def reads_aspect(self) -> bool:
-        """False: the ranking is the same whatever the aspect."""
-        ...
-
-    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
-        """Rank the documents in scope, best first; ties by doc_id, ascending."""
-        ...

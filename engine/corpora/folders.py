@@ -21,7 +21,8 @@ from engine.lenses.definitions import lens_to_json
 from engine.types.lenses import Lens
 from storage import removal
 from storage.errors import CorpusBusyError
-from storage.home import COPY, Home, is_corpus_name
+from storage.files import COPY
+from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import changed_at, delete, delete_unused

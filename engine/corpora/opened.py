@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from engine.corpora.contracts import (
     TokenSpans,
     VectorPart,
 )
+from engine.corpora.corpus_words import CorpusWords
 from engine.corpora.facet_index import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
@@ -39,7 +41,6 @@ from engine.corpora.schema import (
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
-from engine.corpora.term_index import CorpusWords, TermScores
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -125,7 +126,7 @@ class OpenCorpus:
         self._seeds: Recent[str, Seed] = Recent(
             MOST_SEEDS, lambda seed: len(seed.document.text), SEED_CHARS
         )
-        self.term_scores: Recent[str, TermScores] = Recent(MOST_TERMS)
+        self.term_scores: Recent[str, Any] = Recent(MOST_TERMS)  # TermScores of engine.search
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
@@ -230,7 +231,7 @@ class OpenCorpus:
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.term_index.CorpusWords.find_titles`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
@@ -255,12 +256,12 @@ class OpenCorpus:
         return self._sample.sentences
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """See :meth:`engine.corpora.term_index.CorpusWords.idf`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
         return self._words.idf(text, spans)
 
     @property
     def rarity(self) -> Callable[[str], float]:
-        """See :meth:`engine.corpora.term_index.CorpusWords.rarity`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
         return self._words.rarity
 
     def surroundings(self, seed: Seed) -> Surroundings:

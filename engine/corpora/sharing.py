@@ -49,12 +49,14 @@ def home_of(settings: Settings) -> Home:
             "who writes them, is in a ledger that all servers share.",
             "Set SEEDLENS_LEDGER_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE as well.",
         )
-    from storage.mirror import Mirror
+    from storage.mirror import Mirror, Places
     from storage.object_store import ObjectStore
 
     megabytes = settings.mirror_megabytes
     most = None if megabytes is None else megabytes * 2**20
-    return Home(settings.home, Mirror(ObjectStore(settings.store), settings.home, most))
+    home = Home(settings.home)
+    places = Places(home.root, home.corpora, home.uploads, home.corpus_lock)
+    return Home(settings.home, Mirror(ObjectStore(settings.store), places, most))
 
 
 # -- reading ------------------------------------------------------------------------------

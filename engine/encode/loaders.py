@@ -13,31 +13,21 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from engine.config import ASSETS
 from engine.encode.models import DIRECTIONS, LoadedModel, apply_modules, fingerprint, load_model
-from engine.encode.one_pass import ModelParts, OnePassEncoder
+from engine.encode.one_pass import Backend, IntArray, ModelParts, OnePassEncoder
 from engine.encode.presets import Preset, resolve
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
 from engine.types.encoders import EMBEDDED, EMBEDDED_SHA256, EncoderSpec
 
-IntArray = NDArray[np.int64]
 GROUP = 64
 """Values that share a scale in 8 bits: 128 take a tenth less time, and are less exact."""
-
-
-class Backend(Protocol):
-    """Token ids and mask, both (batch, length), to hidden states (batch, length, width)."""
-
-    name: str
-
-    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray: ...
 
 
 def native_bfloat16() -> bool:

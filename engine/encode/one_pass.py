@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,15 @@ from engine.errors import BadInputError
 from engine.numeric import FloatArray, unit
 from engine.types.encoders import EncoderSpec, Encoding, Passage
 
-if TYPE_CHECKING:
-    from engine.encode.loaders import Backend
+IntArray = NDArray[np.int64]
+
+
+class Backend(Protocol):
+    """Token ids and mask, both (batch, length), to hidden states (batch, length, width)."""
+
+    name: str
+
+    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, System, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, Rows, Scope, VectorPart
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.term_index import MOST_NAMING, TermScores, score_term
 from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray, distinct
+from engine.search.systems.baselines import System
+from engine.search.term_matching import MOST_NAMING, TermScores, score_term
 from engine.types.searches import HAS, Term, TermPassage, TermUse
 
 WEIGHT, AGAINST = 12.0, 16.0

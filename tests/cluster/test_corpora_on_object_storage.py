@@ -34,7 +34,8 @@ from engine.lenses.definitions import SHIPPED
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import mirror as mirrors
-from storage.home import COPY, Home
+from storage.files import COPY
+from storage.home import Home
 from storage.object_store import MissingObjectError
 from tests.cli.command_line import run_inside
 from tests.cli.refusals import assert_refusal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.corpora.contracts import System
 from engine.errors import UnknownNameError
 from engine.search.systems.aspect_system import AspectSystem
 from engine.search.systems.baselines import (
@@ -11,6 +10,7 @@ from engine.search.systems.baselines import (
     DenseSystem,
     HybridSystem,
     InstructedSystem,
+    System,
 )
 from engine.search.systems.facts_system import FactsSystem, WithFacts
 from engine.search.systems.late_interaction import LateInteractionSystem

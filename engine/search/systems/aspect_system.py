@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from engine.config import ASSETS
 from engine.corpora.aspect_space import passage_direction, token_roles, without_context
 from engine.corpora.contracts import (
-    Corpus,
     Focus,
     RankedDocuments,
     Request,
@@ -25,7 +24,7 @@ from engine.corpora.contracts import (
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, distinct, standardised, unit
-from engine.search.systems.baselines import query_words, words_in_focus
+from engine.search.systems.baselines import Corpus, query_words, words_in_focus
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
     aspect_similarity,

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from engine.corpora.contracts import Corpus, RankedDocuments, Request, System, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 
+if TYPE_CHECKING:
+    from engine.corpora.opened import OpenCorpus
+
+Corpus: TypeAlias = "OpenCorpus"
+"""The opened corpus, whose module loads LanceDB. Its documents are named by :data:`Rows`."""
 MOST_WORDS = 512
 """Distinct words of the seed that make the query; the most frequent ones of a longer seed."""
 _MARKS = (
@@ -38,6 +44,22 @@ def words_in_focus(request: Request) -> str:
     enough = 0.5 * float(focus.sentence_weights.max())
     pairs = zip(document.sentences, focus.sentence_weights, strict=True)
     return query_words("", " ".join(s.text for s, weight in pairs if weight >= enough))
+
+
+class System(Protocol):
+    """A named retrieval pipeline."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reads_aspect(self) -> bool:
+        """False: the ranking is the same whatever the aspect."""
+        ...
+
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
+        """Rank the documents in scope, best first; ties by doc_id, ascending."""
+        ...
 
 
 class Bm25System:

@@ -7,18 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import (
-    Corpus,
-    Focus,
-    RankedDocuments,
-    Request,
-    Rows,
-    Seed,
-    System,
-    VectorPart,
-)
+from engine.corpora.contracts import Focus, RankedDocuments, Request, Rows, Seed, VectorPart
 from engine.numeric import distinct, standardised
-from engine.search.systems.baselines import query_words
+from engine.search.systems.baselines import Corpus, System, query_words
 from engine.types.documents import Fact
 
 NARROWS = 8.0

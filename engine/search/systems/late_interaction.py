@@ -8,15 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import (
-    Corpus,
-    RankedDocuments,
-    Request,
-    Rows,
-    TokenArray,
-    VectorPart,
-)
+from engine.corpora.contracts import RankedDocuments, Request, Rows, TokenArray, VectorPart
 from engine.numeric import FloatArray, groups, widened
+from engine.search.systems.baselines import Corpus
 
 CANDIDATES = 1000
 """Documents whose tokens are scored; larger scopes are first cut to these by document vector.

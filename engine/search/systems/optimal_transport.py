@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import Corpus, RankedDocuments, Request, VectorPart
+from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.numeric import FloatArray
+from engine.search.systems.baselines import Corpus
 
 CANDIDATES = 1000
 """Documents whose sentences are compared; larger scopes are first cut to these by vector."""

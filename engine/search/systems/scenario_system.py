@@ -9,17 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.corpora.contracts import (
-    Corpus,
-    RankedDocuments,
-    Request,
-    Rows,
-    ScenarioScores,
-    System,
-)
+from engine.corpora.contracts import RankedDocuments, Request, Rows, ScenarioScores
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
-from engine.search.systems.baselines import DenseSystem
+from engine.search.systems.baselines import Corpus, DenseSystem, System
 
 CANDIDATES = 1000
 """Documents that each side retrieves, at least, where the corpus is not ranked whole."""

@@ -11,13 +11,7 @@ import pytest
 
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
-from engine.corpora.contracts import (
-    Corpus,
-    RankedDocuments,
-    Request,
-    ScoredDocument,
-    TokenArray,
-)
+from engine.corpora.contracts import RankedDocuments, Request, ScoredDocument, TokenArray
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
@@ -31,7 +25,7 @@ from engine.search.systems.aspect_system import (
     joined,
     told_by,
 )
-from engine.search.systems.baselines import MOST_WORDS, HybridSystem, query_words
+from engine.search.systems.baselines import MOST_WORDS, Corpus, HybridSystem, query_words
 from engine.search.systems.late_interaction import (
     MOST_TOKENS,
     TokenCosines,
