@@ -72,16 +72,21 @@ def write_map(folder: Path, kept: StoredMap) -> None:
     }
     for at, layout in enumerate(kept.layouts.values()):
         columns |= {
-            f"x{at}": pa.array(layout.positions[:, 0]), f"y{at}": pa.array(layout.positions[:, 1]),
-            f"coarse{at}": pa.array(layout.labels[0]), f"fine{at}": pa.array(layout.labels[1]),
-        }  # fmt: skip
+            f"x{at}": pa.array(layout.positions[:, 0]),
+            f"y{at}": pa.array(layout.positions[:, 1]),
+            f"coarse{at}": pa.array(layout.labels[0]),
+            f"fine{at}": pa.array(layout.labels[1]),
+        }
     about = {
         "format": FORMAT,
         "sampled": kept.sampled,
         "layouts": [[name, *layout.names] for name, layout in kept.layouts.items()],
-        "worded": {name: [layout.worded_by, *layout.worded]
-                   for name, layout in kept.layouts.items() if layout.worded},
-    }  # fmt: skip
+        "worded": {
+            name: [layout.worded_by, *layout.worded]
+            for name, layout in kept.layouts.items()
+            if layout.worded
+        },
+    }
     table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
@@ -130,9 +135,7 @@ def read_map(folder: Path) -> StoredMap | None:
         return StoredMap(doc_ids, hashes, layouts, None if sampled is None else int(sampled))
     except FileNotFoundError:
         return None
-    except (
-        OSError, ValueError, TypeError, KeyError, RecursionError, pa.ArrowException
-    ) as error:  # fmt: skip
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, pa.ArrowException) as error:
         raise StorageError(
             f"{folder / FILE} cannot be read: {str(error).splitlines()[0]}.",
             "Make the map anew: seedlens map CORPUS --rebuild",
