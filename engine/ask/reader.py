@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 
+from pydantic import TypeAdapter, ValidationError
+
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
-from engine.ask.examples import example_questions
 from engine.ask.exporting import Form, export
-from engine.ask.history import History
 from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
@@ -23,7 +26,8 @@ from engine.llm.messages import Prompt
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
-from engine.types.jobs import Job
+from engine.types.jobs import Job, JobState
+from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_QUESTION
 from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
@@ -38,6 +42,168 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
+from storage.trails import Asked, AskedRow
+
+MOST_LISTED = 100
+"""Questions of a history."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is stored of an answer beside the columns of its row."""
+
+    request: AskRequest
+    answer: Answer
+    error: str = ""
+    remedy: str = ""
+    seconds: float = 0.0
+
+
+_FORM = TypeAdapter(_Stored)
+
+
+class History:
+    """The questions of one home. Safe to share between threads and processes."""
+
+    def __init__(self, rows: Asked) -> None:
+        self._rows = rows
+
+    def keep(self, job: AskJob) -> None:
+        """Keep an answer that has ended; the passages that it rests on are kept with it."""
+        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
+        row = AskedRow(
+            asked_id=job.id,
+            owner=job.owner,
+            corpus=job.request.corpus,
+            question=job.request.question,
+            state=job.state,
+            answer=_FORM.dump_json(stored, fallback=str).decode(),
+            time=datetime.now(UTC),
+        )
+        self._rows.put(row)
+
+    def find(self, asked_id: str) -> AskJob:
+        """An answer as it was when it had ended."""
+        row = self._rows.find(asked_id)
+        if row is None:
+            raise UnknownNameError(
+                "This answer is not stored here.",
+                "Links to answers work only with the home that they were made in. Ask again.",
+            )
+        try:
+            stored = _FORM.validate_json(row.answer)
+        except ValidationError as error:
+            raise UnknownNameError(
+                "This answer was stored by another version of SeedLens.", "Ask again."
+            ) from error
+        return Job(
+            id=row.asked_id,
+            request=stored.request,
+            state=_state(row.state),
+            progress=stored.answer,
+            report=stored.answer.report,
+            error=stored.error,
+            remedy=stored.remedy,
+            owner=row.owner,
+            seconds=stored.seconds,
+        )
+
+    def list(self, owner: str) -> list[AskedQuestion]:
+        """Somebody's questions, the newest first."""
+        return [
+            AskedQuestion(row.asked_id, row.corpus, row.question, _state(row.state), row.time)
+            for row in self._rows.latest(owner, MOST_LISTED)
+        ]
+
+    def remove(self, asked_id: str) -> None:
+        """Forget a question and its answer."""
+        self._rows.remove(asked_id)
+
+
+def _state(stored: str) -> JobState:
+    return "done" if stored == "done" else "cancelled" if stored == "cancelled" else "failed"
+
+
+READ = 2_000
+"""Titles that are read, evenly spread over all."""
+FEWEST = 2
+"""Titles that must share a topic."""
+LONGEST_TITLE = 90
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LINKING = frozenset(
+    _WORD.findall(
+        "a about across after among an and are as at be between by can do does for from has how in "
+        "into is it its more new not of on or our over some than that the their this through to "
+        "toward towards under use using via we what when which who why with within without your "
+        "study analysis approach approaches based method methods model models paper results "
+        "system systems task tasks case two one"
+    )
+)
+"""Words that no topic has."""
+
+
+_QUESTIONS = {
+    "background": "Which problems does work on {topic} address?",
+    "method": "Which methods are used for {topic}?",
+    "result": "What was found out about {topic}?",
+    "problem": "Which problems do people have with {topic}?",
+    "experience": "What have people gone through with {topic}?",
+    "advice": "What is advised on {topic}?",
+    "stance": "What do people think of {topic}?",
+}
+"""By aspect; other aspects go by their names."""
+
+
+def example_questions(titles: Sequence[str], lens: Lens, most: int = 3) -> list[str]:
+    """Questions about what several titles speak of, one for each aspect in turn; where titles
+    share nothing, about single documents.
+
+    >>> from engine.types.lenses import Aspect
+    >>> lens = Lens("l", "L", (Aspect("method", "Method", "M", "", ""),), things="papers")
+    >>> example_questions(["Honey bees in winter", "Mites of honey bees"], lens, most=1)
+    ['Which methods are used for honey bees?']
+    """
+    step = max(1, -(-len(titles) // READ))
+    read = [" ".join(title.split()) for title in titles[::step] if title.strip()]
+    topics = _topics(read)[:most]
+    topics += [f"“{t}”" for t in read if len(t) <= LONGEST_TITLE][: most - len(topics)]
+    return [_question(topic, lens, at) for at, topic in enumerate(topics)]
+
+
+def _question(topic: str, lens: Lens, at: int) -> str:
+    if not lens.aspects:
+        return f"What is said about {topic}?"
+    aspect = lens.aspects[at % len(lens.aspects)]
+    own = _QUESTIONS.get(aspect.key)
+    if own is None:
+        return f"What is said about {topic} ({aspect.name.lower()})?"
+    return own.format(topic=topic)
+
+
+def _topics(titles: Sequence[str]) -> list[str]:
+    """Two or three words in a row that several titles have, the most frequent first; none that
+    shares a word with one before it."""
+    counts: Counter[str] = Counter()
+    for title in titles:
+        words = _WORD.findall(title.lower())
+        phrases = {
+            " ".join(words[at : at + length])
+            for length in (2, 3)
+            for at in range(len(words) - length + 1)
+            if _LINKING.isdisjoint(words[at : at + length])
+            and min(map(len, words[at : at + length])) > 2
+        }
+        counts.update(phrases)
+    # Of phrases as frequent, the longer one says more.
+    found = sorted(counts, key=lambda phrase: (-counts[phrase], -len(phrase), phrase))
+    topics: list[str] = []
+    used: set[str] = set()
+    for phrase in found:
+        if counts[phrase] >= FEWEST and used.isdisjoint(phrase.split()):
+            topics.append(phrase)
+            used.update(phrase.split())
+    return topics
+
 
 log = logging.getLogger("seedlens")
 MOST_FORMER = 3

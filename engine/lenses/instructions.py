@@ -149,16 +149,13 @@ MOST_PHRASES = 6
 """Phrases that an aspect is described by."""
 Score = Callable[[Sequence[str]], FloatArray]
 """The parts of a wording to log-odds (parts, 2 a), see ``WordingNetwork.scores``."""
-# fmt: off
-GENERIC = frozenset((
-    "paper", "papers", "article", "articles", "study", "studies", "document", "documents", "work",
-    "works", "text", "texts", "abstract", "abstracts", "post", "posts", "conversation",
-    "conversations", "one", "ones", "thing", "things", "same", "similar", "alike", "like",
-    "related", "near", "close", "find", "show", "give", "get", "want", "need", "look", "looking",
-    "search", "please", "more", "all", "any", "use", "used", "using", "based", "different",
-    "another", "kind", "sort", "type",
-))
-# fmt: on
+_GENERIC = (
+    "paper papers article articles study studies document documents work works text texts "
+    "abstract abstracts post posts conversation conversations one ones thing things same "
+    "similar alike like related near close find show give get want need look looking search "
+    "please more all any use used using based different another kind sort type"
+)
+GENERIC = frozenset(_GENERIC.split())
 """Words that ask for documents and name nothing that could be in them."""
 _TURN = re.compile(
     r"""(?<=[,;:.!?()\n–—])\s+|(?<=[;()\n–—，。；])

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from engine.ask.answering import messages
 from engine.ask.citations import read_citations
-from engine.ask.examples import example_questions
 from engine.ask.exporting import export
 from engine.ask.passages import window
+from engine.ask.reader import example_questions
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
