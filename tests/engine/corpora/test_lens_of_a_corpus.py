@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from engine.config import DEMO, ROOT
-from engine.corpora.indexing import encode_batch, prototypes, role_probabilities
+from engine.corpora.indexing import encode_batch, role_probabilities
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.ingest.values import role, role_labels
 from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
-from engine.lenses.prototypes import prototypes_from
+from engine.lenses.prototypes import prototypes, prototypes_from
 from engine.numeric import FloatArray
 from engine.types.corpora import ImportRequest
 from engine.types.documents import SourceDocument
