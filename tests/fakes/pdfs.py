@@ -248,7 +248,7 @@ def _cuts(word: str) -> list[int]:
 
 # -- the table ----------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 PEOPLE = (
     "Jürgen Müller, Ana Sofía García, Wei Zhang, Ngozi Okafor, Élise Dupont, John R. Smith, "
     "Priya Raman, Ivo van Stokkum, Lars Sørensen, Maria da Silva, Tomáš Novák, Chloe O’Brien"
