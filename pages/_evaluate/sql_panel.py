@@ -84,15 +84,16 @@ def _show(corpus: str) -> None:
         placeholder="–", hide_index=True, width="stretch",
         height="content" if len(rows) <= 16 else 460, alt="Result of the query",
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(rows):,} rows in {found.seconds:.2f} s")
+    st.caption(f"{len(rows):,} rows in {found.seconds:.2f} s")
+    left, right, _ = st.columns([2, 2, 8])
+    with left:
         shared.download(
             "CSV", "query.csv", lambda: to_csv(names, found.rows()), key="evaluate_sql_csv"
         )
-        st.download_button(
-            "Parquet", found.to_parquet(), file_name=shared.file_name("query.parquet"),
-            key="evaluate_sql_parquet", on_click="ignore",
-        )  # fmt: skip
+    right.download_button(
+        "Parquet", found.to_parquet(), file_name=shared.file_name("query.parquet"),
+        key="evaluate_sql_parquet", on_click="ignore", width="stretch",
+    )  # fmt: skip
 
 
 def _list_views(explorer: Explorer, corpus: str) -> None:
