@@ -149,7 +149,6 @@ def test_what_another_process_leases_is_asked_of_nobody_here(tmp_path: Path) -> 
         beside.communicate("\n")
     tab = Tab(leases_of(tmp_path), Project("c", "p"), "Ben", [])
     tab.tell()
-    assert tab.elsewhere == 2
     assert len(tab.next) == 3, "half of his share of twelve"
     assert not {("q", "d00"), ("q", "d01")}.intersection(tab.next)
 

@@ -24,7 +24,7 @@ GRACE = Person("grace@example.org", "Grace", "lead")
 def lab(lab_home: Path) -> Explorer:
     """The small collection, evaluated, and judged by two annotators; Grace adjudicated one item."""
     lab = make_explorer(lab_home)
-    lab.evaluations.evaluate(EvaluationRequest("lab", ("bm25", "dense")))
+    lab.evaluations.run(EvaluationRequest("lab", ("bm25", "dense")))
     project = lab.annotation.save(Project("lab", "pilot", leads=("Grace",), per_item=2), "Grace")
     lab.annotation.add_queries(project, [Query("lab", seed=SEED, aspect="method")])
     lab.annotation.fill_pool(project, PoolRequest(("bm25",), 3))
