@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -288,12 +289,12 @@ def test_progress_is_written_at_most_five_times_a_second_but_every_phase_is(
     file = tmp_path / "job.json"
     note = Note(file, an_old_job(progress=Progress("checking", 0, 0, 0.0)))
     note.tell(Progress("indexing", 1, 1000, 0.0))
-    written = set()
+    written, started = set(), time.monotonic()
     for done in range(2, 400):
         note.tell(Progress("indexing", done, 1000, 0.0))
         written.add(read_job(file).progress.done)
     assert 1 in written
-    assert len(written) <= 3
+    assert len(written) <= 2 + 5 * (time.monotonic() - started)
     note.tell(Progress("finishing", 1000, 1000, 1.0))
     assert read_job(file).progress.phase == "finishing"
 

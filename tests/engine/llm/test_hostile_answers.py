@@ -30,7 +30,7 @@ from engine.llm.transport import StreamedReply
 from engine.types.limits import MOST_REPORTED
 from storage.answers import Answers
 from storage.ledger import Ledger
-from tests.fakes.model_server import Handler, ModelServer
+from tests.fakes.model_server import ModelRequests, ModelServer
 from tests.fakes.model_sessions import connection
 
 LONG = 100_000
@@ -87,11 +87,11 @@ def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
     content: bytes,
     streamed: bool,
 ) -> None:
-    def answer(handler: Handler, *_: object) -> None:
+    def answer(handler: ModelRequests, *_: object) -> None:
         kind = "text/event-stream" if streamed else "application/json"
         handler._raw(200, b"data: " * streamed + content + b"\n\n", kind)
 
-    monkeypatch.setattr(Handler, "_answer", answer)
+    monkeypatch.setattr(ModelRequests, "_answer", answer)
     prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
     with pytest.raises(EndpointError, match="no chat completion"):
         complete(connection(server.url), store, lambda c: c.ask([prompt]))
@@ -127,7 +127,7 @@ def test_an_endpoint_with_models_without_end_is_asked_all_the_same(
 ) -> None:
     listed = b'{"data": [' + b'{"id": "' + b"m" * 5_000 + b'"},' + b'{"id": "a"},' * 400_000
     monkeypatch.setattr(
-        Handler, "do_GET", lambda it: it._raw(200, listed + b"{}]}", "application/json")
+        ModelRequests, "do_GET", lambda it: it._raw(200, listed + b"{}]}", "application/json")
     )
     server.behaviour.model = "another"
     prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
