@@ -194,6 +194,7 @@ class PoolFilling(ForPerson):
     """
 
     def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
+        # jobs: by :attr:`Project.key`; a cancelled one ends after the current query
         self._fill, self._count, self.jobs = fill, count, JobRunner()
 
     def start(
