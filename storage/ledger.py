@@ -81,6 +81,7 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._on_server = bool(url)
+        # locks: for what one run at a time may do; jobs: imports of all machines, None for a file
         self.locks, self.jobs = Locks(path.parent / "locks"), None
         self._database: Database
         if url:

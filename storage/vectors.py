@@ -151,6 +151,7 @@ class StoredTable:
     key: ClassVar[str]  # the column that names a row
 
     def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
+        # path: the folder of the corpus; remote: place of the table, None for that folder
         self.path, self.remote = path, remote
         self._table = table
         # SHA-256 over the file list of the opened version, as version numbers of homes that share a

@@ -52,7 +52,7 @@ class Assistant(ForPerson):
         searcher: corpus name -> search engine.
     """
 
-    how = HOW
+    how = HOW  # ways to connect a model, a line each
     # name -> one line for people
     modes: Mapping[str, str] = {mode.name: mode.description for mode in MODES.values()}
     systems = tuple(MODEL_SYSTEMS)

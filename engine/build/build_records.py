@@ -83,7 +83,7 @@ def _check_length(what: str, text: str, most: int) -> None:
 def one_line(text: str) -> str:
     """Foreign text on one line, without invisible characters.
 
-    >>> one_line(" a  <b>label</b>\x00 \n of two lines ")
+    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
     'a <b>label</b> of two lines'
     """
     return " ".join(printable(text).split())

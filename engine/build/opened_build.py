@@ -315,6 +315,7 @@ class OpenBuild:
         annotation: Annotation,
         recent: Recent[Hashable, Any],
     ) -> None:
+        # spec, author, time: of the version when it was opened; rows: the ledger's builds
         self.spec, self.author, self.time = spec, author, time
         self.rows, self.library, self.annotation = rows, library, annotation
         self._place, self._recent = (spec.corpus, spec.name), recent

@@ -42,7 +42,7 @@ class ScenarioIndex:
         if self.resident:
             columns += [*TEXT_COLUMNS, "component", "vector"]
         held, groups = _grouped(corpus, pa.Table.from_batches(table.columns(columns)))
-        self.rows, self._starts = groups
+        self.rows, self._starts = groups  # rows: (g,) of ``doc_ids`` in the corpus
         # documents with scenarios, in the order of the corpus
         self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
         # doc_id -> place in ``doc_ids``
