@@ -244,7 +244,7 @@ class Assistant(ForPerson):
         return ranked_from(self._searcher(query.corpus).corpus, [query.system])
 
     def _key(self, request: RerankRequest, connection: Connection) -> tuple[Hashable, ...]:
-        """Equal for equal rankings; with the endpoint's key, which limits who sees the answers."""
+        """Equal for equal rankings; the endpoint and its key are part of it."""
         query = replace(request.query, k=1, offset=0)
         return query, plan_for(request), connection.endpoint, self._identity(query)
 

@@ -41,7 +41,8 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     and edits are stored in the ledger, append-only.
     """
 
-    steps = BUILD_STEPS
+    # jobs: in the background, by (corpus, build): :data:`StepJob`
+    steps = BUILD_STEPS  # in the order in which they run
 
     def __init__(
         self,

@@ -122,6 +122,7 @@ async def rerank(
 
 
 def find_mode(name: str) -> Mode:
+    """The mode of this name."""
     if name not in MODES:
         raise ValueError(f"There is no reranking mode '{name}'; there are {', '.join(MODES)}.")
     return MODES[name]

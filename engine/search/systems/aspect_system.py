@@ -282,7 +282,7 @@ def told_by(idf: FloatArray) -> NDArray[np.bool_]:
 
 
 def _told(found: TokenRows) -> TokenRows:
-    """The compared tokens of a document: the first ones of a long text."""
+    """The compared tokens of a document, chosen by idf: a long text has many more."""
     told = told_by(found.idf)
     vectors, starts = found.vectors[told], found.starts[told]
     return TokenRows(vectors, starts, found.idf[told], found.roles[told])
