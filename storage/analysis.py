@@ -40,30 +40,19 @@ _READING = ("SELECT", "EXPLAIN", "MULTI")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A name that queries can read from.
+    """A name that queries can read from."""
 
-    Attributes:
-        schema: of what ``read`` gives: a table or a data set. It is called when a query has the
-            name of the view.
-        sql: gives what the view shows of ``{source}``.
-    """
-
-    schema: pa.Schema
+    schema: pa.Schema  # of what ``read`` gives; called when a query has the name of the view
     read: Callable[[], Any]
-    sql: Callable[[], str] = lambda: "SELECT * FROM {source}"
+    sql: Callable[[], str] = lambda: "SELECT * FROM {source}"  # what the view shows of ``{source}``
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What a query found.
+    """The result of a query."""
 
-    Attributes:
-        table: column names are unique, whole numbers of any size are 64-bit integers or floats.
-        truncated: there are more rows.
-    """
-
-    table: pa.Table
-    truncated: bool
+    table: pa.Table  # unique column names; whole numbers of any size as 64-bit integers or floats
+    truncated: bool  # there are more rows
     seconds: float
 
     def rows(self) -> Iterator[tuple[object, ...]]:
@@ -124,7 +113,7 @@ def columns(views: Mapping[str, View]) -> dict[str, dict[str, str]]:
 
 @contextmanager
 def _connection(seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A new database in memory, closed to files, network and changes of its settings."""
+    """A new in-memory database without access to files, network and settings."""
     limits = {"max_execution_time": round(seconds * 1000)}
     with duckdb.connect(":memory:", config={**_SETTINGS, **limits}) as connection:
         connection.execute("SET enable_external_access = false")
@@ -141,7 +130,7 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, view: View, data
 def _named(
     connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, View]
 ) -> list[str]:
-    """The views whose names are in a query; QueryError for all but one statement that reads."""
+    """The views named in a query; QueryError unless it is one reading statement."""
     statements = connection.extract_statements(query)
     names = ", ".join(views)
     if len(statements) != 1:
@@ -162,7 +151,7 @@ def _named(
 def _errors(
     connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, View], seconds: float
 ) -> Iterator[None]:
-    """Raise errors of DuckDB as QueryError, with line and column where they are known."""
+    """Raise errors of DuckDB as QueryError, with line and column where known."""
     try:
         yield
     except duckdb.InterruptException as error:
@@ -192,7 +181,7 @@ def _errors(
 
 
 def _problem(error: duckdb.Error, query: str) -> str:
-    """What DuckDB says, on one line, and where."""
+    """DuckDB's message and position on one line."""
     text = str(error).partition(": ")[2] or str(error)
     where = ""
     if text.startswith("{"):
@@ -207,7 +196,7 @@ def _problem(error: duckdb.Error, query: str) -> str:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The table with unique names, and sums of integers as numbers that all programs read."""
+    """The table with unique names, and sums of integers in portable types."""
     used: Counter[str] = Counter()
     names, arrays = [], []
     for name, array in zip(table.column_names, table.columns, strict=True):

@@ -17,20 +17,13 @@ from storage.tables import NUMBER, pieces, table, upsert
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer that could be read.
+    """One readable answer."""
 
-    Attributes:
-        key: hash, 64 hex digits, of all that the answer depends on; the question is not stored.
-        endpoint, model, prompt: what was asked, and how; the key covers them.
-        answer: JSON owned by the engine.
-        input_tokens, output_tokens: what it took.
-    """
-
-    key: str
-    endpoint: str
+    key: str  # 64 hex digits over all that the answer depends on; the question is not stored
+    endpoint: str  # endpoint, model, prompt: covered by the key
     model: str
     prompt: str
-    answer: str
+    answer: str  # JSON owned by the engine
     input_tokens: int
     output_tokens: int
     time: datetime
@@ -65,10 +58,7 @@ class Answers(LedgerTables):
         return found
 
     def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]:
-        """The first 16 digits of the keys of a model's answers, as numbers in ascending order.
-
-        Eight bytes an answer say which ones there may be, without a look into the ledger.
-        """
+        """The first 16 digits of the keys of a model's answers, ascending: an index in memory."""
         return self._known(endpoint, model).heads
 
     def add(self, rows: Sequence[AnswerRow]) -> None:

@@ -1,6 +1,6 @@
-"""Collections under construction in the ledger: settings, labels, and what each step made.
+"""Collections under construction in the ledger: settings, labels, and results of steps.
 
-Append-only: a change is a new row, and a person's label stands whatever a model says later.
+Append-only: a person's label counts, whatever a model says later.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ EventKind = Literal["run", "edit"]
 
 @dataclass(frozen=True, slots=True)
 class BuildRow:
-    """One version of what a collection is to be.
-
-    ``settings`` is a JSON text owned by the engine.
-    """
+    """One version of a collection's ``settings``, a JSON text owned by the engine."""
 
     corpus: str
     build: str
@@ -35,46 +32,32 @@ class BuildRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """What somebody said of one document.
-
-    Attributes:
-        label: "" when the document does not show what is looked for.
-        maker: ``model`` or ``person``.
-        basis: a digest of what it was said about, owned by the engine.
-    """
+    """One label of one document."""
 
     corpus: str
     build: str
     doc_id: str
-    label: str
+    label: str  # "" when the document does not show what is looked for
     quote: str
-    maker: str
+    maker: str  # ``model`` or ``person``
     author: str
-    basis: str
+    basis: str  # a digest of the labelled content, owned by the engine
     time: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """What a run of a step made, or what a person left of it.
-
-    Attributes:
-        content: a JSON text owned by the engine; "" for a run that made nothing to be kept here.
-        basis: a digest of what the step rested on, owned by the engine.
-        changes: what a person changed; 0 for a run.
-        author: who started the run, or who edited.
-        model: that was asked; "" for none.
-    """
+    """The result of a run of a step, or a person's edit of it."""
 
     corpus: str
     build: str
     step: str
     kind: EventKind
-    content: Packed
-    basis: str
-    changes: int
-    author: str
-    model: str
+    content: Packed  # a JSON text owned by the engine; "" for a run without stored content
+    basis: str  # a digest of the step's input, owned by the engine
+    changes: int  # number of a person's changes; 0 for a run
+    author: str  # who started the run, or edited
+    model: str  # that was asked; "" for none
     time: datetime
 
 
@@ -112,11 +95,11 @@ class Builds(LedgerTables):
         build: str,
         change: Callable[[Mapping[str, LabelRow]], Sequence[LabelRow]],
     ) -> None:
-        """Append labels in view of the current ones, alone among all threads and processes.
+        """Append labels in view of the current ones, in an exclusive transaction.
 
         Args:
-            change: the current ones by doc_id, as :meth:`labels` -> what is to be appended. Must
-                not use the ledger; what it raises leaves everything as it was.
+            change: current labels by doc_id -> those to append. Must not use the ledger; what it
+                raises undoes everything.
         """
         with self._database.write() as connection:
             current = records(connection, LabelRow, _labels(corpus, build))
@@ -141,11 +124,11 @@ class Builds(LedgerTables):
     def change(
         self, corpus: str, build: str, step: str, change: Callable[[StepRow | None], StepRow | None]
     ) -> None:
-        """Change what a step made, alone among all threads and processes.
+        """Change the result of a step, in an exclusive transaction.
 
         Args:
-            change: what counts (None: nothing yet) -> what is to count (None: leave it). Must
-                not use the ledger; what it raises leaves everything as it was.
+            change: current result (None: none yet) -> new one (None: leave it). Must not use the
+                ledger; what it raises undoes everything.
         """
         with self._database.write() as connection:
             changed = change(first(connection, StepRow, _last_step(corpus, build, step)))

@@ -1,7 +1,7 @@
-"""The database of a ledger: transactions, one writer at a time, and what was read remembered.
+"""The database of a ledger: transactions, one writer at a time, and a cache of reads.
 
-There are two: a SQLite file (:mod:`storage.sqlite`) and a PostgreSQL server
-(:mod:`storage.postgres`). Tables and statements are the same.
+Either a SQLite file (:mod:`storage.sqlite`) or a PostgreSQL server (:mod:`storage.postgres`), with
+the same tables and statements.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Database(ABC):
     """The database behind a ledger; see :class:`storage.ledger.Ledger` for errors.
 
     Args:
-        name: what errors call it.
-        engine: commits each statement by itself, but within :meth:`write`.
+        name: for error messages.
+        engine: in autocommit mode except within :meth:`write`.
         wait_seconds: how long a transaction waits for others.
-        driver_error: what errors of the driver have in common.
+        driver_error: base class of the driver's errors.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class Database(ABC):
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Connection]:
-        """A transaction, alone among all threads and processes that write.
+        """A transaction, exclusive among all threads and processes that write.
 
-        What it wrote is on the disk when it ends; an error undoes all of it.
+        It is on disk when it ends; an error rolls it back.
 
         Args:
             durable: False for what may be lost when the machine, not the program, fails.
@@ -152,11 +152,7 @@ class Database(ABC):
     def remembered(
         self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value]
     ) -> Value:
-        """What ``read`` finds, the same object while ``stamp`` finds what it did.
-
-        Args:
-            stamp: one row that is another after every change to what is read.
-        """
+        """The cached result of ``read``, the same object while ``stamp`` gives the same row."""
         with self.read() as connection:
             now = (self.place, *connection.execute(stamp).one())
             with self._memory_lock:
@@ -179,7 +175,7 @@ class LedgerTables:
         self._database = database
 
     def _insert(self, table: Table, rows: Iterable[Any], *, skip_known: bool = False) -> int:
-        """:func:`storage.tables.insert`, in a transaction that there is for some rows only."""
+        """:func:`storage.tables.insert` in a transaction, which is skipped without rows."""
         rows = list(rows)
         if not rows:
             return 0

@@ -35,15 +35,8 @@ _MISSING: dict[tuple[str, str], str] = {
 
 
 def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
-    """Copy all that a ledger of DuckDB holds, and the logins that were ended; the file stays.
-
-    Args:
-        target: within a transaction on an empty ledger.
-
-    Raises:
-        LedgerBusyError: another program, of an earlier version perhaps, has it open.
-        StorageError: it cannot be read, or it is of a version that is too old.
-    """
+    """Copy a DuckDB ledger and the ended logins to an empty ledger, within a transaction on it; the
+    file stays."""
     deadline = time.monotonic() + wait_seconds
     try:
         # Programs of earlier versions hold this lock while they have it open.
@@ -129,7 +122,7 @@ def _copy(
 
 
 def _value(kind: Any, value: Any, target: Connection) -> Any:
-    """A stored value as a program has it; ``rowid`` counts from 0 in DuckDB, which is as good."""
+    """A stored value as Python's; ``rowid`` counts from 0 in DuckDB."""
     if isinstance(kind, TypeDecorator):
         return kind.process_result_value(value, target.dialect)
     return value

@@ -43,10 +43,8 @@ class Experiments(LedgerTables):
         return set(self._database.values(query.distinct()))
 
     def uploaded_runs(self, collection: str) -> list[RunRow]:
-        """Runs that people uploaded for a collection, in order of arrival.
-
-        Their ``run`` is empty: see :meth:`run_text`.
-        """
+        """Uploaded runs for a collection, in order of arrival, with an empty ``run``: see
+        :meth:`run_text`."""
         query = select(*columns_of(RUNS, RunRow, without="run"))
         query = query.where(RUNS.c.uploaded, RUNS.c.collection == collection)
         return self._database.records(RunRow, query.order_by(RUNS.c.id))
@@ -85,10 +83,8 @@ class Experiments(LedgerTables):
         return self._database.first(EvaluationRow, query)
 
     def evaluations(self, collection: str, limit: int = 50) -> list[EvaluationRow]:
-        """Evaluations of a collection, the newest first; of equal ones only the newest.
-
-        Their ``result`` is empty: see :meth:`evaluation`.
-        """
+        """Evaluations of a collection, the newest first, equal ones once, with an empty ``result``:
+        see :meth:`evaluation`."""
         table = EVALUATIONS.c
         last = select(func.max(table.id)).where(table.collection == collection)
         last = last.group_by(table.corpus_version, table.systems, table.settings)

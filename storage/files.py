@@ -58,12 +58,12 @@ def write_whole(
     private: bool = False,
     synced: bool = False,
 ) -> None:
-    """Write a file beside its place and move it there: readers find the old one or the new one.
+    """Write a file atomically: readers find the old one or the new one.
 
     Args:
-        content: text (written in UTF-8 with its line ends as they are), in pieces or whole.
-        private: nobody but the owner may read it.
-        synced: it is on the disk when this returns.
+        content: text (UTF-8, line ends unchanged), in pieces or whole.
+        private: readable by the owner only.
+        synced: on disk when this returns.
     """
     pieces = [content] if isinstance(content, (bytes, str)) else content
 

@@ -1,6 +1,5 @@
-"""What LanceDB has no settings for, by Lance itself: rows that many processes write for one table
-and one process commits, and compacting by parts. The only importer of ``lance``.
-"""
+"""Writing by many processes with one commit, and compacting by parts, through Lance itself as
+LanceDB lacks both; the only importer of ``lance``."""
 
 from __future__ import annotations
 
@@ -23,19 +22,15 @@ BATCH = 1024
 
 
 def write(dataset: Path, rows: pa.RecordBatch) -> list[str]:
-    """Write rows beside those of a data set, which has them once they are committed.
-
-    Returns:
-        what :func:`commit` takes, in their order.
-    """
+    """Write uncommitted rows beside a data set; returns arguments for :func:`commit`, in order."""
     written = write_fragments(pa.Table.from_batches([rows]), str(dataset), mode="append")
     return [json.dumps(fragment.to_json()) for fragment in written]
 
 
 def commit(dataset: Path, fragments: Sequence[str]) -> None:
-    """Add what was written to a data set, all of it or nothing.
+    """Add written fragments to a data set, all or none.
 
-    An error may come after the data set has it, and the same fragments can be committed twice.
+    After an error the data set may have them; committing the same fragments twice is safe.
     """
     version = lance.dataset(str(dataset)).version
     written = [FragmentMetadata.from_json(one) for one in fragments]
@@ -50,11 +45,11 @@ def commit(dataset: Path, fragments: Sequence[str]) -> None:
 
 
 def compact(dataset: Path, rows: int, grace: timedelta) -> None:
-    """Make fragments of ``rows`` rows of neighbouring smaller ones, some at a time, and
-    :func:`clean` after each.
+    """Join small neighbouring fragments up to ``rows`` rows, some at a time, and :func:`clean`
+    after each.
 
-    LanceDB's own ``optimize`` makes fragments of a million rows, so that it writes all rows of a
-    corpus again, and takes more memory the more there are.
+    LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
+    memory that grows with it.
     """
     for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
         removed = 1
@@ -73,8 +68,8 @@ def compact(dataset: Path, rows: int, grace: timedelta) -> None:
 
 
 def clean(dataset: Path, grace: timedelta) -> None:
-    """Delete the files of versions older than ``grace``. The caller is the only writer: files that
-    belong to no version are taken for left over."""
+    """Delete the files of versions older than ``grace``, and files of no version: the caller must
+    be the only writer."""
     lance.dataset(str(dataset)).cleanup_old_versions(
         grace, delete_unverified=True, error_if_tagged_old_versions=False
     )

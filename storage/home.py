@@ -31,8 +31,8 @@ _FOR_ALL = stat.S_ISVTX | stat.S_IWOTH
 
 
 def keep_files_private() -> None:
-    """What this process and its children write from now on is for this user alone. For programs
-    to begin with; a library leaves that to whoever uses it."""
+    """Make files that this process and its children write private to the user. For programs, not
+    libraries."""
     os.umask(PRIVATE_UMASK)
 
 
@@ -41,7 +41,7 @@ class CorpusNameError(SeedLensError):
 
 
 def check_corpus_name(name: str) -> None:
-    """Refuse a name that could not be a folder of its own, or that would lead out of the home.
+    """Refuse a name that cannot be a folder name, or would lead out of the home.
 
     >>> check_corpus_name("csfcube_v1-1")
     >>> check_corpus_name("../x")  # doctest: +ELLIPSIS
@@ -78,7 +78,7 @@ def _bytes(name: str) -> int:
 
 
 def suggest_corpus_name(text: str) -> str:
-    """A name that :func:`check_corpus_name` accepts, as close to ``text`` as can be.
+    """A name that :func:`check_corpus_name` accepts, similar to ``text``.
 
     >>> suggest_corpus_name("My papers (2020)")
     'My-papers-2020'
@@ -100,13 +100,10 @@ def _allowed(character: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths under ``root``. Nothing is created before ``create()``.
-
-    Attributes:
-        mirror: of the store that the corpora lie in; None where they lie here and nowhere else.
-    """
+    """Paths under ``root``. Nothing is created before ``create()``."""
 
     root: Path
+    # of the store with the corpora; None where they are local only
     mirror: Mirror | None = field(default=None, compare=False)
 
     @property
@@ -162,21 +159,16 @@ class Home:
             return path
 
     def located(self, stored: str) -> str:
-        """Where a path that was stored lies now: the inverse of :meth:`relative`.
-
-        An upload that was stored with its whole path is found where the home is now, too.
-        """
+        """Current path of a stored one: the inverse of :meth:`relative`; absolute paths of uploads
+        are mapped to the present home."""
         upload = re.search(r"uploads/[0-9a-f]{16}/[^/]+\Z", stored)
         moved = upload and Path(stored).is_absolute() and not Path(stored).exists()
         here = self.root.resolve() / (upload[0] if upload and moved else stored)
         return str(here) if here.exists() else stored
 
     def create(self) -> None:
-        """Make the folders where they are missing, and make sure that they can be written to.
-
-        Nobody else may look into the home, whatever lies in it: one that others could read until
-        now is closed, where it is this user's.
-        """
+        """Create missing folders, check that they are writable, and make the home private to the
+        user."""
         try:
             if self.root.is_dir() and self.root.stat().st_mode & _FOR_ALL == _FOR_ALL:
                 raise StorageError(

@@ -1,7 +1,7 @@
-"""Judgments as events: a change is a new row, an undo is one too, and nothing is ever lost.
+"""Judgments as append-only events; an undo is an event too.
 
-Beside the events, ``current_judgments`` has what counts now: the last event of each query,
-document and annotator that nobody took back. It is written in the transaction that appends.
+Table ``current_judgments`` has the last event of each query, document and annotator that was not
+undone, written in the appending transaction.
 """
 
 from __future__ import annotations
@@ -51,24 +51,17 @@ projects among those that are looked up -> events to append."""
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """What counts now of what an annotator said of an item.
-
-    Attributes:
-        decided: an adjudication; these stand beside own grades.
-        event_id: of the event that counts; None when all were taken back.
-        changed: id of the event by which that came about.
-        verdict: of the event; ``undo`` without one.
-    """
+    """The current judgment of an annotator and item."""
 
     corpus: str
     project: str
     query_id: str
     doc_id: str
     annotator: str
-    decided: bool
-    event_id: int | None
-    changed: int
-    verdict: str
+    decided: bool  # an adjudication, kept apart from own grades
+    event_id: int | None  # of the current event; None when all were undone
+    changed: int  # id of the event that changed this row
+    verdict: str  # of the event; ``undo`` without one
     origin: str
 
 
@@ -118,47 +111,33 @@ _STANDS = CURRENT.c.verdict.not_in(("withdrawn", "undo"))
 
 @dataclass(frozen=True, slots=True)
 class OwnAndOthers:
-    """What one annotator and all others said.
+    """Judgments of one annotator and counts of all."""
 
-    Attributes:
-        own: the current judgments of theirs, by item, in order of arrival; no adjudications.
-        verdicts: of the items asked about, how many they said each of.
-        left: of these, how many are lacking, and they said nothing of.
-        annotated: by item, how many people graded it or were unsure, they themselves too. It
-            goes on counting.
-        lacking: of the items asked about, those that have fewer annotations than they need. It
-            goes on changing.
-        annotations: that all of these have, those beyond what an item needs left aside.
-        audits: how many of ``own`` were given to check a model.
-    """
-
+    # the annotator's current judgments by item, in order of arrival, without adjudications
     own: dict[Item, Judgment]
-    verdicts: Mapping[str, int]
-    left: int
+    verdicts: Mapping[str, int]  # of the items asked about, number per verdict
+    left: int  # of the items asked about, number of lacking ones without the annotator's judgment
+    # by item, how many people graded it or were unsure, the annotator included; live
     annotated: Mapping[Item, int]
-    lacking: Set[Item]
-    annotations: int
-    audits: int
+    lacking: Set[Item]  # items asked about with fewer annotations than needed; live
+    annotations: int  # of all these items, at most the needed ones per item
+    audits: int  # how many of ``own`` check a model
 
 
 class _Tally:
-    """Counts over some items, each of which needs some annotations; kept with every change.
-
-    Attributes:
-        people: of those who were asked about, how many items they said each verdict of; by "", of
-            how many that are lacking; by "audit", how many of all items they judged to check a
-            model.
-    """
+    """Counts over some items, each of which needs some annotations; kept with every change."""
 
     def __init__(self, items: Collection[Item], needed: int, annotated: Mapping[Item, int]) -> None:
         self.items, self.needed = items, needed
         there = {item: min(annotated.get(item, 0), needed) for item in items}
         self.lacking = {item for item, n in there.items() if n < needed}
         self.annotations = sum(there.values())
+        # annotator -> number of items per verdict; "" for lacking ones, "audit" for judgments of
+        # any item that check a model
         self.people: dict[str, Counter[str]] = {}
 
     def of(self, annotator: str, own: Mapping[Item, Judgment]) -> Counter[str]:
-        """The counts of one annotator, whose judgments these are."""
+        """The counts of one annotator with these judgments."""
         if annotator not in self.people:
             self.people[annotator] = Counter()
             for judgment in own.values():
@@ -166,7 +145,7 @@ class _Tally:
         return self.people[annotator]
 
     def count(self, judgment: Judgment, change: int) -> None:
-        """A judgment counts from now on, or no more (-1)."""
+        """Add (1) or remove (-1) a judgment."""
         count = self.people.get(judgment.annotator)
         if count is not None:
             count["audit"] += change * (judgment.origin == "audit")
@@ -177,7 +156,7 @@ class _Tally:
     def move(
         self, item: Item, before: int, after: int, own: Mapping[str, Collection[Item]]
     ) -> None:
-        """An item has another number of annotations; ``own``: the items of each annotator."""
+        """Change an item's number of annotations; ``own``: each annotator's items."""
         if item not in self.items:
             return
         self.annotations += min(after, self.needed) - min(before, self.needed)
@@ -189,14 +168,10 @@ class _Tally:
 
 
 class CurrentJudgments:
-    """The current judgments of a project, in memory. Safe to share between threads.
-
-    Attributes:
-        last: id of the last event by which one of them changed; 0 before the first.
-    """
+    """The current judgments of a project, in memory; thread-safe."""
 
     def __init__(self) -> None:
-        self.last = 0
+        self.last = 0  # id of the last event that changed one; 0 before the first
         self._lock = threading.Lock()
         # Annotator -> item -> judgment, in order of arrival.
         self._own: dict[str, dict[Item, Judgment]] = {}
@@ -269,10 +244,10 @@ class CurrentJudgments:
             return list(self._all)
 
     def of(self, annotator: str, items: Collection[Item], needed: int) -> OwnAndOthers:
-        """What an annotator said, and how far these items are.
+        """Judgments of an annotator and counts over items.
 
         Args:
-            items: they are counted once for the same object, which stays as it is.
+            items: counted once per object, which must not change.
             needed: annotations of each, at least 1.
         """
         with self._lock:
@@ -304,11 +279,8 @@ class Judging(LedgerTables):
         self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
-        """Append events in the order given, all of them or, on an error, none.
-
-        Returns:
-            how many were new: an event that is stored already is not stored again.
-        """
+        """Append events in the given order, all or none; returns how many were new, as stored
+        events are skipped."""
         rows = list(rows)
         if not rows:
             return 0
@@ -316,11 +288,11 @@ class Judging(LedgerTables):
             return _append(connection, rows)
 
     def change(self, corpus: str, project: str, events: Collection[str], change: Change) -> int:
-        """Append what follows from what a project holds, alone among all threads and processes.
+        """Append what ``change`` derives from a project's judgments, in an exclusive transaction.
 
         Args:
             events: ids that are looked up in other projects.
-            change: must not use the ledger; what it raises leaves everything as it was.
+            change: must not use the ledger; what it raises undoes everything.
 
         Returns:
             how many were new, as :meth:`add`.
@@ -340,16 +312,15 @@ class Judging(LedgerTables):
         only: Collection[Item] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment that still counts; what they had said before
-        counts again. Adjudications are not taken back by this.
+        """Take back an annotator's last current judgment, adjudications aside; the one before
+        counts again.
 
         Args:
-            only: the last one of these (query_id, doc_id); None for the last one of all.
-            undo_event: the undo's own id, so that one that is sent twice takes back one
-                judgment; "" for a new one.
+            only: these (query_id, doc_id); None for all.
+            undo_event: the undo's id: sent twice, it counts once; "" for a new one.
 
         Returns:
-            the judgment that was taken back, now or by this undo before; None when there is none.
+            the judgment taken back, now or earlier by this undo; None when there is none.
         """
         own = and_(
             CURRENT.c.corpus == corpus,
@@ -385,7 +356,7 @@ class Judging(LedgerTables):
     def _undone(
         self, connection: Connection, undo_event: str, who: tuple[str, str, str]
     ) -> Judgment | None:
-        """What an undo took back; None unless this annotator said it in this project."""
+        """The undone judgment; None unless it is this annotator's in this project."""
         undone = select(EVENTS.c.undoes).where(EVENTS.c.event == undo_event, _IS_UNDO)
         found = records(connection, _judgment, select(*_COLUMNS).where(EVENTS.c.event.in_(undone)))
         return next((j for j in found if (j.corpus, j.project, j.annotator) == who), None)
@@ -397,11 +368,9 @@ class Judging(LedgerTables):
         query_id: str | None = None,
         annotator: str | None = None,
     ) -> list[Judgment]:
-        """The current judgments: the last event per query, document and annotator, in order of
-        arrival.
+        """The last event per query, document and annotator, in order of arrival (not by ``time``).
 
-        "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
-        out; skips and unsure verdicts are there. Adjudications stand beside own grades.
+        Without undone and withdrawn ones; skips, unsure verdicts and adjudications are included.
         """
         if query_id is None and annotator is None:
             return self.current(corpus, project).judgments()
@@ -473,7 +442,7 @@ _LAST = select(func.max(EVENTS.c.id))
 def _changed(
     connection: Connection, place: Place, after: int
 ) -> list[tuple[CurrentRow, Judgment | None]]:
-    """The current rows of a project that changed by events after this id, with their events."""
+    """Current rows of a project that changed after this event id, with their events."""
     width = len(fields(CurrentRow))
     values = {"corpus": place[0], "project": place[1], "after": after}
     return [
@@ -493,8 +462,7 @@ def _known(connection: Connection, events: Iterable[str]) -> set[str]:
 
 
 def _append(connection: Connection, given: Iterable[Judgment]) -> int:
-    """Append events that are not there yet, and bring the current judgments up to date; returns
-    how many were new."""
+    """Append new events and update the current judgments; returns how many were new."""
     first: dict[str, Judgment] = {}
     for row in given:
         if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
@@ -516,7 +484,7 @@ def _append(connection: Connection, given: Iterable[Judgment]) -> int:
 
 
 def _update_current(connection: Connection, new: Sequence[tuple[int, Judgment]]) -> None:
-    """Bring the current judgments up to date after these events were appended."""
+    """Update the current judgments after these events."""
     # By an undo that arrived before what it takes back, or with it.
     undone: set[tuple[str, ...]] = set()
     for piece in pieces([event.event for _, event in new]):
@@ -534,11 +502,7 @@ def _update_current(connection: Connection, new: Sequence[tuple[int, Judgment]])
 
 
 def _recount(connection: Connection, undo: Judgment, changed: int) -> None:
-    """Find what counts now where an event of the same project was taken back.
-
-    Args:
-        changed: id of the undo.
-    """
+    """Update the current judgment after an undo; ``changed`` is the undo's id."""
     of_project = (EVENTS.c.corpus == undo.corpus, EVENTS.c.project == undo.project)
     undone = select(*_COLUMNS).where(EVENTS.c.event == undo.undoes, *of_project, ~_IS_UNDO)
     found = connection.execute(undone).first()
@@ -570,7 +534,7 @@ def fill_current(connection: Connection) -> None:
 
 
 def _judgment(*values: Any) -> Judgment:
-    """With texts that are repeated kept once: a project may have a hundred thousand."""
+    """With repeated texts interned: a project may have a hundred thousand."""
     row = list(values)
     for column in _REPEATED:
         row[column] = sys.intern(row[column])

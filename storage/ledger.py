@@ -63,55 +63,41 @@ table("import_jobs", ImportJobRow, key=("name",))
 
 
 class Ledger:
-    """One SQLite file, or one PostgreSQL database, that many threads and processes may use at once.
+    """One SQLite file, or one PostgreSQL database, for many threads and processes.
 
-    Every method is one short transaction of its own.
+    Every method is one short transaction.
 
     Args:
-        path: the SQLite file; made, with its folder, on the first access. Where there is a
-            ``url``, its folder is all that counts.
+        path: the SQLite file, created on first access; with a ``url`` only its folder counts.
         wait_seconds: how long an access waits for other processes.
         url: ``postgresql://...`` for a ledger on a server; "" for the file.
 
-    Attributes:
-        experiments: runs and evaluations.
-        answers: of language models.
-        judging: judgments.
-        projects: annotation projects, their queries and pools.
-        builds: collections under construction.
-        trails: searches, kept documents, saved searches.
-        asked: questions with their answers.
-        locks: of what one run at a time may do; held without an access.
-        leases: of items that are being judged.
-        ended_logins: of people who logged out.
-        spending: what each person had a language model do today.
-        jobs: imports of all machines that share it; None where it is a file.
-
     Every method may raise:
-        LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
-        StorageFullError: no room on the disk; what was stored before is intact.
-        StorageError: the file is unreadable, or from a newer SeedLens; it is left as it is.
+        LedgerBusyError: locked for ``wait_seconds``.
+        StorageFullError: no room on the disk; stored data are intact.
+        StorageError: unreadable, or from a newer SeedLens; left as it is.
     """
 
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._on_server = bool(url)
+        # locks: for what one run at a time may do; jobs: imports of all machines, None for a file
         self.locks, self.jobs = Locks(path.parent / "locks"), None
         self._database: Database
         if url:
             self._database, self.locks, self.jobs = _on_server(path.parent, url, wait_seconds)
         else:
             self._database = SqliteDatabase(path, wait_seconds)
-        self.experiments = Experiments(self._database)
-        self.answers = Answers(self._database)
+        self.experiments = Experiments(self._database)  # runs and evaluations
+        self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
-        self.projects = Projects(self._database)
-        self.builds = Builds(self._database)
-        self.trails = Trails(self._database)
-        self.asked = Asked(self._database)
-        self.leases = Leases(self._database)
-        self.ended_logins = EndedLogins(self._database)
-        self.spending = Spending(self._database)
+        self.projects = Projects(self._database)  # annotation projects, their queries and pools
+        self.builds = Builds(self._database)  # collections under construction
+        self.trails = Trails(self._database)  # searches, kept documents, saved searches
+        self.asked = Asked(self._database)  # questions with their answers
+        self.leases = Leases(self._database)  # of items that are being judged
+        self.ended_logins = EndedLogins(self._database)  # of people who logged out
+        self.spending = Spending(self._database)  # of language models, per person today
 
     def close(self) -> None:
         """Close the connections that are kept; the next access opens another."""
@@ -124,15 +110,7 @@ class Ledger:
         self._database.copy(target)
 
     def copy_to(self, other: Ledger) -> dict[str, int]:
-        """Copy all rows to a ledger that has none, on whatever it is; nobody writes to either
-        meanwhile.
-
-        Returns:
-            rows by table.
-
-        Raises:
-            StorageError: there is something in it already; nothing was changed.
-        """
+        """Copy all rows to an empty ledger, locking both; returns the number of rows by table."""
         return copy_ledger(self._database, other._database)
 
     @property
@@ -141,11 +119,8 @@ class Ledger:
         return self._database.name
 
     def keep_copy(self) -> None:
-        """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
-
-        Nothing happens when there is one of today, or nobody wrote since the last, nor with a
-        ledger on a server, which has ways of its own.
-        """
+        """Keep a copy of today, and the last :data:`MOST_COPIES` of other days; none without
+        changes or on a server."""
         if self._on_server:
             return
         folder = self._path.parent / COPIES
@@ -164,17 +139,13 @@ class Ledger:
     # Corpora
 
     def put_corpus(self, row: CorpusRow) -> None:
-        """Add a corpus, or replace the one of that name except for its ``created_at`` and its
-        ``generation``."""
+        """Add a corpus, or replace it except ``created_at`` and ``generation``."""
         with self._database.write() as connection:
             upsert(connection, CORPORA, [row], kept=["created_at", "generation"])
 
     def put_generation(self, row: CorpusRow, before: str) -> bool:
-        """:meth:`put_corpus` with its generation, unless it is another one now than ``before``.
-
-        Returns:
-            False when it is: then nothing was changed.
-        """
+        """:meth:`put_corpus` with its generation; False, changing nothing, unless the current one
+        is ``before``."""
         with self._database.write() as connection:
             query = select(CORPORA.c.generation).where(CORPORA.c.name == row.name)
             if (connection.scalar(query) or "") != before:

@@ -23,14 +23,7 @@ def copied_tables() -> list[Table]:
 
 
 def copy_ledger(source: Database, target: Database) -> dict[str, int]:
-    """Copy all rows, in one transaction; nobody writes to either meanwhile.
-
-    Returns:
-        rows by table.
-
-    Raises:
-        StorageError: there is something in the target already, or it cannot hold a value.
-    """
+    """Copy all rows in one transaction, locking both; returns the number of rows by table."""
     with source.write() as there, target.write() as here:
         held = [
             table.name
@@ -57,7 +50,7 @@ def _copy(source: Connection, target: Connection, table: Table) -> int:
 
 
 def _last_given(connection: Connection, table: Table) -> int:
-    """The last id that a row got, which may have been removed since; 0 where that is not known."""
+    """The last assigned id, removed rows included; 0 where unknown."""
     if connection.dialect.name == "postgresql":
         sequence = _sequence(connection, table)
         return connection.scalar(text(f"SELECT last_value FROM {sequence}")) if sequence else 0  # noqa: S608
@@ -87,7 +80,7 @@ def _is_numbered_once(table: Table) -> bool:
 
 
 def _sequence(connection: Connection, table: Table) -> str:
-    """Where a server's table gets its numbers from; "" for one without."""
+    """The sequence of a server's table; "" for none."""
     for column in inspect(connection).get_columns(table.name):
         if found := re.search(r"nextval\('([^']+)'", column.get("default") or ""):
             return found[1]

@@ -1,6 +1,6 @@
-"""What one run at a time may do, among all threads and processes, by lock files.
+"""Lock files for what one run at a time may do, among all threads and processes.
 
-They are locks of the operating system: a process that is killed holds none.
+Locks of the operating system: a killed process holds none.
 """
 
 from __future__ import annotations
@@ -22,16 +22,12 @@ POLL_SECONDS = 0.01
 
 @contextmanager
 def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, and let no other thread or process hold it meanwhile.
+    """Hold a lock file exclusively.
 
     Args:
-        busy: says in an error what goes on, ``The corpus 'c' is being indexed.``
-        remedy: and what to do about it.
-        wait: seconds for who holds it to let go.
-
-    Raises:
-        CorpusBusyError: somebody holds it.
-        StorageError: the lock file cannot be written to.
+        busy: message of the error, such as ``The corpus 'c' is being indexed.``
+        remedy: of the error.
+        wait: seconds to wait for the holder.
     """
     lock = FileLock(lock_file, timeout=wait)
     try:
@@ -51,11 +47,8 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
 
 
 class Locks:
-    """Locks by name, each with the process that holds it.
-
-    Args:
-        folder: holds two small files per name; made with the first lock.
-    """
+    """Locks by name, each with the process that holds it: two small files per name in
+    ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -68,15 +61,8 @@ class Locks:
 
     @contextmanager
     def hold(self, *name: str, what: str) -> Iterator[None]:
-        """Hold the lock of a name, and let nobody else have it meanwhile.
-
-        Args:
-            what: says in an error what goes on, like "The corpus 'c' is being indexed".
-
-        Raises:
-            CorpusBusyError: somebody holds it; says which process.
-            StorageError: the folder cannot be written to.
-        """
+        """Hold the lock of a name exclusively; ``what`` is for errors, such as "The corpus 'c' is
+        being indexed"."""
         # A digest: names may differ in case only, and be longer than those of files.
         digest = hashlib.sha256("\x00".join(name).encode()).hexdigest()[:16]
         path = self._folder / f"{name[0]}-{digest}.lock"
@@ -100,11 +86,11 @@ def _process(holder: Path) -> int | None:
 
 
 def busy_with(what: str, process: int | None, machine: str = "") -> CorpusBusyError:
-    """The error of a lock that somebody holds.
+    """The error of a lock that is held.
 
     Args:
-        process: its number; None where it is not known.
-        machine: which it runs on; "" for this one.
+        process: its id; None for unknown.
+        machine: of the process; "" for this one.
     """
     if process == os.getpid() and not machine:
         return CorpusBusyError(

@@ -1,7 +1,5 @@
-"""The map of a corpus: one file in the corpus's own folder, so that it is deleted with it.
-
-A Parquet file of a row per document; what clusters are called stands in its metadata.
-"""
+"""The map of a corpus: a Parquet file in its folder with a row per document and cluster names in
+its metadata."""
 
 from __future__ import annotations
 
@@ -27,45 +25,28 @@ Names = tuple[tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredLayout:
-    """One layout.
+    """One layout."""
 
-    Attributes:
-        positions: (n, 2) float32, NaN for a document without one.
-        labels: (2, n) int32, clusters of the coarse and the fine level, -1 for none.
-        names: of the clusters of both levels.
-        worded: names that a model gave them, which stand in the place of ``names``; None for none.
-        worded_by: that model.
-    """
-
-    positions: NDArray[np.float32]
+    positions: NDArray[np.float32]  # (n, 2) float32, NaN for a document without one
+    # (2, n) int32, clusters of the coarse and the fine level, -1 for none
     labels: NDArray[np.int32]
-    names: Names
-    worded: Names | None = None
-    worded_by: str = ""
+    names: Names  # of the clusters of both levels
+    worded: Names | None = None  # a model's names, which replace ``names``; None for none
+    worded_by: str = ""  # that model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredMap:
-    """What is kept.
+    """A stored map."""
 
-    Attributes:
-        doc_ids, hashes: (n,) the documents, and of what content each was.
-        layouts: by name, in order.
-        sampled: as :class:`engine.types.maps.CorpusMap`.
-    """
-
-    doc_ids: Sequence[str]
+    doc_ids: Sequence[str]  # doc_ids, hashes: (n,) the documents and their content's hashes
     hashes: Sequence[str]
-    layouts: Mapping[str, StoredLayout]
-    sampled: int | None
+    layouts: Mapping[str, StoredLayout]  # by name, in order
+    sampled: int | None  # as :class:`engine.types.maps.CorpusMap`
 
 
 def write_map(folder: Path, kept: StoredMap) -> None:
-    """Replace the map at once: a reader finds the old one or the new one.
-
-    Raises:
-        StorageError: it cannot be written; what was there stays.
-    """
+    """Replace the map atomically."""
     columns: dict[str, pa.Array] = {
         "doc_id": pa.array(kept.doc_ids, pa.string()),
         "content_hash": pa.array(kept.hashes, pa.string()),
@@ -109,11 +90,7 @@ def map_stamp(folder: Path) -> Hashable:
 
 
 def read_map(folder: Path) -> StoredMap | None:
-    """The map of the corpus in a folder; None without one, or where another version made it.
-
-    Raises:
-        StorageError: it is damaged.
-    """
+    """The map in a corpus's folder; None without one, or from another version."""
     try:
         table = pq.read_table(pa.BufferReader((folder / FILE).read_bytes()))
         about = json.loads((table.schema.metadata or {})[_ABOUT])
@@ -151,7 +128,7 @@ def _worded(model: object, coarse: Sequence[object], fine: Sequence[object]) -> 
 
 
 def _check_labels(layouts: Mapping[str, StoredLayout]) -> None:
-    """A map may be of somebody's backup; a label beyond the names would be an index."""
+    """Check that labels have names: a map may come from a foreign backup."""
     for layout in layouts.values():
         for labels, names in zip(layout.labels, layout.names, strict=True):
             if labels.max(initial=-1) >= len(names):

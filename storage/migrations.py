@@ -77,7 +77,7 @@ def create(connection: Connection) -> None:
 
 
 def _schema(dialect: Dialect) -> list[str]:
-    """What makes all tables and indexes, kept since it takes longer to write than to run."""
+    """Statements that create all tables and indexes, cached as compiling is slow."""
     if dialect.name not in _SCHEMAS:
         tables = METADATA.sorted_tables
         indexes = (index for table in tables for index in table.indexes)
@@ -92,11 +92,7 @@ _SCHEMAS: dict[str, list[str]] = {}
 
 
 def check(connection: Connection, ledger: str) -> int:
-    """The version of the schema.
-
-    Raises:
-        StorageError: it is not of this version, which only reads here.
-    """
+    """The version of the schema."""
     version = _known_version(connection, ledger)
     if version != newest():
         raise StorageError(
@@ -108,15 +104,7 @@ def check(connection: Connection, ledger: str) -> int:
 
 
 def migrate(connection: Connection, ledger: str, begin: str = "BEGIN IMMEDIATE") -> None:
-    """Bring the schema up to date, in one transaction.
-
-    Args:
-        ledger: what errors call it.
-
-    Raises:
-        StorageError: it was written by a newer SeedLens, or one that is too old; nothing was
-            changed.
-    """
+    """Bring the schema up to date, in one transaction; ``ledger`` names it in errors."""
     if _known_version(connection, ledger) == newest():
         return
     connection.exec_driver_sql(begin)

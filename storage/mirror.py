@@ -1,16 +1,16 @@
 """Corpora in an object store, and the copies of them that a home works with.
 
-A *generation* is one state of a corpus: an object that lists its files. The ledger names the
-current generation, so that one update of a row changes the corpus for all servers. Objects that a
-generation lists are never written again::
+A *generation* is one state of a corpus: an object that lists its files, which are never
+overwritten. The ledger names the current one, so that updating one row changes the corpus for all
+servers::
 
     corpora/NAME/generations/ID.json           the list
     corpora/NAME/TABLES/documents.lance/...    files of Lance tables, which never change, by path
     corpora/NAME/files/SHA256                  all other files, by content
     corpora/NAME/selections/KEY.json           selections of documents
 
-A server copies the files of a generation that it lacks and opens the copy. Where the documents
-have no room, Lance reads them in the store.
+A server downloads missing files and opens the copy. Where the documents do not fit, Lance reads
+them in the store.
 """
 
 from __future__ import annotations
@@ -52,15 +52,11 @@ TOUCH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file by its path in the corpus's folder.
-
-    Attributes:
-        sha256: "" for files of tables, which never change, other than manifests of versions.
-    """
+    """A file by its path in the corpus's folder."""
 
     path: str
     bytes: int
-    sha256: str = ""
+    sha256: str = ""  # "" for files of tables, which never change, except manifests of versions
 
     @property
     def table(self) -> str:
@@ -81,18 +77,13 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One state of a corpus.
-
-    Attributes:
-        tables: the folder of the store that its tables lie in.
-        source: the upload that it was made of, by path in the folder of uploads; () for another
-            source, or a large one.
-    """
+    """One state of a corpus."""
 
     name: str
     id: str
-    tables: str
+    tables: str  # the store's folder with its tables
     files: tuple[StoredFile, ...]
+    # the corpus's upload, by path in the folder of uploads; () for another source, or a large one
     source: tuple[StoredFile, ...] = ()
 
     @property
@@ -116,16 +107,11 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The generation that a folder of the home is a copy of.
-
-    Attributes:
-        documents: False where they are read in the store.
-        writing: a process is changing the copy, or was when it ended.
-    """
+    """The generation of which a folder of the home is a copy."""
 
     generation: Generation
-    documents: bool
-    writing: bool = False
+    documents: bool  # False where they are read in the store
+    writing: bool = False  # a process is changing the copy, or was when it ended
 
     @property
     def files(self) -> list[StoredFile]:
@@ -146,10 +132,10 @@ class Places(NamedTuple):
 
 
 class Mirror:
-    """Copies of corpora in a home. Safe to share between threads and processes.
+    """Copies of corpora in a home; thread- and process-safe.
 
     Args:
-        most_bytes: that copies may take; None for as much as the disk has.
+        most_bytes: of all copies; None for as much as the disk has.
     """
 
     def __init__(self, store: ObjectStore, places: Places, most_bytes: int | None) -> None:
@@ -185,8 +171,8 @@ class Mirror:
             write_whole(folder / COPY, _COPY.dump_json(copy))
 
     def current(self, folder: Path, id_: str, documents: bool) -> Copy | None:
-        """The copy in a folder where it is of this generation, with the documents if asked for
-        and there is room for them."""
+        """The copy in a folder if it is of this generation, with the documents if wanted and
+        fitting."""
         copy = self.copy_in(folder)
         if copy is None or copy.generation.id != id_:
             return None
@@ -198,12 +184,12 @@ class Mirror:
         return copy
 
     def refresh(self, name: str, folder: Path, id_: str, documents: bool, *, writing: bool) -> Copy:
-        """Make a folder a copy of a generation. The caller holds :meth:`lock`.
+        """Make a folder a copy of a generation; the caller holds :meth:`lock`.
 
-        Readers of the former generation can finish: its files go with the next one.
+        Files of the former generation stay until the next one, for its readers.
 
         Args:
-            writing: the caller is going to change the copy, so there has to be room for it.
+            writing: the caller will change the copy, so there must be room for it.
         """
         copy = self.copy_in(folder)
         if copy is None or copy.generation.id != id_ or (documents and not copy.documents):
@@ -239,7 +225,7 @@ class Mirror:
         return Remote(uri, tuple(options.items()), _version(newest), newest.sha256)
 
     def _download(self, folder: Path, copy: Copy) -> None:
-        """Fetch the files that a folder lacks; manifests last, in the order of their versions."""
+        """Download missing files; manifests last, in the order of their versions."""
         generation = copy.generation
         wanted = [file for file in copy.files if not _is_there(folder, file)]
 
@@ -255,7 +241,7 @@ class Mirror:
                 fetch(file, self._places.uploads / file.path)
 
     def _drop(self, folder: Path, kept: set[str], former: set[str]) -> None:
-        """Delete other files, but for those of the former generation that may be being read."""
+        """Delete other files, except those of the former generation."""
         for path in _paths(folder):
             if path not in kept and (path not in former or StoredFile(path, 0).is_manifest):
                 delete(folder / path)
@@ -279,8 +265,8 @@ class Mirror:
         )
 
     def make_room(self, folder: Path, files: Sequence[StoredFile]) -> bool:
-        """Delete the copies used longest ago until these files have room; False, and nothing is
-        deleted, where they cannot have it."""
+        """Delete the least recently used copies until these files fit; False, deleting nothing,
+        where they cannot."""
         lacking = sum(file.bytes for file in files if not _is_there(folder, file))
         own, free = sum(file.bytes for file in files), shutil.disk_usage(self._places.root).free
         most = float("inf") if self._most is None else self._most
@@ -309,11 +295,11 @@ class Mirror:
     # -- generations -----------------------------------------------------------------------
 
     def publish(self, name: str, folder: Path, source: Path | None) -> Generation:
-        """Write a folder to the store as a generation; the one that it is a copy of where nothing
-        changed. The caller holds the corpus's lock, and puts the result into the ledger.
+        """Write a folder to the store as a generation; the same one where nothing changed. The
+        caller holds the corpus's lock and puts the result into the ledger.
 
         Args:
-            source: the upload that the corpus was made of: a file or a folder.
+            source: the corpus's upload: a file or a folder.
         """
         copy = self.copy_in(folder)
         base = copy.generation if copy else None
@@ -338,11 +324,7 @@ class Mirror:
     def _listed(
         self, folder: Path, copy: Copy | None, contents: dict[str, bytes]
     ) -> tuple[StoredFile, ...]:
-        """The files of a folder as they are now.
-
-        Args:
-            contents: is given those of files that may be replaced meanwhile.
-        """
+        """The files of a folder; contents of replaceable ones are added to ``contents``."""
         known = {} if copy is None else {file.path: file for file in copy.generation.files}
         found = []
         for path in _paths(folder):
@@ -373,7 +355,7 @@ class Mirror:
     def _upload(
         self, folder: Path, new: Generation, base: Generation | None, contents: dict[str, bytes]
     ) -> None:
-        """Write the files that the store lacks; manifests last, and none over another."""
+        """Upload missing files; manifests last, and none over another."""
         there = set() if base is None else {(file.path, file.sha256) for file in base.files}
         missing = [file for file in new.files if (file.path, file.sha256) not in there]
         work: list[Callable[[], None]] = []
@@ -447,10 +429,10 @@ class Mirror:
         self._remove(name, [one.key for one in self.store.objects(f"corpora/{name}/")])
 
     def sweep(self, name: str, current: str) -> None:
-        """Remove objects that no current generation needs. The caller holds the corpus's lock.
+        """Remove unused objects. The caller holds the corpus's lock.
 
         Args:
-            current: the generation that the ledger names; "" before the first one.
+            current: the generation in the ledger; "" before the first one.
         """
         objects = list(self.store.objects(f"corpora/{name}/"))
         if current and all(one.key != _list_key(name, current) for one in objects):
@@ -461,7 +443,7 @@ class Mirror:
         self._remove(name, [one.key for one in unused if not one.key.startswith(selections)])
 
     def _remove(self, name: str, keys: Iterable[str]) -> None:
-        """Lists first: none is left without its files."""
+        """Lists first, so that none is without its files."""
         lists = _list_key(name, "").removesuffix(".json")
         self.store.remove(sorted(keys, key=lambda key: not key.startswith(lists)))
 
@@ -489,7 +471,7 @@ def _parsed_copy(content: bytes) -> Copy:
 
 
 def _paths(folder: Path) -> list[str]:
-    """Files of a corpus in its folder: without selections, hints, and those being written."""
+    """Files of a corpus in its folder, without selections, hints and temporary files."""
     found = []
     for file in folder.rglob("*"):
         path = file.relative_to(folder)
@@ -500,7 +482,7 @@ def _paths(folder: Path) -> list[str]:
 
 
 def _is_there(folder: Path, file: StoredFile) -> bool:
-    """Whether a folder has a file, by its size and, where it may be replaced, its content."""
+    """Whether a folder has a file, by size and, where replaceable, content."""
     path = folder / file.path
     try:
         same = path.stat().st_size == file.bytes
@@ -511,13 +493,13 @@ def _is_there(folder: Path, file: StoredFile) -> bool:
 
 
 def _version(manifest: StoredFile) -> int:
-    """Its number by the name of its file: counted down, in 20 digits, or as it is."""
+    """The number in a manifest's name: counted down, in 20 digits, or as it is."""
     stem = PurePosixPath(manifest.path).stem
     return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
 
 
 def _at_once(work: Iterable[Callable[[], None]]) -> None:
-    """Run some things in threads; the first error, when all that had begun are done."""
+    """Run in threads; raises the first error when all that had begun are done."""
     with ThreadPoolExecutor(CONNECTIONS, "seedlens-store") as pool:
         running = [pool.submit(one) for one in work]
         try:

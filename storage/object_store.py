@@ -1,7 +1,6 @@
-"""A bucket of an S3-compatible store, or what lies under one prefix of it; the only importer of
-``boto3``.
+"""A bucket of an S3-compatible store, or a prefix of it; the only importer of ``boto3``.
 
-Credentials and endpoint are found as every program for S3 finds them: ``AWS_ACCESS_KEY_ID``,
+Credentials and endpoint are found as usual for S3: ``AWS_ACCESS_KEY_ID``,
 ``AWS_SECRET_ACCESS_KEY``, ``AWS_ENDPOINT_URL``, ``AWS_REGION``, profiles, roles of machines.
 """
 
@@ -53,22 +52,14 @@ class TakenError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object.
+    """One object."""
 
-    Attributes:
-        key: without the store's prefix.
-        age: since it was written, by the store's clock.
-    """
-
-    key: str
-    age: timedelta
+    key: str  # without the store's prefix
+    age: timedelta  # since it was written, by the store's clock
 
 
 class ObjectStore:
-    """What lies under ``s3://bucket/prefix``. Safe to share between threads.
-
-    Every method may raise StoreError, with what the store answered and what to do about it.
-    """
+    """The objects under ``s3://bucket/prefix``; thread-safe. Every method may raise StoreError."""
 
     def __init__(self, url: str) -> None:
         found = _ADDRESS.fullmatch(url)

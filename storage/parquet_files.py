@@ -1,8 +1,8 @@
-"""Parquet files read as rows, through Arrow. Files that people bring, not files of the home.
+"""Parquet files of people, read as rows through Arrow.
 
-CSV and TSV are deliberately not read so: Arrow cannot say which row is broken, and DuckDB 2.0 drops
-the rows behind a quote that is never closed without an error (60,000 of 60,100 rows returned).
-``engine.ingest.tables`` reads them.
+CSV and TSV are not read so: Arrow does not say which row is broken, and DuckDB 2.0 silently drops
+the rows after an unclosed quote (60,000 of 60,100 rows returned). ``engine.ingest.tables`` reads
+them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ class TableError(StorageError):
 def rows(path: Path) -> Iterator[dict[str, Any]]:
     """Every row as ``{column: value}``, in file order, ``BATCH_ROWS`` at a time.
 
-    Lists come as lists, structs as dicts, dates and times as those of ``datetime``. Of columns with
-    one name the first keeps it.
-    Raises TableError when the file is not Parquet or is damaged.
+    Lists are lists, structs dicts, dates and times those of ``datetime``. Of columns with one name
+    the first counts. TableError for a damaged file.
     """
     with _opened(path) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):

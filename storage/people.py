@@ -1,5 +1,4 @@
-"""People at work: the items before each of them, what they had a language model do, and the logins
-that they ended."""
+"""People at work: leased items, use of language models, and ended logins."""
 
 from __future__ import annotations
 
@@ -27,16 +26,11 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What one visit of an annotator has before it, or may have next.
-
-    Attributes:
-        items: (query_id, doc_id). A visit that waits for items has none.
-        renewed: a lease that is made again lasts again.
-    """
+    """The items leased to one visit of an annotator."""
 
     annotator: str
-    items: tuple[tuple[str, str], ...]
-    renewed: datetime = field(default_factory=lambda: _now())
+    items: tuple[tuple[str, str], ...]  # (query_id, doc_id); none for a visit that waits
+    renewed: datetime = field(default_factory=lambda: _now())  # restarts the term of the lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +56,8 @@ class Leases(LedgerTables):
 
     @contextmanager
     def of(self, corpus: str, project: str) -> Iterator[dict[str, Lease]]:
-        """The leases of a project by visit, alone among all threads and processes that write; what
-        is changed of them is kept. Where the home cannot be written to, there are none."""
+        """The leases of a project by visit, in an exclusive transaction that stores changes; none
+        where the home is read-only."""
         if self._database.is_protected():
             yield {}
             return
@@ -125,12 +119,8 @@ class Spending(LedgerTables):
         output_tokens: int,
         check: Callable[[Spent], object] = lambda _: None,
     ) -> None:
-        """A person spends more.
-
-        Args:
-            check: given what they spent before; what it raises leaves everything as it was. No
-                other thread or process spends meanwhile.
-        """
+        """Add to a person's spending, in an exclusive transaction; what ``check`` raises on the
+        earlier sum undoes it."""
         row = SpentRow(person, date.today(), calls, input_tokens, output_tokens)
         today = (SPENT.c.person == person, SPENT.c.day == row.day)
         with self._database.write(durable=False) as connection:
@@ -161,12 +151,8 @@ class EndedLogins(LedgerTables):
         self._here: set[str] = set()
 
     def add(self, digests: Iterable[str]) -> None:
-        """Logins were ended; those that cannot prove anything any more are dropped. Where they
-        cannot be stored they count until this process ends.
-
-        Args:
-            digests: SHA-256 in hex, of what names a login without proving it.
-        """
+        """End logins by SHA-256 in hex, and drop expired ones. Where they cannot be stored they
+        count until this process ends."""
         new, now = set(digests), datetime.now(UTC)
         self._here |= new
         with self._database.write() as connection:

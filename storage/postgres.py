@@ -1,7 +1,7 @@
-"""The ledger on a PostgreSQL server, for several machines, with the locks that hold on all of them.
+"""The ledger on a PostgreSQL server, and locks across machines.
 
-A lock is an advisory lock on a connection of its own: of a process that was killed, or whose
-machine is gone, the server closes the connection, and with it goes the lock.
+A lock is an advisory lock on a separate connection: the server closes it when the process or
+machine is gone.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PostgresDatabase(Database):
 
     Args:
         url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``.
-        wait_seconds: how long an access waits for others, or for the server to come back.
+        wait_seconds: for other accesses, or for the server to come back.
     """
 
     def __init__(self, url: str, wait_seconds: float) -> None:
@@ -176,7 +176,7 @@ _BEGIN = f"BEGIN; {_LOCKED}"
 
 @dataclass
 class _Connecting:
-    """Makes connections; waits for a server that was there before, or is about to come."""
+    """Makes connections; waits for a server that was there before, or is starting."""
 
     opened: Callable[[], psycopg.Connection[Any]]
     wait_seconds: float
@@ -204,11 +204,8 @@ class _Connecting:
 
 
 class ServerLocks(Locks):
-    """Locks by name on all machines.
-
-    Args:
-        folder: for locks among the programs of this machine, which outlast a restart of the server.
-    """
+    """Locks by name on all machines; those in ``folder``, among the programs of this machine,
+    outlast a restart of the server."""
 
     def __init__(self, folder: Path, server: PostgresDatabase) -> None:
         super().__init__(folder)
@@ -238,10 +235,10 @@ class ServerLocks(Locks):
         wait: float = 0.0,
         busy: Callable[[int], CorpusBusyError] = lambda _: CorpusBusyError("It is held."),
     ) -> Iterator[None]:
-        """Hold an advisory lock, and nothing on this machine.
+        """Hold an advisory lock only.
 
         Args:
-            busy: the error for when somebody else holds it after the wait, by its key.
+            busy: lock's key -> the error when it is held after the wait.
         """
         key, deadline = key_of(name), time.monotonic() + wait
         connection = self._server.own_connection()
@@ -261,7 +258,7 @@ class ServerLocks(Locks):
             hold.end()
 
     def _by_whom(self, what: str, key: int) -> CorpusBusyError:
-        """By whom a lock is held, as the connection of its holder says it."""
+        """Who holds a lock, by the name of the holder's connection."""
         with self._server.read() as connection:
             row = connection.execute(text(_HOLDER), {"key": key}).first()
         # "seedlens MACHINE PROCESS", as connections are named
@@ -273,7 +270,7 @@ class ServerLocks(Locks):
 
 
 class _Hold:
-    """A lock that is taken, and is taken again when the server was away."""
+    """A held lock, taken again when the server was away."""
 
     def __init__(
         self, server: PostgresDatabase, connection: psycopg.Connection[Any], key: int
@@ -284,7 +281,6 @@ class _Hold:
         self._thread.start()
 
     def end(self) -> None:
-        """Give it back."""
         self._done.set()
         self._thread.join()
         with suppress(psycopg.Error):  # closing alone is noticed later
@@ -321,17 +317,11 @@ def _taken(connection: psycopg.Connection[Any], key: int) -> bool:
 
 
 class SharedJob(NamedTuple):
-    """An import as the server knows it.
+    """An import on the server."""
 
-    Attributes:
-        content: what was noted of it last, a text owned by the engine.
-        stopping: somebody asked it to stop.
-        runs: its process is there.
-    """
-
-    content: str
-    stopping: bool
-    runs: bool
+    content: str  # its last note, a text owned by the engine
+    stopping: bool  # asked to stop
+    runs: bool  # its process is alive
 
 
 class SharedJobs:
@@ -393,7 +383,7 @@ def _lock(id_: str) -> tuple[str, ...]:
 
 
 def _parameters(url: str) -> dict[str, Any]:
-    """What libpq is given for an address, which is never shown: it holds the password."""
+    """Parameters for libpq; an address is never shown, as it holds the password."""
     found: dict[str, Any] = {}
     if _ADDRESS.fullmatch(url):
         with suppress(psycopg.ProgrammingError):

@@ -37,19 +37,14 @@ class ProjectQueryRow:
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """A document that one source retrieved for a query.
-
-    Attributes:
-        source: a system, a variant or an uploaded run.
-        rank: where it stood there; 1 is best.
-    """
+    """A document that one source retrieved for a query."""
 
     corpus: str
     project: str
     query_id: str
     doc_id: str
-    source: str
-    rank: int
+    source: str  # a system, a variant or an uploaded run
+    rank: int  # from 1
     time: datetime
 
 
@@ -77,7 +72,7 @@ Index("pool_items_once", *(POOLS.c[name] for name in _POOL_KEY), unique=True)
 
 
 def _stamp(*tables: Table) -> Select[Any]:
-    """Another row after every change to tables whose rows are only ever appended."""
+    """A row that changes with every append to append-only tables."""
     return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))
 
 
@@ -91,14 +86,10 @@ class Projects(LedgerTables):
     """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
     def put(self, row: ProjectRow, *, after: str | None = None) -> bool:
-        """Add a project, or a new version of its settings; the versions before stay.
+        """Add a project, or a new version of its settings; returns whether it was added.
 
         Args:
-            after: the settings that must be the latest still ("": there are none yet); None
-                whatever they are.
-
-        Returns:
-            whether it was added.
+            after: the settings expected to be the latest ("": none yet); None for any.
         """
         latest = select(VERSIONS.c.settings).where(*_of(VERSIONS, row.corpus, row.project))
         latest = latest.order_by(VERSIONS.c.id.desc()).limit(1)
@@ -120,21 +111,14 @@ class Projects(LedgerTables):
         return list(self._database.remembered("projects", _VERSIONS_STAMP, read))
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
-        """Add queries; one that the project has already stays as it is. Returns how many
-        were new."""
+        """Add queries, skipping known ones; returns how many were new."""
         return self._insert(QUERIES, rows, skip_known=True)
 
     def queries(
         self, corpus: str, project: str, *, retired: bool = False
     ) -> Sequence[ProjectQueryRow]:
-        """The queries of a project in the order in which they were added.
-
-        Args:
-            retired: also the retired ones.
-
-        Returns:
-            the same object while the queries are the same.
-        """
+        """The queries of a project in order of addition, with ``retired`` also those; the same
+        object while they are the same."""
 
         def read(connection: Connection) -> list[ProjectQueryRow]:
             query = select(*columns_of(QUERIES, ProjectQueryRow))
@@ -157,8 +141,8 @@ class Projects(LedgerTables):
         author: str,
         time: datetime,
     ) -> int:
-        """Ask queries no more, or again; their pools, and what was judged, stay. Returns how
-        many changed: what is so already, and what the project does not have, is left alone."""
+        """Retire queries or activate them again; pools and judgments stay. Returns how many
+        changed, unknown ones aside."""
         there = select(QUERIES.c.query_id).where(*_of(QUERIES, corpus, project))
         wanted = set(query_ids)
         with self._database.write() as connection:
@@ -180,8 +164,8 @@ class Projects(LedgerTables):
         )
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
-        """Add documents to pools; what a source retrieved before stays. Returns how many
-        (query, document, source) were new."""
+        """Add documents to pools, keeping earlier ones; returns how many (query, document, source)
+        were new."""
         return self._insert(POOLS, rows, skip_known=True)
 
     def was_pooled(self, corpus: str, project: str, query_id: str, doc_id: str) -> bool:
@@ -191,12 +175,8 @@ class Projects(LedgerTables):
         return bool(self._database.values(query))
 
     def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
-        """The pools of a project, in order of arrival; what was
-        pooled for retired queries waits until they are asked again.
-
-        Returns:
-            the same object while the pools are the same.
-        """
+        """The pools of a project without retired queries, in order of arrival; the same object
+        while they are the same."""
 
         def read(connection: Connection) -> list[PoolRow]:
             query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
@@ -211,6 +191,6 @@ def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], .
 
 
 def _retired(corpus: str, project: str) -> Select[Any]:
-    """Queries of a project that are asked no more."""
+    """Retired queries of a project."""
     last = last_of(STATES, "query_id", where=_of(STATES, corpus, project))
     return select(STATES.c.query_id).where(last, ~STATES.c.asked)

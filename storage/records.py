@@ -17,9 +17,9 @@ FRAGMENT_ROWS = 65_536
 class CorpusRow:
     """One corpus in the registry.
 
-    ``state`` is ``indexing`` from the first batch until the indexes are built,
-    then ``ready``. ``lens`` and ``encoder`` are JSON texts owned by the engine. ``generation`` is
-    what the corpus is in the object store; "" for one that is in the home alone.
+    ``state`` is ``indexing`` from the first batch until the indexes are built, then ``ready``.
+    ``lens`` and ``encoder`` are JSON texts owned by the engine. ``generation`` is that in the
+    object store; "" for a local corpus.
     """
 
     name: str
@@ -39,9 +39,8 @@ class CorpusRow:
 class RunRow:
     """The rankings of one system for the topics of a collection.
 
-    ``settings`` is a JSON text owned by the engine, ``run`` too; what somebody brought is
-    kept as it came. ``corpus_version`` says what exactly was
-    ranked; it is empty for a run that somebody brought.
+    ``settings`` is a JSON text owned by the engine, ``run`` too, or an uploaded text.
+    ``corpus_version`` identifies the ranked corpus; "" for an uploaded run.
     """
 
     id: int
@@ -85,7 +84,7 @@ class QrelsRow:
 class Condition:
     """A filter on a stored column; becomes an expression, never a string built from input.
 
-    One of ``values`` is enough. ``contains`` looks for them inside a text column.
+    One of ``values`` is enough; ``contains`` looks for them inside a text column.
     """
 
     column: str
@@ -108,40 +107,30 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One event: what an annotator said of one (query, document).
-
-    Attributes:
-        relevance: the grade of a ``grade``; None for all else.
-        verdict: ``withdrawn`` takes back what was said before; ``undo`` takes back one event.
-        marks: (start, end) offsets of the sentences marked in the document.
-        origin: an ``adjudication`` decides between annotators and is nobody's own grade; an
-            ``audit`` is a person's check of a model's grade.
-        rank, system: what the annotator was shown it as; None and "" where that was hidden.
-        instruction: the wording of the query; "" for that of its aspect.
-        blind: ranks and systems were hidden.
-        seconds: from being shown to being judged; None when nobody measured.
-        event: given by whoever asks, so that the same event sent twice is stored once.
-        undoes: the event that an ``undo`` takes back.
-        project: "" for what is judged while exploring.
-    """
+    """One event: an annotator's judgment of one (query, document)."""
 
     query_id: str
     doc_id: str
     annotator: str
-    relevance: int | None = None
+    relevance: int | None = None  # of a ``grade``; None for all else
+    # ``withdrawn`` takes back what was said before; ``undo`` takes back one event
     verdict: Verdict = "grade"
     note: str = ""
+    # (start, end) offsets of the sentences marked in the document
     marks: tuple[tuple[int, int], ...] = ()
+    # an ``adjudication`` decides between annotators and is nobody's own grade; an ``audit`` is a
+    # person's check of a model's grade
     origin: Origin = "person"
-    rank: int | None = None
+    rank: int | None = None  # rank, system: as shown to the annotator; None and "" where hidden
     system: str = ""
-    instruction: str = ""
-    blind: bool = False
-    seconds: float | None = None
+    instruction: str = ""  # the wording of the query; "" for that of its aspect
+    blind: bool = False  # ranks and systems were hidden
+    seconds: float | None = None  # from being shown to being judged; None when not measured
+    # the client's id: an event sent twice is stored once
     event: str = field(default_factory=new_event, compare=False)
-    undoes: str = ""
+    undoes: str = ""  # the event that an ``undo`` takes back
     corpus: str = ""
-    project: str = ""
+    project: str = ""  # "" for what is judged while exploring
     time: datetime = field(default_factory=_now)
 
     @property
@@ -151,6 +140,5 @@ class Judgment:
 
     @property
     def is_annotation(self) -> bool:
-        """Whether a person graded the item, or was unsure of it; a decision between annotators is
-        none."""
+        """Whether a person graded the item, or was unsure of it; not for adjudications."""
         return self.verdict in ("grade", "unsure") and self.origin in ("person", "import")

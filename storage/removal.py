@@ -32,11 +32,7 @@ def changed_at(path: Path) -> datetime | None:
 
 
 def delete(path: Path) -> bool:
-    """Move something aside in one step, then delete it: nobody finds half of it.
-
-    Returns:
-        False when it is not there, or cannot be moved.
-    """
+    """Move aside atomically, then delete; False when missing or not movable."""
     aside = path.with_name(f"{ASIDE}{secrets.token_hex(6)}")
     try:
         path.rename(aside)
@@ -52,14 +48,14 @@ def delete_unused(
     kept: timedelta,
     lock: AbstractContextManager[None] | None = None,
 ) -> bool:
-    """Delete a file or folder that nobody has used for ``kept``.
+    """Delete a file or folder not used for ``kept``.
 
     Args:
         unused_since: called under the lock; None while the path is in use.
-        lock: of those who use the path; None where the caller holds it.
+        lock: of the path's users; None where the caller holds it.
 
     Returns:
-        Whether it was deleted; False too when the lock is taken, or the home cannot be written to.
+        Whether it was deleted; False too when locked or in a read-only home.
     """
     try:
         with lock or nullcontext():

@@ -1,8 +1,5 @@
-"""Scenarios of documents and their vectors, beside the documents of a corpus.
-
-Table ``scenarios``, one row per scenario; a document may have any number of rows. It lies in the
-corpus's own folder, so that it is deleted and brought back with the corpus.
-"""
+"""Scenarios of documents and their vectors: table ``scenarios`` in the corpus's folder, one row per
+scenario."""
 
 from __future__ import annotations
 
@@ -23,11 +20,8 @@ class ScenarioTable(StoredTable):
     key = "scenario_id"
 
     def put(self, doc_ids: Sequence[str], batch: pa.RecordBatch, *, new: bool) -> None:
-        """Make ``batch`` all that is stored of ``doc_ids``, in one commit.
-
-        Args:
-            new: nothing is stored of them yet: then nothing has to be looked for.
-        """
+        """Replace all rows of ``doc_ids`` by ``batch``, in one commit; ``new``: none are stored
+        yet."""
         if new:
             self.write(batch, replace=False)
         else:

@@ -1,8 +1,5 @@
-"""Selections of documents: files in the corpus's own folder, so that they are deleted with it.
-
-A selection is named by how many documents are in it and by a digest of which: the same documents
-have the same name, whoever chose them, and a link needs nothing else.
-"""
+"""Selections of documents: files in the corpus's folder, named by size and digest, so that equal
+selections share a name."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _KEY = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
 
 
 def selection_key(corpus: str, doc_ids: Iterable[str]) -> str:
-    """What a selection of a corpus is called.
+    """The name of a selection of a corpus.
 
     >>> selection_key("demo", ["b", "a", "b"]) == selection_key("demo", ["a", "b"])
     True
@@ -32,11 +29,7 @@ def selection_key(corpus: str, doc_ids: Iterable[str]) -> str:
 
 
 def write_selection(folder: Path, corpus: str, doc_ids: Iterable[str]) -> str:
-    """Keep a selection with the corpus in a folder, unless it is there; returns its key.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Store a selection in a corpus's folder, unless it is there; returns its key."""
     different = sorted(set(doc_ids))
     key = selection_key(corpus, different)
     if read_selection(folder, corpus, key) is not None:
@@ -62,11 +55,7 @@ def write_given(folder: Path, key: str, content: bytes) -> None:
 
 
 def read_selection(folder: Path, corpus: str, key: str) -> list[str] | None:
-    """The documents of a selection, sorted; None where there is none of this key that is whole.
-
-    Args:
-        key: from a link, so it may be anything.
-    """
+    """The documents of a selection, sorted; None for an invalid, unknown or damaged one."""
     if not _KEY.fullmatch(key):
         return None
     try:

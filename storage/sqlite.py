@@ -32,11 +32,8 @@ _Identity = tuple[int, int]
 
 
 class SqliteDatabase(Database):
-    """The file behind a ledger.
-
-    Args:
-        path: made, from the ledger of an earlier version if there is one, on the first access.
-    """
+    """The file behind a ledger; created on first access, from the ledger of an earlier version if
+    there is one."""
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
@@ -90,7 +87,7 @@ class SqliteDatabase(Database):
             self._prepared = _identity(self._path)
 
     def _check_replaced(self) -> None:
-        """Raise StorageError where another file was put in the place of this one beside its log."""
+        """Raise StorageError where the file was replaced without its log."""
         log = Path(f"{self._path}-wal")
         if self._prepared != _NOT_PREPARED and self._path.exists() and log.exists():
             raise StorageError(
@@ -110,7 +107,7 @@ class SqliteDatabase(Database):
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
     def _make(self) -> None:
-        """Make the file beside its place and move it there: nobody finds half of one."""
+        """Create the file atomically."""
         new = self._path.with_name(f"{self._path.name}.new")
         for stale in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
             stale.unlink(missing_ok=True)

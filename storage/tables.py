@@ -1,7 +1,6 @@
 """The ledger's tables: one per record, whose fields are the columns.
 
-Each table is defined beside its record; :data:`METADATA` has all of them once
-:mod:`storage.ledger` is loaded.
+Each is defined beside its record; :data:`METADATA` has all once :mod:`storage.ledger` is loaded.
 """
 
 from __future__ import annotations
@@ -122,8 +121,8 @@ def table(
     Args:
         more: other columns, indexes and constraints.
         key: the primary key where rows are not numbered.
-        numbered: rows have an ``id`` by which they are in order of arrival.
-        reused: False where rows are removed and their ids must not come back.
+        numbered: rows have an ``id`` in order of arrival.
+        reused: False where ids of removed rows must not come back.
     """
     columns: list[Column[Any]] = []
     if numbered and not key:
@@ -140,11 +139,8 @@ def table(
 
 
 def columns_of(table: Table, record: type[Any], without: str = "") -> list[ColumnElement[Any]]:
-    """The columns of a record, in the order of its fields.
-
-    Args:
-        without: a compressed text that is left empty, since it is not needed.
-    """
+    """The columns of a record in the order of its fields; ``without`` names a compressed text to
+    leave empty."""
     return [
         literal("").label(field.name) if field.name == without else table.c[field.name]
         for field in fields(record)
@@ -180,22 +176,15 @@ def values_of(row: Any) -> dict[str, Any]:
 def insert(
     connection: Connection, table: Table, rows: Sequence[Any], *, skip_known: bool = False
 ) -> int:
-    """Append records; returns how many there were.
-
-    Args:
-        skip_known: leave out rows whose key is there already.
-    """
+    """Append records, with ``skip_known`` only those with new keys; returns how many were
+    stored."""
     return put(connection, table, [values_of(row) for row in rows], "skip" if skip_known else "")
 
 
 def upsert(
     connection: Connection, table: Table, rows: Sequence[Any], kept: Sequence[str] = ()
 ) -> None:
-    """Append records, or replace those of the same primary key.
-
-    Args:
-        kept: columns that stay as they are where there is a row.
-    """
+    """Append records, or replace those of the same primary key except for columns in ``kept``."""
     put(connection, table, [values_of(row) for row in rows], "replace", tuple(kept))
 
 
@@ -209,7 +198,7 @@ def put(
     """Append rows, all with values for the same columns; returns how many were stored.
 
     Args:
-        known: what is done with a row whose key is there already; "" for an error.
+        known: what is done with rows of known keys; "" for an error.
         kept: see :func:`upsert`.
     """
     if not rows:
@@ -225,7 +214,7 @@ def put(
 def _insert(
     dialect: str, table: Table, names: tuple[str, ...], known: str, kept: tuple[str, ...]
 ) -> Any:
-    """An INSERT: in PostgreSQL of one list for each column, since row by row takes long."""
+    """An INSERT; for PostgreSQL with one list per column, as single rows are slow."""
     statement: Any = sqlite.insert(table).inline()
     if dialect != "sqlite":
         from sqlalchemy.dialects import postgresql  # late: it takes a tenth of a second to load

@@ -1,7 +1,7 @@
-"""Explorations in the ledger: the searches of a trail, what it keeps, searches that were saved, and
-questions with their answers.
+"""Explorations in the ledger: trails with searches and kept documents, saved searches, questions
+with answers.
 
-A change is a new row, the last one counts: what was removed can come back as it was.
+A change is a new row, the last one counts; removed items can come back as they were.
 """
 
 from __future__ import annotations
@@ -31,19 +31,14 @@ class TrailStepRow:
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """What was last said of a document of a trail.
-
-    Attributes:
-        kept: False once it was removed.
-        place: where it stands in the list, the smallest first.
-    """
+    """The last state of a document of a trail."""
 
     trail_id: str
     corpus: str
     doc_id: str
-    kept: bool
+    kept: bool  # False once removed
     note: str
-    place: float
+    place: float  # in the list, the smallest first
     time: datetime
 
 
@@ -60,19 +55,13 @@ class TrailNameRow:
 
 @dataclass(frozen=True, slots=True)
 class TrailRow:
-    """A trail in the list of trails.
-
-    Attributes:
-        queries: its searches in order, as JSON texts.
-        kept: number of documents.
-        time: of the latest search.
-    """
+    """A trail in the list of trails."""
 
     trail_id: str
     name: str
-    queries: list[str]
-    kept: int
-    time: datetime
+    queries: list[str]  # its searches in order, as JSON texts
+    kept: int  # number of documents
+    time: datetime  # of the latest search
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +90,8 @@ class Trails(LedgerTables):
     # Searches
 
     def add_step(self, trail_id: str, corpus: str, query_json: str) -> TrailStepRow:
-        """Append a step to a trail and return it; positions count from 1.
-
-        A step equal to the trail's last one is not added again: that last one is returned.
-        """
+        """Append a step to a trail, unless equal to the last one, and return it; positions count
+        from 1."""
         query = _steps(trail_id).order_by(STEPS.c.position.desc()).limit(1)
         with self._database.write() as connection:
             last = first(connection, TrailStepRow, query)
@@ -126,10 +113,8 @@ class Trails(LedgerTables):
         return [row for row in self._database.records(KeptRow, _kept(trail_id)) if row.kept]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
-        """Keep a document, at the end of the list, or remove it.
-
-        One that was removed comes back where it was, with its note.
-        """
+        """Keep a document at the end of the list, or remove it; kept again, it is back at its place
+        with its note."""
         with self._database.write() as connection:
             rows = records(connection, KeptRow, _kept(trail_id))
             row = _find(rows, (corpus, doc_id))
@@ -168,11 +153,8 @@ class Trails(LedgerTables):
         self._insert(NAMES, [row])
 
     def all(self, owner: str | None = None, most: int = 50) -> list[TrailRow]:
-        """Trails, the latest first; a single search of which nothing was kept is no trail yet.
-
-        Args:
-            owner: whose; None for everybody's.
-        """
+        """Trails, the latest first, without single searches that keep nothing; ``owner`` None is
+        everybody."""
         walked = (
             select(
                 STEPS.c.trail_id, func.count().label("steps"), func.max(STEPS.c.time).label("time")
@@ -245,21 +227,14 @@ def _put(connection: Connection, row: KeptRow) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AskedRow:
-    """A question and its answer.
+    """A question and its answer."""
 
-    Attributes:
-        asked_id: given by whoever asks.
-        owner: who asked; "" where nobody logs in.
-        state: how the answer ended.
-        answer: JSON owned by the engine.
-    """
-
-    asked_id: str
-    owner: str
+    asked_id: str  # given by the client
+    owner: str  # who asked; "" without login
     corpus: str
     question: str
-    state: str
-    answer: Packed
+    state: str  # how the answer ended
+    answer: Packed  # JSON owned by the engine
     time: datetime
 
 

@@ -1,8 +1,7 @@
 """Documents and their vectors in LanceDB; the only importer of ``lancedb``.
 
-One LanceDB database per corpus, table ``documents``, one row per document, and beside it
-whatever else is kept by document (:mod:`storage.scenarios`). Callers hand over Arrow batches
-and get Arrow tables back; nothing here knows what a role or an aspect is.
+One database per corpus: table ``documents``, one row per document, and others such as
+:mod:`storage.scenarios`. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ MADE = "seedlens-made"
 
 @contextmanager
 def _wrapped(action: str, path: Path) -> Iterator[None]:
-    """Re-raise LanceDB's errors as ours, telling a full disk from the rest."""
+    """Re-raise LanceDB's errors as ours; a full disk has its own."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -109,8 +108,7 @@ def _expression(conditions: Sequence[Condition]) -> Expr | None:
 
 
 def _joined(join: Callable[[Expr, Expr], Expr], parts: list[Expr]) -> Expr:
-    """All parts, joined in pairs, and these in pairs again: of a thousand that lie one in the next
-    LanceDB overflows its stack, which ends the process."""
+    """Joined as a balanced tree: LanceDB's stack overflows, fatally, on a thousand nested parts."""
     while len(parts) > 1:
         parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
     return parts[0]
@@ -122,22 +120,16 @@ def _is_one_of(column: str, values: Sequence[str]) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A table that is read where it lies in an object store.
+    """A table that is read in an object store."""
 
-    Attributes:
-        uri, options: of its database, as LanceDB takes them.
-        version: the one to read.
-        digest: see :attr:`StoredTable.digest`.
-    """
-
-    uri: str
+    uri: str  # uri, options: of its database, as LanceDB takes them
     options: tuple[tuple[str, str], ...]
-    version: int
-    digest: str
+    version: int  # to read
+    digest: str  # see :attr:`StoredTable.digest`
 
 
 class _Columns(pa.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
-    """Some columns of a data set of Lance: DuckDB cannot read those of 16-bit floats."""
+    """Some columns of a Lance data set: DuckDB cannot read those of 16-bit floats."""
 
     def __init__(self, whole: Any, names: Sequence[str]) -> None:
         self._whole, self._names = whole, list(names)
@@ -149,28 +141,21 @@ class _Columns(pa.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no type
     def scanner(
         self, columns: list[str] | None = None, filter: pa.compute.Expression | None = None
     ) -> Any:
-        """A scanner of Lance over these columns of the rows that meet the filter."""
         return self._whole.scanner(self._names if columns is None else columns, filter)
 
 
 class StoredTable:
-    """One table of the database of a corpus.
+    """One table of the database of a corpus."""
 
-    Attributes:
-        name: of the table, and what its rows are called.
-        key: the column that names a row.
-        path: the folder of the corpus.
-        remote: where the table itself is; None when it is in that folder.
-        digest: SHA-256 of what says which files the version that was opened consists of. Homes that
-            share a corpus may each have written a version of one number.
-    """
-
-    name: ClassVar[str]
-    key: ClassVar[str]
+    name: ClassVar[str]  # of the table, and what its rows are called
+    key: ClassVar[str]  # the column that names a row
 
     def __init__(self, path: Path, table: LanceTable, remote: Remote | None = None) -> None:
+        # path: the folder of the corpus; remote: place of the table, None for that folder
         self.path, self.remote = path, remote
         self._table = table
+        # SHA-256 over the file list of the opened version, as version numbers of homes that share a
+        # corpus may collide
         self.digest = self._digest_of(table) if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
@@ -186,10 +171,8 @@ class StoredTable:
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:
-        """Changes with every write to the table under ``path``, and with another in its place.
-
-        None where there is no such table. Costs far less than to open it.
-        """
+        """A cheap stamp of the table under ``path``, which changes with every write or replacement;
+        None without the table."""
         versions = path / f"{cls.name}.lance" / "_versions"
         try:
             found = versions.stat()
@@ -203,8 +186,7 @@ class StoredTable:
 
     @classmethod
     def open(cls, path: Path, remote: Remote | None = None) -> Self:
-        """Open the table under ``path``, or one that is elsewhere; CorpusMissingError when there is
-        none."""
+        """Open the table under ``path``, or a remote one; CorpusMissingError when there is none."""
         if remote is not None:
             with _wrapped(f"opening the {cls.name} in the store", path):
                 database = lancedb.connect(remote.uri, storage_options=dict(remote.options))
@@ -218,10 +200,8 @@ class StoredTable:
 
     @classmethod
     def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:
-        """Open the table, or create it with ``schema``.
-
-        A table from before the last columns of ``schema`` were thought of gets them, empty.
-        """
+        """Open the table, or create it with ``schema``; older tables get missing last columns,
+        empty."""
         try:
             table = cls.open(path)
         except CorpusMissingError:
@@ -265,10 +245,7 @@ class StoredTable:
 
     @property
     def made(self) -> str:
-        """Drawn when the table was created: a later one in its place has another.
-
-        Empty for tables of early versions.
-        """
+        """A random id from the table's creation; "" for tables of early versions."""
         return _made(self._table)
 
     def is_newest(self) -> bool:
@@ -302,8 +279,7 @@ class StoredTable:
             return {name: int(tag["version"]) for name, tag in self._table.tags.list().items()}
 
     def mark(self, name: str, version: int | None) -> None:
-        """Give a version a name, by which its files stay, in place of the version that has it; None
-        takes the name back."""
+        """Move a tag, which keeps a version's files, to this version; None removes it."""
         known = name in self.marks()
         with _wrapped("naming a version", self.path):
             if version is None and known:
@@ -340,20 +316,15 @@ class StoredTable:
                 self._table.add(table)
 
     def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
-        """Write rows that the table has once :meth:`append` commits them.
-
-        Any process that sees the table's folder may do so, at any time.
-        """
+        """Write rows that :meth:`append` commits; allowed to any process at any time."""
         from storage import fragments  # late: searches do without another copy of Lance
 
         with _wrapped(f"writing {self.name}", self.path):
             return fragments.write(self._dataset, batch)
 
     def append(self, written: Sequence[str]) -> None:
-        """Add rows that were written before, all of them in one commit.
-
-        After an error they may be there all the same: look before it is done again.
-        """
+        """Commit written rows, all at once. After an error they may be there: look before a
+        retry."""
         from storage import fragments
 
         with self._writing(f"writing {self.name}"):
@@ -385,8 +356,8 @@ class StoredTable:
             return _Columns(self._table.to_lance(), names)
 
     def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
-        """The doc_id of the rows nearest to ``vector`` by cosine, through the vector index where
-        there is one (approximate), best first."""
+        """Keys of the rows nearest to ``vector`` by cosine, best first; approximate with a vector
+        index."""
         found = self._nearest(column, vector, limit, None, "doc_id")
         return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
 
@@ -426,12 +397,8 @@ class StoredTable:
             self._table.delete(_is_one_of("doc_id", doc_ids))
 
     def compact(self, grace: timedelta) -> None:
-        """Join the small fragments that were written since the last time, which takes as much disk
-        again as they do: a long import does it after every FRAGMENT_ROWS rows.
-
-        Args:
-            grace: as in :meth:`finish`.
-        """
+        """Join small fragments of the last writes, with as much extra disk; a long import does it
+        every FRAGMENT_ROWS rows. ``grace`` as in :meth:`finish`."""
         with self._writing(f"compacting the {self.name}"):
             self._compact(grace)
 
@@ -447,9 +414,9 @@ class StoredTable:
         """Compact the fragments and (re)build what searches need: ids, vectors, full text.
 
         Args:
-            vector_columns: columns to index; empty for small corpora, which are searched
-                exactly. Needs at least 256 rows.
-            grace: how long files of former versions stay for readers that still use them.
+            vector_columns: columns to index, with at least 256 rows; empty for small corpora, which
+                are searched exactly.
+            grace: how long files of former versions stay for their readers.
         """
         from storage import fragments
 
@@ -477,26 +444,21 @@ def _partitions(rows: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
-    """Where the rows of a version of a table lie.
+    """Row addresses of a version of a table."""
 
-    Attributes:
-        of: (n,) addresses, as scans stream the rows.
-        ascending: (n,) the same in their own order.  order: (n,) their rows.
-    """
-
-    of: NDArray[np.uint64]
-    ascending: NDArray[np.uint64]
+    of: NDArray[np.uint64]  # (n,) in the order of scans
+    ascending: NDArray[np.uint64]  # (n,) sorted; ``order``: (n,) their rows
     order: NDArray[np.intp] | None
 
     def rows(self, addresses: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The rows at addresses that are there."""
+        """The rows at existing addresses."""
         found = np.searchsorted(self.ascending, addresses)
         return found if self.order is None else self.order[found]
 
 
 class DocumentTable(StoredTable):
-    """The documents of one corpus. What searches find are its rows, counted from 0 in the order
-    in which :meth:`columns` streams them; that order is another after every write."""
+    """The documents of one corpus. Rows are counted from 0 in the order of :meth:`columns`, which
+    changes with every write."""
 
     name = "documents"
     key = "doc_id"
@@ -523,10 +485,10 @@ class DocumentTable(StoredTable):
         return f"{ROW_ID} IN ({addresses})" if addresses else "false"
 
     def sizes(self, rows: Sequence[int], measure: str) -> list[int]:
-        """How large these rows are, in the order asked for.
+        """Sizes of these rows, in the given order.
 
         Args:
-            measure: in SQL, as ``octet_length(text)``; 0 where :meth:`hold` brought them already.
+            measure: in SQL, as ``octet_length(text)``; 0 where :meth:`hold` has them.
         """
         if self._held is not None:
             return [0] * len(rows)
@@ -544,8 +506,8 @@ class DocumentTable(StoredTable):
         return self._take(rows, names)
 
     def hold(self, names: Sequence[str]) -> int:
-        """Keep some columns of all rows in memory, where :meth:`take` finds them in a tenth of the
-        time; returns their bytes."""
+        """Cache columns of all rows in memory for :meth:`take`, ten times as fast; returns their
+        bytes."""
         schema = pa.schema([self.schema.field(name) for name in names])
         held = pa.Table.from_batches(self.columns(names), schema).combine_chunks()
         self._held = held
@@ -576,11 +538,8 @@ class DocumentTable(StoredTable):
         limit: int,
         among: NDArray[np.intp] | None = None,
     ) -> NDArray[np.intp]:
-        """Like :meth:`nearest`: the rows.
-
-        Args:
-            among: rows to find them among; at most some ten thousand, or None for all.
-        """
+        """Like :meth:`nearest`, but rows; ``among`` at most some ten thousand rows, None for
+        all."""
         where = None if among is None else self._at(among)
         found = self._nearest(column, vector, limit, where, ROW_ID)
         return self._placed().rows(found[ROW_ID].to_numpy())
@@ -603,14 +562,11 @@ class DocumentTable(StoredTable):
         among: NDArray[np.intp] | None = None,
         every: bool = False,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Documents by BM25, best first; a document without any of the words is absent.
+        """Rows (n,) and BM25 scores (n,) of documents with any of the words, best first.
 
         Args:
             among: as in :meth:`nearest_rows`; then ``conditions`` do not count.
-            every: a document that lacks one of the words is absent, too.
-
-        Returns:
-            (n,) their rows, and (n,) their scores.
+            every: only documents with all words.
         """
         where = _expression(conditions) if among is None else self._at(among)
         with _wrapped("searching the full text", self.path):
@@ -625,11 +581,7 @@ class DocumentTable(StoredTable):
         return self._placed().rows(found[ROW_ID].to_numpy()), found["_score"].to_numpy()
 
     def _at_once(self) -> AsyncTable:
-        """This version of the table for queries that go to LanceDB's loop in one piece.
-
-        Full-text queries of its blocking API go there five times, for the schema among others,
-        which takes a fifth of a search for a whole abstract.
-        """
+        """For asynchronous queries: the blocking API adds a fifth to a full-text search."""
         if self._whole is None:
             with _wrapped(f"opening the {self.name}", self.path):
                 self._whole = LOOP.run(_opened(self.path, self.remote, self.name, self.version))

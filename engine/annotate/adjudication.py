@@ -1,7 +1,7 @@
-"""From what several people said to one grade: disagreements, decisions, qrels.
+"""Adjudication: disagreements, decisions, and the qrels of several annotators' grades.
 
-A decision is an event like any judgment, with the reason as its note and by the name of who
-decided; nobody's own grade changes by it.
+A decision is an event like any judgment, with the reason as its note, by whoever decided;
+annotators' own grades do not change.
 """
 
 from __future__ import annotations
@@ -20,23 +20,16 @@ Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The grade of one (query, document), and what it rests on.
-
-    Attributes:
-        relevance: None while it is ``undecided``.
-        basis: ``adjudicated`` by a person, ``agreed`` by two or more, ``single`` where only one
-            graded it, the ``median`` of grades that differ, or a ``model``, where no person
-            graded it.
-        annotators: who graded it: people, unless it rests on a ``model``.
-        decided: the adjudication; None without one.
-    """
+    """The grade of one (query, document), and what it rests on."""
 
     query_id: str
     doc_id: str
-    relevance: int | None
+    relevance: int | None  # None while ``undecided``
+    # ``adjudicated`` by a person, ``agreed`` by two or more, ``single``, the ``median`` of grades
+    # that differ, or a ``model`` where no person graded
     basis: Basis
-    annotators: tuple[str, ...]
-    decided: Judgment | None = None
+    annotators: tuple[str, ...]  # who graded: people, unless it rests on a ``model``
+    decided: Judgment | None = None  # the adjudication; None without one
 
     @property
     def item(self) -> Item:
@@ -45,16 +38,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class DecidedQrels:
-    """The qrels of a project.
+    """The qrels of a project."""
 
-    Attributes:
-        decisions: one per (query, document) that somebody graded, by query and document in
-            order of arrival, undecided ones included.
-        notes: plain sentences about what is not in the grades.
-    """
-
+    # one per graded (query, document), in order of arrival, undecided ones included
     decisions: tuple[Decision, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # plain sentences about what is not in the grades
 
     @property
     def grades(self) -> dict[str, dict[str, int]]:
@@ -83,16 +71,16 @@ def decide(
     retired: Container[str] = (),
     scale: Scale | None = None,
 ) -> DecidedQrels:
-    """The grade of every item: the adjudicated one, else the one that all who graded it gave.
+    """The grade of every item: the adjudicated one, else the one that all annotators gave.
 
     Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    median, the lower of the middle two: the less relevant one of the two.
+    (lower) median.
 
     Args:
-        model_grades: what only models graded counts, too; otherwise it is never among the qrels.
-        audit: grades that people gave to check a model count, too.
-        retired: queries whose grades are left out.
-        scale: what it does not have is left out, too; None for grades of any scale.
+        model_grades: items graded only by models count too.
+        audit: grades given to check a model count too.
+        retired: queries to leave out.
+        scale: grades outside of it are left out; None for any scale.
     """
     everything = list(judgments)
     counting = [j for j in everything if audit or j.origin != "audit"]
@@ -126,7 +114,6 @@ def decide(
 
 
 def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: bool) -> Decision:
-    """What these grades come to by themselves."""
     grades = [j.relevance for j in graded if j.relevance is not None]
     who = tuple(j.annotator for j in graded)
     if len(set(grades)) == 1:
@@ -144,13 +131,7 @@ def _notes(
     foreign: int,
     audits: int,
 ) -> tuple[str, ...]:
-    """What is not in the grades, or rests on less than people.
-
-    Args:
-        retired: queries that are left out.
-        foreign: grades that are, since the scale does not have them.
-        audits: grades that are, since they check a model.
-    """
+    """Notes on left-out grades (``retired``, ``foreign`` to the scale, ``audits``) and models."""
     counts = Counter(decision.basis for decision in decisions)
     decided = {d.item for d in decisions}
     models = {j.item for j in judgments if j.origin == "model"} - decided
@@ -170,10 +151,8 @@ _MEDIAN = "the (lower) median of grades that differ; nobody decided."
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
-    """What a lead should look at: grades that differ, the widest spread first, then unsure ones.
-
-    Items that were decided come last, in the same order, so that a decision can be changed.
-    """
+    """Grades that differ, the widest spread first, then unsure ones; decided items last, in that
+    order."""
     differing = []
     for (query_id, doc_id), everything in _by_item(judgments).items():
         said = [j for j in everything if j.origin not in ("adjudication", "audit")]
@@ -197,15 +176,15 @@ def _is_graded(judgment: Judgment) -> bool:
 
 
 def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
-    """The last decision to arrive; when its author takes it back, the one before counts."""
+    """The last decision to arrive; when its author takes it back, the one before."""
     return next(reversed([j for j in said if j.origin == "adjudication"]), None)
 
 
 def own_grades(
     judgments: Sequence[Judgment], *, models: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """annotator -> query_id -> doc_id -> grade, before adjudication; of people, with ``models``
-    of these too."""
+    """annotator -> query_id -> doc_id -> grade of people, with ``models`` also of models, before
+    adjudication."""
     origins = ("person", "import", *(("model",) if models else ()))
     by_annotator: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:

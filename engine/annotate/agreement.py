@@ -49,11 +49,10 @@ _EXACT = 1e-12
 
 
 def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
-    """Raw agreement and Cohen's kappas of two annotators.
+    """Raw agreement and Cohen's kappas of two annotators; weights count steps of the scale.
 
     Args:
-        confusion: k x k counts of items, rows by the one's grade, columns by the other's, both
-            ascending. Weights count steps of the scale.
+        confusion: k x k counts of items, grades ascending.
     """
     items = int(confusion.sum())
     tables = _with_resamples(confusion.ravel()).reshape(-1, *confusion.shape)
@@ -66,8 +65,8 @@ def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
     """Raw agreement, Fleiss' kappa and Krippendorff's alpha of any number of annotators.
 
     Args:
-        counts: items x k: how many annotators gave an item each grade; every item has at least
-            two. Fleiss' kappa is undefined where items differ in how many.
+        counts: items x k: how many annotators gave each grade, at least two per item. Fleiss' kappa
+            is undefined where items differ in how many.
     """
     items = len(counts)
     if not items:
@@ -89,8 +88,8 @@ def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
 
 
 def cohen_kappa(tables: NDArray[np.float64], weighting: Weighting = None) -> Values:
-    """Cohen's kappa (1960, weighted 1968) of each k x k table; undefined where both annotators
-    gave one and the same grade to everything."""
+    """Cohen's kappa (1960, weighted 1968) of each k x k table; undefined where both annotators gave
+    one and the same grade to everything."""
     total = tables.sum(axis=(1, 2))[:, None, None]
     chance = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :] / np.maximum(total, 1)
     steps = np.abs(np.subtract.outer(*[np.arange(tables.shape[1])] * 2)).astype(float)
@@ -99,11 +98,10 @@ def cohen_kappa(tables: NDArray[np.float64], weighting: Weighting = None) -> Val
 
 
 def krippendorff_alpha(coincidences: NDArray[np.float64]) -> Values:
-    """Krippendorff's alpha (2004, chapter 11) of ordinal grades, of each k x k matrix of
-    coincidences; undefined where only one grade was given.
+    """Krippendorff's alpha (2004, chapter 11) of ordinal grades, per k x k matrix of coincidences;
+    undefined for a single grade.
 
-    The ordinal distance of grades c < k is the square of how many grades lie between their
-    middles: n_c / 2 + n_(c+1) + ... + n_k / 2.
+    The distance of grades c < k is (n_c / 2 + n_(c+1) + ... + n_k / 2) squared.
     """
     sums = coincidences.sum(axis=2)
     middles = np.cumsum(sums, axis=1) - sums / 2
@@ -120,14 +118,14 @@ def fleiss_kappa(raw: Values, grades: NDArray[np.float64]) -> Values:
 
     Args:
         raw: agreement of pairs, a fraction.
-        grades: how often each grade was given, of what was observed and of each resample.
+        grades: how often each grade was given, as observed and in each resample.
     """
     shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
     return 1.0 - _ratio(1.0 - raw, 1.0 - (shares**2).sum(axis=1))
 
 
 def _coincidences(patterns: Table) -> NDArray[np.float64]:
-    """How often two grades meet in an item of each pattern, each grade weighing one in all."""
+    """How often two grades meet in an item of each pattern; each grade weighs one in all."""
     values = patterns.astype(float)
     pairs: NDArray[np.float64] = values[:, :, None] * values[:, None, :]
     diagonal = np.arange(patterns.shape[1])
@@ -137,8 +135,7 @@ def _coincidences(patterns: Table) -> NDArray[np.float64]:
 
 
 def _with_resamples(times: NDArray[Any]) -> NDArray[np.float64]:
-    """How often there is each cell or pattern, and how often when as many items are drawn with
-    replacement; no draws from fewer than :data:`FEWEST`."""
+    """Counts as observed and of bootstrap draws; no draws from fewer than :data:`FEWEST` items."""
     total = int(times.sum())
     if total < FEWEST:
         return times[None].astype(float)
@@ -178,14 +175,13 @@ def find_agreement(
     *,
     audit: bool = False,
 ) -> Agreement:
-    """Agreement of current judgments. Adjudications are nobody's own grade and are left out.
+    """Agreement of current judgments, without adjudications.
 
-    Coefficients over all take people only: a model that graded everything would say more than
-    they do. It is compared in pairs with each of them.
+    Coefficients over all are of people only; models are compared in pairs.
 
     Args:
         aspects: query_id -> aspect; "" for queries without one.
-        audit: grades that people gave to check a model count, too.
+        audit: grades given to check a model count too.
     """
     own = [j for j in judgments if j.origin != "adjudication"]
     audits = 0 if audit else sum(j.origin == "audit" for j in own)
@@ -240,7 +236,6 @@ def item_counts(grades: Grades, scale: Scale) -> Table:
 
 
 def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tuple[str, str], Table]:
-    """Counts of every pair of annotators that graded an item in common."""
     common: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for said in grades.values():
         for one, other in itertools.combinations(sorted(said), 2):
@@ -250,7 +245,7 @@ def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tupl
 
 
 def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
-    """Counts of items, rows by the one's grade, columns by the other's."""
+    """Counts of items, grades ascending."""
     places = {value: place for place, value in enumerate(scale.values)}
     table = np.zeros((len(places), len(places)), dtype=np.int64)
     for one, other in both:
@@ -305,12 +300,12 @@ def agreement_over_time(
 ) -> list[AgreementPoint]:
     """Agreement of people over the items that two or more had graded, from the first on.
 
-    A grade that was changed counts as it is now, from when it was changed.
-    The last point is what :func:`find_agreement` says.
+    A changed grade counts as it is now, from the time of the change. The last point equals
+    :func:`find_agreement`.
 
     Args:
-        step: a point per day that brought such an item, or points at even numbers of items.
-        most: points; of more days, the last ones.
+        step: a point per day with such items, or points at even numbers of items.
+        most: points at most; of more days, the last ones.
     """
     own = [j for j in judgments if j.origin in ("person", "import") and j.relevance in scale.values]
     own.sort(key=lambda judgment: judgment.time)
@@ -332,7 +327,7 @@ def agreement_over_time(
 
 
 def _cuts(times: Sequence[datetime], step: AgreementStep, most: int) -> list[int]:
-    """How many items each point is made of, ascending; the last one of all."""
+    """Number of items of each point, ascending; the last is all."""
     total = len(times)
     if step == "items":
         return sorted({-(-total * number // most) for number in range(1, most + 1)} - {0})
@@ -354,13 +349,11 @@ def draw_sample(
     annotator: str = "",
     known: Collection[str] | None = None,
 ) -> list[Item]:
-    """Items that a model graded and no person has, drawn at random.
-
-    The same seed draws in the same order, so that what is left of a sample comes first when
-    another is drawn.
+    """A random sample of items that a model graded and no person has; the same seed gives the same
+    order.
 
     Args:
-        annotator: who is to look at them; what they skipped is left out.
+        annotator: who will check them; what they skipped is left out.
         known: documents of the corpus; None for any.
     """
     graded, seen = set[Item](), set[Item]()
@@ -382,11 +375,8 @@ def _drawn(seed: int, item: Item) -> str:
 def check_model(
     annotator: str, judgments: Iterable[Judgment], scale: Scale, aspects: Mapping[str, str]
 ) -> ModelCheck:
-    """People against one model, on the items that both graded.
-
-    Args:
-        aspects: query_id -> aspect; "" for queries without one.
-    """
+    """People against one model, on the items that both graded; ``aspects`` as for
+    :func:`find_agreement`."""
     judgments = list(judgments)
     own = graded_by_model(judgments, annotator)
     by_people = (j for j in judgments if j.origin != "model")

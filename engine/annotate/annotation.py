@@ -56,17 +56,12 @@ from storage.ledger import Ledger
 
 
 class Annotation(ProjectStore):
-    """Projects, and what is done in them: pooling, judging, agreement, adjudication. Safe to
-    share between threads and processes; the same event sent twice is stored once.
-
-    Attributes:
-        grading: language models as annotators among the others.
-        filling: pools filled in the background.
-        exchange: judgments as files and as qrels, in and out.
+    """Projects with pooling, judging, agreement and adjudication; thread- and process-safe. An
+    event sent twice is stored once.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
-        settings: where the endpoint of a model is found; None for the environment's.
+        searcher: corpus name -> search engine.
+        settings: where a model's endpoint is found; None for the environment's.
     """
 
     def __init__(
@@ -78,8 +73,11 @@ class Annotation(ProjectStore):
     ) -> None:
         super().__init__(ledger, library)
         self._searcher = searcher
+        # language models as annotators
         self.grading = ModelGrading(self, ledger, library, searcher, settings or Settings())
+        # judgments as files and qrels, in and out
         self.exchange = JudgmentFiles(self, ledger, library)
+        # pools filled in the background
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- pools -------------------------------------------------------------------------------
@@ -92,8 +90,8 @@ class Annotation(ProjectStore):
         query_ids: Sequence[str] | None = None,
         on_query: Callable[[], None] = tell_nobody,
     ) -> int:
-        """Pool the project's queries, or some of them, query by query; returns how many (query,
-        document, source) were new. What was there stays; see :func:`retrieved`."""
+        """Add the results for the project's queries, or some, to the pool; returns how many (query,
+        document, source) were new. See :func:`retrieved`."""
         check_pool(request)
         ids = self.queries(project) if query_ids is None else query_ids
         chosen = {query_id: self.query(project, query_id) for query_id in ids}
@@ -117,12 +115,12 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """What is unjudged in the top ``k`` of each system, over the project's queries but
+        """What is unjudged in the top ``k`` of each system, over the project's queries without
         :meth:`unaskable`.
 
         Args:
-            runs: name -> rankings that are there already; they follow the systems, one of the name
-                of a system as ``run:NAME``.
+            runs: name -> given rankings; they follow the systems, as ``run:NAME`` where a system
+                has the name.
         """
         if systems:
             check_pool(PoolRequest(tuple(systems), k))
@@ -139,12 +137,11 @@ class Annotation(ProjectStore):
     # -- judging -----------------------------------------------------------------------------
 
     def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
-        """Check and store a judgment or a decision, and return it as stored; nothing is
-        overwritten.
+        """Check and store a judgment or decision, and return it as stored; nothing is overwritten.
 
         Args:
-            judgment: its corpus and project do not count.
-            query: what was asked, where the project may not have it yet: it is kept.
+            judgment: its corpus and project are ignored.
+            query: stored where the project does not have it.
         """
         check_own(self.person, judgment.annotator)
         if judgment.origin in ("person", "audit"):
@@ -171,8 +168,7 @@ class Annotation(ProjectStore):
         return judgment
 
     def _check_asked(self, project: Project, judgment: Judgment) -> None:
-        """Raise NotAllowedError where an annotator judges what nobody asked of them; a query may
-        have been retired while they did."""
+        """Raise NotAllowedError where an annotator judges an item that was not given to them."""
         if not project.name or self.person.is_lead or judgment.item in self.pooled(project):
             return
         if not self._ledger.projects.was_pooled(*project.key, *judgment.item):
@@ -183,8 +179,7 @@ class Annotation(ProjectStore):
             )
 
     def _has_judged(self, project: Project, judgment: Judgment) -> bool:
-        """Whether an annotator judged an item as part of the project, not to check a model: an
-        audit grade would replace that."""
+        """Whether an annotator judged an item as part of the project, not as an audit."""
         own = self._standing(project, judgment.query_id, judgment.annotator)
         return any(j.doc_id == judgment.doc_id and j.origin in ("person", "import") for j in own)
 
@@ -195,8 +190,8 @@ class Annotation(ProjectStore):
         only: Collection[Item] | None = None,
         event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment, or the last one of some items; None when there
-        is none. ``event`` is the undo's own id: sent twice, it takes back one judgment."""
+        """Take back an annotator's last judgment (of ``only`` these items), None when there is
+        none; ``event`` is the undo's id: sent twice, it counts once."""
         who = check_annotator(annotator)
         check_own(self.person, who)
         check_said(event)
@@ -211,8 +206,8 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue; of ``only`` some items, where a model's grades are checked: audit
-        grades count there."""
+        """One annotator's queue; with ``only`` of these items and with audit grades, to check a
+        model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
         pool = self.pooled(project).among(only)
@@ -231,14 +226,14 @@ class Annotation(ProjectStore):
         shown: Set[Item] = frozenset(),
         only: Collection[Item] | None = None,
     ) -> Share:
-        """What of their queue an annotator may judge now; it is leased to their visit, until it
+        """The part of their queue that an annotator may judge now, leased to the visit until it
         asks again, leaves, or is silent for some minutes.
 
         Args:
-            visit: names a tab of a browser.
-            at: the item at hand.
-            shown: items that may be on the screen still.
-            only: as :meth:`queue`.
+            visit: names a browser tab.
+            at: the current item.
+            shown: items that may still be on the screen.
+            only: as for :meth:`queue`.
         """
         who = check_annotator(annotator)
         check_own(self.person, who)
@@ -294,8 +289,8 @@ class Annotation(ProjectStore):
 
     @leads_only
     def agreement(self, project: Project, *, audit: bool = False) -> Agreement:
-        """How far its annotators agree, over all, by aspect and in pairs; with ``audit`` by the
-        grades that they gave to check a model, too."""
+        """Agreement of its annotators overall, by aspect and in pairs; with ``audit`` also by
+        grades that check a model."""
         queries = self.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
         return find_agreement(self.judgments(project), project.scale, aspects, audit=audit)
@@ -317,12 +312,12 @@ class Annotation(ProjectStore):
         event: str = "",
         seen: str | None = None,
     ) -> Judgment:
-        """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
-        own grades stay.
+        """Decide an item, or with ``relevance`` None take back one's own decision; other grades
+        stay.
 
         Args:
-            seen: the event of the decision that ``by`` saw, "" for none: another one by somebody
-                else is kept. None decides whatever there is.
+            seen: the decision's event that ``by`` saw, "" for none: a newer one of somebody else is
+                refused. None does not check.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)

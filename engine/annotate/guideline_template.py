@@ -7,11 +7,7 @@ from engine.types.lenses import Aspect, Lens
 
 
 def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -> str:
-    """Guidelines to complete, in Markdown: what holds for all aspects, or for one of them.
-
-    Args:
-        scale: its grades become rows of a table.
-        aspect: None for what holds for all.
+    """Guidelines to complete, in Markdown; grades of the scale are rows of a table.
 
     >>> from engine.types.annotating import SCALES
     >>> print(guideline_template(SCALES["binary"], Lens("l", "L", ())).splitlines()[0])

@@ -91,10 +91,8 @@ Clean = Annotated[Text, AfterValidator(printable)]
 
 
 class JudgmentLine(BaseModel):
-    """A judgment as CSV and JSONL have it, in the order of the columns.
-
-    Only query_id, doc_id and relevance must be there, and an annotator unless the import names one.
-    """
+    """A judgment as CSV and JSONL have it, in the order of columns; only query_id, doc_id,
+    relevance and an annotator are required."""
 
     query_id: Text = ""
     doc_id: Text = ""
@@ -127,12 +125,11 @@ def to_fields(judgment: Judgment) -> dict[str, Any]:
 
 
 def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
-    """Read what :func:`to_fields` made, or a person with the same columns.
-
-    A judgment without an ``event`` has "" for it and is an import; one without a time is of now.
+    """Read a row of :func:`to_fields`; without ``event`` it is an import with "", without a time it
+    is of now.
 
     Args:
-        annotator: who judged where the fields do not say, as those of adjudicated grades.
+        annotator: who judged where the fields do not say.
     """
     given = {name: value for name, value in fields.items() if value not in ("", None)}
     try:
@@ -161,8 +158,8 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
 
 
 class Compared(NamedTuple):
-    """What an import comes to: judgments to add, how many are stored already, and what the file
-    says otherwise than its annotators say here, in plain sentences."""
+    """Result of an import's comparison: judgments to add, how many are stored, and conflicts as
+    plain sentences."""
 
     rows: Sequence[Judgment] = ()
     known: int = 0
@@ -171,27 +168,20 @@ class Compared(NamedTuple):
 
 @dataclass
 class JudgmentImport:
-    """The judgments of one file, and everything that is wrong with it.
-
-    Attributes:
-        queries: those of the project.
-        models: bare names of models that graded in the project; no person's grades come in by
-            one of these.
-        by_model: all of the file is a model's.
-        offered: queries that the file describes itself, by id.
-        new_queries: those that its judgments need and the project does not have yet.
-        events: that the file names, those that later ones of it replace among them.
-    """
+    """The judgments of one file, and everything that is wrong with it."""
 
     file: str
     project: Project
     corpus: OpenCorpus
-    queries: Mapping[str, Query]
+    queries: Mapping[str, Query]  # of the project
+    # bare names of models that grade in the project; refused as names of people
     models: frozenset[str] = frozenset()
-    by_model: bool = False
+    by_model: bool = False  # the whole file is a model's
+    # queries that the file describes, by id
     offered: dict[str, Query] = field(default_factory=dict)
+    # needed by its judgments and missing in the project
     new_queries: dict[str, Query] = field(default_factory=dict)
-    events: set[str] = field(default_factory=set)
+    events: set[str] = field(default_factory=set)  # named in the file, replaced ones included
     _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
     _problems: list[str] = field(default_factory=list)
     _broken: int = 0
@@ -199,11 +189,11 @@ class JudgmentImport:
     _changed: list[int] = field(default_factory=list)
 
     def add(self, line: int, given: Judgment) -> None:
-        """Take in one judgment, or note what is wrong with it. A query's own seed is left out.
+        """Take in one judgment, or note what is wrong with it; a query's own seed is left out.
 
         Args:
-            line: where it is, from 1; 0 where the file has no lines.
-            given: as the file has it; its ``event`` is "" where the file does not name it.
+            line: from 1; 0 where the file has no lines.
+            given: its ``event`` is "" where the file has none.
         """
         try:
             query = self._query(given)
@@ -272,13 +262,14 @@ class JudgmentImport:
         *,
         overwrite: bool = False,
     ) -> Compared:
-        """What is new: the file's last judgment of an annotator and item, where nothing was said of
-        it here, or the file knows what was and says something else later.
+        """New judgments: the last per annotator and item in the file, where nothing is stored or
+        the file continues it.
 
-        Other differences are conflicts: what is here stays, or with ``overwrite`` the file counts.
+        Other differences are conflicts: what is stored stays, or with ``overwrite`` the file
+        counts.
 
         Args:
-            history: every event of the project.  latest: those of them that count.
+            history: every event of the project; ``latest`` are those that count.
             elsewhere: events of the file that other projects have.
         """
         current, said = {_key(row): row for row in latest}, {_key(row) for row in history}
@@ -302,13 +293,13 @@ class JudgmentImport:
         return Compared(rows, known, listed)
 
     def _goes_on(self, here: Judgment, judgment: Judgment) -> bool:
-        """Whether the file has what is here, and says something else after it."""
+        """Whether the file has the stored judgment and a different one after it."""
         return here.event in self.events and here.event != judgment.event
 
     # -- inside ----------------------------------------------------------------------------
 
     def _attributed(self, given: Judgment) -> Judgment:
-        """The same, as a model's where the import, the file or the name says so."""
+        """As a model's judgment where the import, the file or the name says so."""
         by_model = self.by_model or given.origin == "model" or is_model(given.annotator)
         if by_model and given.origin != "adjudication":
             return replace(given, annotator=model_annotator(given.annotator), origin="model")
@@ -321,7 +312,7 @@ class JudgmentImport:
         return given
 
     def _query(self, given: Judgment) -> Query | None:
-        """What is asked; None for wordings that were judged while exploring."""
+        """The query; None for wordings that were judged while exploring."""
         if given.doc_id not in self.corpus.row_of:
             raise BadInputError(f"There is no document '{given.doc_id[:80]}' in this corpus.")
         query_id = given.query_id
@@ -344,8 +335,7 @@ class JudgmentImport:
         return query
 
     def _check_same(self, query_id: str) -> None:
-        """Raise BadInputError where the project asks something else by this id than the file:
-        collections that number their queries have the same ids."""
+        """Raise BadInputError where the file's query of this id differs: numbered ids collide."""
         theirs = self.offered.get(query_id)
         if theirs is None or is_free(query_id) or self._named(query_id):
             return
@@ -384,7 +374,7 @@ def _said(row: Judgment) -> tuple[str, int | None]:
 
 
 def _is_known(row: Judgment, here: Judgment | None) -> bool:
-    """Whether a file has what is stored; one without a note or marks says nothing of them."""
+    """Whether a row equals what is stored; missing notes and marks are ignored."""
     if here is None:
         return row.verdict == "withdrawn"
     return (
@@ -393,8 +383,7 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
 
 
 def _named(row: Judgment, taken: Set[str]) -> Judgment:
-    """The same with an event that is free; its first word stays, see
-    :data:`engine.annotate.judgments.MADE`."""
+    """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
     if row.event and row.event not in taken:
         return row
     maker = next((made for made in MADE if row.event.startswith(made)), "")
@@ -420,7 +409,7 @@ def _shown(row: Judgment) -> str:
 
 
 def _words(text: str | None) -> list[str]:
-    """A text as texts are compared."""
+    """Words, for comparing texts."""
     return (text or "").casefold().split()
 
 
@@ -487,11 +476,7 @@ def _read_beir(
     origin: Origin,
     importable: Callable[[Path], Path],
 ) -> None:
-    """A BEIR folder with qrels/test.tsv (or dev, train), zipped or not, or one such file.
-
-    Queries that their ids do not explain are taken from queries.jsonl, which beside one file is a
-    folder further up, where that may be read.
-    """
+    """A BEIR folder (or zip) with qrels/test.tsv, dev or train, or one such file."""
     zipped = path.suffix == ".zip"
     folder = _zipped_folder(path) if zipped else path
     file = path if path.is_file() and not zipped else beir_file(folder)
@@ -510,8 +495,7 @@ def _read_beir(
 
 
 def _zipped_folder(archive: Path) -> Path:
-    """The folder of an archive that has the tables: the archive itself, or one in it. It can be
-    read like any."""
+    """The folder of an archive that has the tables: the root, or one in it."""
     try:
         root = zipfile.Path(archive)
     except zipfile.BadZipFile as error:
@@ -537,7 +521,7 @@ def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
 
 
 def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
-    """A query of a file, asked of this corpus; BadInputError when it is none."""
+    """A query of a file, for this corpus; BadInputError when unreadable."""
     try:
         query = query_from_json(json.dumps({**fields, "corpus": corpus}))
         query_to_json(query).encode()  # half a character cannot be stored
@@ -547,7 +531,7 @@ def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
 
 
 def _take_grades(text: str, incoming: JudgmentImport, annotator: str, origin: Origin) -> None:
-    """Lines of query, document and grade, as TREC and BEIR have them."""
+    """Lines of query, document and grade, as in TREC and BEIR."""
     for line in grade_lines(text):
         if line.problem:
             incoming.broken(line.number, line.problem)
@@ -566,7 +550,6 @@ def _graded(query_id: str, doc_id: str, annotator: str, grade: int, origin: Orig
 
 
 def _read_csfcube(path: Path, incoming: JudgmentImport, adjudicator: str) -> None:
-    """The grades of each annotator, and the adjudicated ones as decisions."""
     collection, name = read_collection(path), incoming.corpus.name
     incoming.offered.update((topic.query_id, topic.query(name)) for topic in collection.topics)
     sources: list[tuple[str, Origin, Mapping[str, Mapping[str, int]]]] = [
@@ -580,7 +563,7 @@ def _read_csfcube(path: Path, incoming: JudgmentImport, adjudicator: str) -> Non
 
 
 def _read_hand_over(text: str, incoming: JudgmentImport) -> None:
-    """What one annotator said, with the queries."""
+    """One annotator's judgments, with the queries."""
     about = header(text) or {}
     queries: list[tuple[int, Mapping[str, Any]]] = []
     events: list[tuple[int, Mapping[str, Any]]] = []
@@ -602,7 +585,7 @@ def _read_hand_over(text: str, incoming: JudgmentImport) -> None:
 
 
 def _csv_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Lines by number; query_id, doc_id and relevance must be among the columns."""
+    """Rows by line number; query_id, doc_id and relevance are required columns."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:
         rows.fieldnames = [*_named_fields(rows.fieldnames or ())]
@@ -624,7 +607,7 @@ def _csv_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mappin
 
 
 def _json_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """One JSON object per line, by number."""
+    """One JSON object per line, by line number."""
     for number, line in numbered_lines(text):
         try:
             fields = parse_json(line)
@@ -643,7 +626,7 @@ def _take_rows(
     *,
     adjudicated: bool = False,
 ) -> None:
-    """Lines with the fields of our own exports."""
+    """Rows with the fields of our own exports."""
     for line, fields in rows:
         try:
             whose = _as_they_were(fields)
@@ -658,8 +641,7 @@ def _take_rows(
 
 
 def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A line of our adjudicated grades as what it was: one person's decision, or the grades of
-    those who agreed; [] for other lines."""
+    """A row of our adjudicated export as the decision or agreeing grades behind it; else []."""
     if fields.get("basis") == "adjudicated" and fields.get("by"):
         return [{**fields, "annotator": fields["by"]}]
     if fields.get("basis") in ("agreed", "single", "model"):
@@ -673,7 +655,7 @@ def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _named_fields(names: Collection[str]) -> Iterator[str]:
-    """The names of a line's fields, ours where they go by others."""
+    """A row's field names, mapped to ours."""
     for name in names:
         ours = judgment_field(name)
         yield name if ours in names else ours

@@ -65,23 +65,15 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Files, not written yet.
+    """Files that are not written yet."""
 
-    Attributes:
-        files: relative path -> its text in pieces, to be read once.
-        judgments: grades in them, skips and unsure verdicts included where the format has them.
-        notes: plain sentences about what is not in them.
-    """
-
-    files: Mapping[str, Iterable[str]]
-    judgments: int
-    notes: tuple[str, ...] = ()
+    files: Mapping[str, Iterable[str]]  # relative path -> its text in pieces, to be read once
+    judgments: int  # grades in them, skips and unsure verdicts included where the format has them
+    notes: tuple[str, ...] = ()  # plain sentences about what is not in them
 
     def write(self, out: Path) -> tuple[Path, ...]:
-        """Write one file as ``out`` (or into it, when it is a folder), several into it.
-
-        Each file is whole or not there.
-        """
+        """Write one file as ``out`` (or into that folder), several into it; each file
+        atomically."""
         single = len(self.files) == 1 and not out.is_dir()
         written = []
         for name, pieces in self.files.items():
@@ -139,12 +131,11 @@ class JudgmentFiles(ForPerson):
 
         Args:
             kind: one of :data:`JUDGMENT_FORMATS`.
-            per_annotator: each one's own grades, not the adjudicated ones.
-            annotator: only this one's, and everything they did in a ``hand-over``.
+            per_annotator: everybody's own grades, not the adjudicated ones.
+            annotator: only theirs; with ``hand-over`` everything they did.
             median: undecided items get the median grade; they are left out otherwise.
-            spreadsheet: no text of a ``csv`` is a formula to a spreadsheet program, which marks
-                such texts with an apostrophe: to be read, not to be imported again.
-            audit: also grades that were given to check a model; a hand-over always has them.
+            spreadsheet: escape formulas in a ``csv`` with an apostrophe; not for importing again.
+            audit: also grades that check a model; a hand-over always has them.
         """
         if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
@@ -219,21 +210,18 @@ class JudgmentFiles(ForPerson):
         by_model: bool = False,
         overwrite: bool = False,
     ) -> ImportedJudgments:
-        """Take in the last judgment of each annotator and item, or none where a line is broken.
+        """Import the last judgment of each annotator and item, or none where a line is broken.
 
-        What is stored already is skipped: the same file twice changes nothing. Where an annotator
-        said something else here, that stays, unless ``overwrite``, and is reported.
+        Stored judgments are skipped; conflicting ones stay, unless ``overwrite``, and are reported.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
-            project: None for the corpus's own, or the one that a hand-over is from, which is
-                made when it is not there.
+            project: None for the corpus's own, or that of a hand-over, created when missing.
             kind: one of :data:`JUDGMENT_FORMATS`, ``csfcube``, or ``auto``.
-            annotator: whose judgments they are, where the file does not say; needed for TREC
-                and BEIR. For CSFCube who adjudicated.
+            annotator: where the file does not say; needed for TREC and BEIR. For CSFCube the
+                adjudicator.
             adjudicated: they are decisions, not the annotator's own grades.
-            by_model: all of them are a language model's, whose name the annotator's is; they
-                are so, too, where that begins with ``model:``.
+            by_model: all are a language model's, as they are for names that begin with ``model:``.
         """
         if source is not None:
             source = self._library.importable(source)
@@ -268,7 +256,7 @@ class JudgmentFiles(ForPerson):
     def _add(
         self, incoming: JudgmentImport, target: Project, *, overwrite: bool
     ) -> tuple[int, Compared]:
-        """Add what is new of a file; how many that were, and what the comparison came to."""
+        """Add what is new; returns the number of added judgments and the comparison."""
         compared = Compared()
 
         def change(
@@ -281,7 +269,7 @@ class JudgmentFiles(ForPerson):
         return self._ledger.judging.change(*target.key, incoming.events, change), compared
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
-        """The file or folder to be read, and its format."""
+        """The path to read, and its format."""
         path = source or Path(self._library.corpus(corpus).source)
         if not path.exists():
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
@@ -293,7 +281,7 @@ class JudgmentFiles(ForPerson):
         return path, kind
 
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
-        """The project, and whether it is still to be made."""
+        """The project, and whether it is still to be created."""
         self._library.corpus(corpus)
         if kind != "hand-over":
             return self._projects.project(corpus, name or ""), False
@@ -330,11 +318,8 @@ def decided_files(
     *,
     spreadsheet: bool = False,
 ) -> Exported:
-    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` but the hand-over.
-
-    Args:
-        name: of the files, without an ending.
-    """
+    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` except the hand-over; ``name`` is
+    without an ending."""
     count = sum(map(len, decided.grades.values()))
     rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
     grades = {"": decided.grades}
@@ -372,10 +357,10 @@ def own_files(
     *,
     spreadsheet: bool = False,
 ) -> Exported:
-    """The current judgments of each annotator: a file each in TREC and BEIR, else one for all.
+    """Current judgments per annotator, models included: a file each in TREC and BEIR, else one for
+    all.
 
-    CSV and JSONL have every field, adjudications among the rows; they can be imported elsewhere as
-    they are. Models are annotators among the others.
+    CSV and JSONL have every field and adjudication, and can be imported again.
     """
     own = own_grades(judgments, models=True)
     rows = [to_fields(judgment) for judgment in judgments]
@@ -403,11 +388,7 @@ def _files(
     corpus: OpenCorpus,
     spreadsheet: bool,
 ) -> dict[str, Iterable[str]]:
-    """One table of rows, or grades: a TREC file for each annotator, or all in a BEIR folder.
-
-    Args:
-        grades: annotator ("" for adjudicated grades) -> query_id -> doc_id -> grade.
-    """
+    """One table of rows, or ``grades`` by annotator ("": adjudicated) as TREC files or BEIR."""
     if kind == "jsonl":
         return {f"{name}.jsonl": json_lines(rows)}
     if kind == "csv":
@@ -429,7 +410,7 @@ def _files(
 
 
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
-    """The text of a query is that of its seed; without one where that has left the corpus."""
+    """The query as its seed's text; without text where the seed has left the corpus."""
     if query is None:  # judged while exploring, in words that nobody kept
         return {"_id": query_id, "text": "", "metadata": {}}
     there = query.seed if query.seed in corpus.row_of else None
@@ -448,7 +429,7 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
 def _without_text(
     kind: str, asked: Iterable[str], queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[str, ...]:
-    """A note on queries whose seed has left the corpus, in a format that has their text."""
+    """A note on queries whose seed has left the corpus, for formats with query texts."""
     seeds = {i: queries[i].seed for i in asked if i in queries}
     gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
     if not gone or kind != "beir":
@@ -466,7 +447,7 @@ def _documents(corpus: OpenCorpus) -> Iterator[Document]:
 
 
 def _file_names(annotators: Iterable[str]) -> dict[str, str]:
-    """annotator -> a name for files, unique also where case does not count."""
+    """annotator -> file name, unique on case-insensitive file systems."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for annotator in annotators:
@@ -485,8 +466,7 @@ def _hand_over_lines(
     events: Sequence[Judgment],
     queries: Mapping[str, Query],
 ) -> Iterator[str]:
-    """Everything that one annotator did, undos included, with the project's settings and the
-    queries."""
+    """All of one annotator's events, undos included, with settings and queries."""
     asked = {row.query_id for row in events}
     described = {query_id: query for query_id, query in queries.items() if query_id in asked}
     first = {

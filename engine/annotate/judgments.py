@@ -22,10 +22,8 @@ GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 
 
 def checked(project: Project, judgment: Judgment) -> Judgment:
-    """The judgment as one of its project, with names, note and instruction cleaned up.
-
-    What was shown (``rank``, ``system``) is left out in a blind project.
-    """
+    """The judgment for its project, with cleaned names, note and instruction; without ``rank`` and
+    ``system`` in a blind project."""
     annotator = check_annotator(judgment.annotator, judgment.origin)
     check_event(judgment.event)
     _check_verdict(project, judgment)
@@ -87,10 +85,7 @@ def _check_verdict(project: Project, judgment: Judgment) -> None:
 
 
 def check_not_seed(judgment: Judgment, query: Query) -> None:
-    """Raise BadInputError when the seed of a query is judged for it: no ranking holds it.
-
-    What was said of one before can be withdrawn.
-    """
+    """BadInputError when a query's own seed is judged; withdrawing is allowed."""
     if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
         raise BadInputError(
             f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
@@ -139,11 +134,8 @@ def check_decided(judging: Judging, judgment: Judgment) -> None:
 
 
 def check_seen(judging: Judging, project: Project, item: Item, by: str, seen: str) -> None:
-    """Raise BadInputError when somebody else decided an item since ``by`` looked at it.
-
-    Args:
-        seen: the event of the decision that ``by`` saw; "" for none.
-    """
+    """BadInputError when somebody else decided an item since ``by`` saw it (``seen``: the
+    decision's event, "" for none)."""
     query_id, doc_id = item
     standing = judging.latest(*project.key, query_id)
     decided = [j for j in standing if j.doc_id == doc_id and j.origin == "adjudication"]

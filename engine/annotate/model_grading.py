@@ -1,8 +1,6 @@
-"""A language model as one annotator among others: what pages and the command line call as
-``explorer.annotation.grading``.
+"""A language model as one annotator among others: ``explorer.annotation.grading``.
 
-Its grades are never qrels by themselves: they count where the project says so, and only where no
-person graded.
+Its grades count as qrels only where the project says so, and only where no person graded.
 """
 
 from __future__ import annotations
@@ -47,11 +45,7 @@ SAMPLE = 100
 
 
 class Material:
-    """What questions are made of: documents and queries as a model reads them.
-
-    Args:
-        searcher: of the project's corpus.
-    """
+    """Documents and queries as a model reads them; ``searcher`` is of the project's corpus."""
 
     def __init__(self, plan: GradingPlan, searcher: Searcher) -> None:
         self._plan, self._searcher = plan, searcher
@@ -92,13 +86,12 @@ class Material:
 
 
 class GradePool(ModelTask[GradeCounts]):
-    """Grades what a request asks for, and stores it by the model's name batch by batch.
-
-    A project is graded by one run at a time: two would pay for every answer twice.
+    """Grades what a request asks for, and stores it by the model's name batch by batch; one run per
+    project at a time.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
-        batch: candidates that are graded together; what a kill costs at most.
+        searcher: corpus name -> search engine.
+        batch: candidates graded together: the most that an abort loses.
     """
 
     phase = "grading"
@@ -242,18 +235,14 @@ class NothingGradedError(EndpointError):
 
 @all_for_leads
 class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
-    """Models that grade, over one home. Safe to share between threads.
+    """Models that grade; thread-safe.
 
-    ``items`` of an estimate are candidates to be graded. Of the pool, its ``counts`` have those
-    "done" by this model and those "judged" by people and left to them; and the "queries" of the
-    candidates, of which some are "without_anchors": no document is known to be relevant.
-
-    Attributes:
-        jobs: by :attr:`Project.key`.
-        batch: see :class:`GradePool`.
+    ``items`` of an estimate are candidates; its ``counts``: "done" by this model, "judged" by
+    people and left to them, "queries" of the candidates, those "without_anchors" (no known relevant
+    document).
 
     Args:
-        searcher: gives the search engine of a corpus by name.
+        searcher: corpus name -> search engine.
     """
 
     def __init__(
@@ -267,7 +256,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         super().__init__(settings, ledger.answers)
         self._projects, self._ledger, self._library = projects, ledger, library
         self._searcher = searcher
-        self.batch = BATCH
+        self.batch = BATCH  # see :class:`GradePool`
 
     def _task(self, request: GradingRequest) -> GradePool:
         place = (self._projects, self._ledger, self._library, self._searcher)
@@ -288,22 +277,16 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
     def sample(
         self, project: Project, count: int, seed: int = 0, annotator: str = ""
     ) -> list[Item]:
-        """Items of the pool that a model graded and no person has, drawn at random.
-
-        Args:
-            annotator: who is to look at them; what they skipped is left out.
-        """
+        """A random sample of pool items that a model graded and no person has, without those that
+        ``annotator`` skipped."""
         known = self._library.open(project.corpus).row_of
         pool = self._projects.pool(project)
         judgments = self._projects.judgments(project)
         return draw_sample(pool, judgments, count, seed, annotator, known)
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
-        """People against a model, on the items that both graded.
-
-        Args:
-            annotator: the model's name; "" for the one that graded last.
-        """
+        """People against a model, on the items that both graded; "" is the model that graded
+        last."""
         judgments = self._projects.judgments(project)
         models = models_of(judgments)
         name = annotator or next(reversed(models), "")

@@ -1,7 +1,7 @@
-"""What a model is to grade in a project, by which known positives, and what it is asked.
+"""What a model is to grade in a project, its known positives, and the question.
 
-After OBLIQ-Bench, section 4, step 5: query, known positives as anchors, one candidate. What a
-project's leads wrote (scale, guidelines) is an instruction; what documents say never is.
+After OBLIQ-Bench, section 4, step 5: query, known positives as anchors, one candidate. The
+project's scale and guidelines are instructions; document texts never are.
 """
 
 from __future__ import annotations
@@ -43,26 +43,17 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class GradingPlan:
-    """What is to be done.
-
-    Attributes:
-        queries: of the project.
-        candidates: query by query, in the project's order.
-        before: what the model's grade of a candidate is now.
-        anchors: query_id -> documents known to be relevant, the best first.
-        done: graded by this model before; ``judged``: graded by people, and left to them.
-        gone: candidates that the corpus does not hold any more, or whose query it cannot be asked.
-    """
+    """What is to be graded."""
 
     annotator: str
     request: GradingRequest
-    queries: Mapping[str, Query]
-    candidates: tuple[Item, ...]
-    before: Mapping[Item, Judgment]
-    anchors: Mapping[str, Sequence[Anchor]]
-    done: int = 0
+    queries: Mapping[str, Query]  # of the project
+    candidates: tuple[Item, ...]  # query by query, in the project's order
+    before: Mapping[Item, Judgment]  # the model's current grade of a candidate
+    anchors: Mapping[str, Sequence[Anchor]]  # query_id -> known relevant documents, the best first
+    done: int = 0  # graded by this model before; ``judged``: by people, and left to them
     judged: int = 0
-    gone: int = 0
+    gone: int = 0  # candidates not in the corpus any more, or of unaskable queries
 
     @property
     def project(self) -> Project:
@@ -97,9 +88,9 @@ def make_plan(
     """The plan for a request.
 
     Args:
-        annotator: the model's name; "" while it is not known.
+        annotator: the model's name; "" while unknown.
         known: documents of the corpus.
-        unaskable: queries that the corpus cannot be asked any more.
+        unaskable: queries that the corpus cannot answer any more.
     """
     _check(request, queries)
     before = graded_by_model(judgments, annotator)
@@ -146,14 +137,12 @@ def known_positives(
 ) -> dict[str, list[Anchor]]:
     """query_id -> documents with a grade above the lowest, the surest first.
 
-    Adjudicated grades come first, then those that people agree on, then the documents that a
-    build made the query from: by grade, then in order of arrival. What models graded is left
-    out, wherever it came from: it would show a model what to think, and a run that was stopped
-    would ask other questions when it goes on. So is what was imported by the bare name of a
-    model that grades here.
+    Order: adjudicated, agreed by people, then documents that a build made the query from; by grade,
+    then arrival. Grades of models, imported ones included, are left out: they would bias the model
+    and change its questions between runs.
 
     Args:
-        annotator: the model that is to grade; "" while it is not known.
+        annotator: the model that is to grade; "" while unknown.
     """
     judgments = list(judgments)
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
@@ -225,16 +214,11 @@ def graded_on(scale: Scale) -> type[Graded]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One query of a project, as every question about its candidates has it.
-
-    Attributes:
-        query: its seed and wish, foreign texts fenced.
-        guidelines: those for all aspects and for its own, "" for none.
-    """
+    """One query of a project, shared by all questions about its candidates."""
 
     scale: Scale
-    query: str
-    guidelines: str = ""
+    query: str  # seed and wish, foreign texts fenced
+    guidelines: str = ""  # for all aspects and for its own; "" for none
 
     @property
     def text(self) -> str:
@@ -268,11 +252,11 @@ def grading(
     candidate: Document,
     tokens: int = CANDIDATE_TOKENS,
 ) -> Prompt[Graded]:
-    """How relevant is this candidate?
+    """The question how relevant a candidate is.
 
     Args:
-        anchors: documents known to be relevant, with their grades.
-        tokens: what of the candidate is shown at most.
+        anchors: known relevant documents with their grades.
+        tokens: of the candidate at most.
     """
     values = asked.scale.values
     names = {grade.value: grade.name for grade in asked.scale.grades}

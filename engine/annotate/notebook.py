@@ -28,12 +28,12 @@ _AT_ONCE = 500
 
 
 class Notebook(ForPerson):
-    """The ledger as explorers use it. Nothing in it is ever overwritten.
+    """The ledger as explorers use it; append-only.
 
-    An ``owner`` is whose a trail or a search is where nobody is logged in; else it is their own.
+    An ``owner`` is whose a trail or search is without login; with login it is the person.
 
     Args:
-        annotator: whose grades are stored when nobody else is named.
+        annotator: whose grades are stored by default.
     """
 
     def __init__(
@@ -68,9 +68,7 @@ class Notebook(ForPerson):
         return annotation.judge(annotation.project(query.corpus), judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
-        """The annotator's current grades for a query, by doc_id; what they decided between others
-        is none.
-        """
+        """The annotator's current grades for a query, by doc_id, without adjudications."""
         who = annotator or self._own(self._annotator)
         check_sees(self.person, who)
         rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
@@ -89,11 +87,10 @@ class Notebook(ForPerson):
         return [query_from_json(step.query) for step in self._ledger.trails.steps(trail_id)]
 
     def trails(self, owner: str | None = None) -> list[TrailInfo]:
-        """The latest 50 trails, the newest first; a single search without a kept document is
-        none yet.
+        """The latest 50 trails, the newest first, without single searches that keep no document.
 
         Args:
-            owner: whose, "" for those made without login; None for everybody's.
+            owner: "" for those made without login; None for everybody's.
         """
         rows = self._ledger.trails.all(self.person.name or owner)
         seeds = (self._different_seeds(row.queries) for row in rows)
@@ -118,10 +115,10 @@ class Notebook(ForPerson):
         self._put_name(trail_id, owner, deleted=deleted)
 
     def own_trail(self, trail_id: str, owner: str) -> str:
-        """The trail if ``owner`` may write it and its id can be one, else the id of a new one.
+        """The trail if ``owner`` may write it and the id is valid, else a new id.
 
-        A trail belongs to whoever opens it first, before there is a search in it. Without login
-        ("") it is everybody's, and one made without login is nobody's later.
+        A trail belongs to the first who opens it before it has a search. Without login ("") it is
+        shared; nobody gets it by logging in later.
         """
         owner = self._own(owner)
         if len(trail_id) > LONGEST_TRAIL:
@@ -143,8 +140,7 @@ class Notebook(ForPerson):
         self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
 
     def _check_own(self, trail_id: str) -> None:
-        """Whoever logged in writes to their own trails; a link to another's, or to one that was
-        made without login, is for reading."""
+        """With login, only one's own trails are writable; all others are read-only."""
         if len(trail_id) > LONGEST_TRAIL:
             raise BadInputError(
                 f"The id of the trail has {len(trail_id):,} characters, more than any has.",
@@ -196,11 +192,8 @@ class Notebook(ForPerson):
     def export_corpus(
         self, corpus: str, kind: str = "jsonl", doc_ids: Sequence[str] | None = None
     ) -> Iterator[str]:
-        """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part.
-
-        Args:
-            doc_ids: which, in which order; None for all.
-        """
+        """Documents of a corpus with all fields in one of ``DOCUMENT_FORMATS``, part by part; in
+        the order of ``doc_ids``, None for all."""
         from engine.search.trails import export_documents
 
         opened = self._library.open(corpus)
@@ -233,10 +226,8 @@ class Notebook(ForPerson):
         ]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
-        """Keep a document, at the end of the list, or remove it.
-
-        One that was removed and is kept again comes back where it was, with its note.
-        """
+        """Keep a document at the end of the list, or remove it; kept again, it is back at its place
+        with its note."""
         self._check_own(trail_id)
         if kept:
             self._library.open(corpus).document(doc_id)  # says that it is not there
@@ -297,5 +288,5 @@ def _seed_title(query: Query, opened: OpenCorpus | None) -> str:
 
 
 def _one_line(name: str) -> str:
-    """A name without control characters, up to the longest that there may be."""
+    """Without control characters, cut to the longest allowed name."""
     return printable(" ".join(name.split()))[:MOST_NAME]

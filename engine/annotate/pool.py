@@ -1,7 +1,7 @@
-"""Pools: the union of what systems, wordings and runs rank best, to be judged.
+"""Pools: the union of the top of systems, wordings and runs, to be judged.
 
-Depth-k pooling as in TREC (Voorhees and Harman, 2005). A pool knows which sources retrieved a
-document, and expanding it keeps what is in it.
+Depth-k pooling as in TREC (Voorhees and Harman, 2005). A pool knows the sources of each document;
+adding to it keeps what is in it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def retrieved(
 ) -> list[PoolRow]:
     """The top of every source for one query, as rows of the project's pool.
 
-    Documents of runs that the corpus does not hold are left out; see :func:`not_held`. Systems
-    have nothing for a query that is :func:`unaskable`.
+    Without documents that the corpus lacks, see :func:`not_held`; systems have nothing for
+    :func:`unaskable` queries.
     """
     query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
     allowed = corpus.scope(query.filters, without=query.seed).allowed
@@ -82,14 +82,8 @@ def not_held(
     runs: Mapping[str, Sequence[Ranking]],
     depth: int,
 ) -> dict[str, int]:
-    """How many documents of the top of each run, over these queries, the corpus does not hold.
-
-    Args:
-        known: the documents of the corpus.
-
-    Returns:
-        run -> number, of runs that have such documents.
-    """
+    """run -> number of documents in its top, over these queries, that the corpus (``known``) lacks;
+    only for runs with such documents."""
     counts = {
         name: sum(
             doc_id not in known
@@ -103,8 +97,7 @@ def not_held(
 
 
 def unaskable(corpus: OpenCorpus, queries: Mapping[str, Query]) -> tuple[str, ...]:
-    """query_ids of those that the corpus cannot be asked (any more): it lacks the seed, or its
-    lens an aspect that they name."""
+    """query_ids that the corpus cannot answer: it lacks the seed, or its lens an aspect."""
     seeds, aspects = corpus.row_of, {*corpus.aspects}
 
     def is_lacking(query: Query) -> bool:
@@ -194,26 +187,20 @@ Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 
 @all_for_leads
 class PoolFilling(ForPerson):
-    """Fills pools in the background. Safe to share between threads.
+    """Fills pools in the background; thread-safe.
 
     Args:
-        count: how many items a project's pool holds.
-
-    Attributes:
-        jobs: by :attr:`Project.key`. A job that is cancelled ends after the query at hand.
+        count: number of items in a project's pool.
     """
 
     def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
+        # jobs: by :attr:`Project.key`; a cancelled one ends after the current query
         self._fill, self._count, self.jobs = fill, count, JobRunner()
 
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
     ) -> str:
-        """Pool these queries; returns the job's id.
-
-        Args:
-            owner: who asks for it.
-        """
+        """Pool these queries; returns the job's id."""
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:
             started, before = time.perf_counter(), self._count(project)

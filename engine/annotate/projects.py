@@ -75,7 +75,7 @@ def model_annotator(model: str) -> str:
 
 
 def own_name(annotator: str) -> str:
-    """What a model, or anybody, is called without the prefix of models, as names are compared.
+    """An annotator's name without the prefix of models, normalised for comparison.
 
     >>> own_name("model:Judge"), own_name("judge ")
     ('judge', 'judge')
@@ -85,11 +85,7 @@ def own_name(annotator: str) -> str:
 
 
 def check_annotator(name: str, origin: Origin = "person") -> str:
-    """The name without blanks around it.
-
-    Args:
-        origin: of what is said by this name; a model's may be the name of one.
-    """
+    """The stripped name; only a model's ``origin`` may use the name of a model."""
     name = name.strip()
     if not name:
         raise BadInputError("The annotator has no name.", "Say who is judging.")
@@ -183,11 +179,7 @@ class SeedAspect(NamedTuple):
 def read_query_id(
     query_id: str, seeds: Container[str], aspects: Sequence[str]
 ) -> SeedAspect | None:
-    """Seed and aspect of a query id; None when it does not name a seed that there is.
-
-    Args:
-        seeds: the documents of the corpus.
-        aspects: keys of its lens.
+    """Seed and aspect of a query id; None for ids without a known seed.
 
     >>> read_query_id("7_a_method", {"7_a"}, ["method"])
     SeedAspect(seed='7_a', aspect='method')
@@ -226,8 +218,6 @@ def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
 def is_free(query_id: str) -> bool:
     """Whether a query is named by a hash: a pasted text, picked sentences or an own wording.
 
-    What was asked cannot be told from such an id.
-
     >>> is_free("text-0f1e2d3c4b5a_any"), is_free("7_method~0a1b2c3d"), is_free("7_method")
     (True, True, False)
     """
@@ -238,8 +228,7 @@ def is_free(query_id: str) -> bool:
 
 
 class ProjectStore(ForPerson):
-    """The projects of one home: settings, queries, pools, and what was judged in them. Safe to
-    share between threads."""
+    """The projects of one home: settings, queries, pools and judgments; thread-safe."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
@@ -268,11 +257,8 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Keep a new version; the versions before it stay in the ledger.
-
-        Args:
-            before: the version that was changed; None for whatever there is.
-        """
+        """Store a new version; older ones stay in the ledger. ``before`` is the version that was
+        edited, None for any."""
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
             find_aspect(lens, aspect)
@@ -280,8 +266,8 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """As :meth:`save`, for a project of a file, by any author and with any aspects that its
-        guidelines are for."""
+        """As :meth:`save`, for a project from a file: any author, and any aspects in its
+        guidelines."""
         checked = check_project(project)
         rows = self._ledger.projects.all()
         row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
@@ -319,9 +305,8 @@ class ProjectStore(ForPerson):
     # -- queries ---------------------------------------------------------------------------
 
     def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
-        """query_id -> query, in the order in which they were added; with ``retired`` also the
-        retired ones. Of a corpus's own, which are what people judged on Explore, an annotator has
-        those that they judged themselves or that are pooled."""
+        """query_id -> query, in order of addition; with ``retired`` also those. Of the corpus's own
+        project, an annotator sees those that they judged or that are pooled."""
         out = frozenset() if retired else self.retired(project)
         queries = {i: query for i, query in self._every_query(project).items() if i not in out}
         if project.name or self.person.is_lead:
@@ -331,7 +316,7 @@ class ProjectStore(ForPerson):
         return {query_id: query for query_id, query in queries.items() if query_id in own}
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
-        """The retired ones, too; the same object while nothing changes."""
+        """Retired ones included; the same object while nothing changes."""
         rows = self._ledger.projects.queries(*project.key, retired=True)
         held = self._known.get(project.key)
         if held is None or held[0] is not rows:
@@ -360,12 +345,12 @@ class ProjectStore(ForPerson):
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries to a project and return their ids; known ones stay as they are, and retired
-        ones are asked again.
+        """Add queries and return their ids; known ones stay as they are, retired ones become
+        active.
 
         Args:
-            queries: by id where a collection gave them one; others are named after seed and
-                aspect, see :func:`engine.search.queries.query_id`.
+            queries: by id where a collection has ids; else named as by
+                :func:`engine.search.queries.query_id`.
         """
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
@@ -385,8 +370,7 @@ class ProjectStore(ForPerson):
         return ids
 
     def _check_ids(self, project: Project, queries: Mapping[str, Query]) -> None:
-        """Raise BadInputError where the project asks something else by an id: collections that
-        number their queries have the same ones."""
+        """BadInputError where the project has another query of an id: numbered ids collide."""
         here = self._every_query(project)
         known = {i: query for i, query in queries.items() if i in here}
         taken = [i for i, query in known.items() if query_id(query) != query_id(here[i])]
@@ -398,8 +382,7 @@ class ProjectStore(ForPerson):
             )
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
-        """Keep what was asked where the project has no query of this id: an id says nothing of
-        own words and sentences."""
+        """Store the query if its id is new: own words and sentences are not in an id."""
         if query_id not in self._every_query(project):
             self._store(project, {query_id: replace(query, offset=0, filters=())})
 
@@ -412,8 +395,8 @@ class ProjectStore(ForPerson):
 
     @leads_only
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
-        """Retire queries: they leave queues, pools and adjudicated grades, until they are
-        added again. What was judged stays. Returns how many were asked before."""
+        """Retire queries from queues, pools and adjudicated grades until added again; judgments
+        stay. Returns how many were active."""
         who, now = check_annotator(author), datetime.now(UTC)
         put = self._ledger.projects.set_asked
         return put(*project.key, query_ids, asked=False, author=who, time=now)

@@ -46,11 +46,9 @@ MOST_ORDERS = 64
 def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -> list[PoolItem]:
     """The items in the order in which one annotator is asked.
 
-    A query's items follow one another, so that the seed stays in view. Queries, and in a
-    ``shuffled`` project items, go by a hash that differs between annotators: what tires or
-    teaches them is not the same for all. ``same`` is shuffled alike for everybody: so many items
-    of one are those of another. ``disagreement`` asks first for what the sources disagree on
-    most, ``rank`` for what any of them ranks best.
+    Items of a query stay together. Queries, and in a ``shuffled`` project items, are ordered by a
+    hash per annotator, against effects of order; ``same`` shuffles alike for all. ``disagreement``
+    puts first what the sources disagree on most, ``rank`` what any source ranks best.
     """
     by_query: dict[str, list[PoolItem]] = {}
     for item in items:
@@ -78,12 +76,8 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
 
 
 def disagreement(item: PoolItem, sources: int) -> float:
-    """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1.
-
-    One that did not retrieve it counts as 0.
-
-    Args:
-        sources: how many retrieved anything for the query.
+    """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1, 0 being its
+    rank in ``sources`` that lack it.
 
     >>> from engine.types.annotating import PoolItem, Source
     >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
@@ -110,8 +104,8 @@ class Order:
 
 
 class Pool:
-    """Items to be judged, in order of arrival with their numbers from 0, and the orders of those
-    who judge them. Safe to share between threads."""
+    """Items to be judged, numbered from 0 in order of arrival, and their orders per annotator;
+    thread-safe."""
 
     def __init__(self, items: Iterable[PoolItem]) -> None:
         self.items = tuple(items)
@@ -127,8 +121,8 @@ class Pool:
         return self.items[self.numbers[item]]
 
     def held_by(self, doc_ids: Container[str], but: Callable[[], Container[str]]) -> Pool:
-        """Without documents that are not among these, and without the queries that ``but`` gives;
-        the same object for the same documents."""
+        """Without other documents and without the queries that ``but`` gives; the same object for
+        the same documents."""
         with self._lock:  # it takes a second for 50,000: once, not for everybody who waits for it
             held = self._held_by
             if held[0] is not doc_ids:
@@ -190,11 +184,8 @@ class Queue:
         *,
         audit: bool = False,
     ) -> Queue:
-        """The queue of an annotator by the current judgments of the project.
-
-        Args:
-            audit: what the annotator said to check a model counts; otherwise these items are due.
-        """
+        """The queue of an annotator by the current judgments; with ``audit`` also by those that
+        check a model, else such items are due."""
         told = current.of(annotator, pool.numbers, project.per_item)
         return cls(project, annotator, pool, told if audit else _without_audits(told, pool))
 
@@ -260,7 +251,7 @@ class Queue:
 
 
 def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
-    """The same, as if the annotator had checked no model's grades."""
+    """The same, without the annotator's audits."""
     if not told.audits:
         return told
     audits = [j for j in told.own.values() if j.origin == "audit"]
@@ -273,24 +264,15 @@ def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
 
 @dataclass(frozen=True)
 class Share:
-    """What of a queue is one annotator's to judge now, while others judge in the project.
-
-    Attributes:
-        next: the items that are leased to them, in their order.
-        elsewhere: items they could judge, were they not leased to others; 0 while there are others.
-        people: how many judge now, or wait for items, this annotator among them.
-        progress: how far they are; what is left is shared among these people.
-        beyond: the item at hand has, or gets from others, all the annotations it needs.
-        minutes: after which a lease runs out that nobody renews.
-    """
+    """What of a queue is one annotator's to judge now, while others judge in the project."""
 
     queue: Queue
-    next: Sequence[Item]
-    elsewhere: int
-    people: int
-    progress: QueueProgress
-    beyond: bool
-    minutes: float = SECONDS / 60
+    next: Sequence[Item]  # leased items, in their order
+    elsewhere: int  # items leased to others that they could judge; 0 while ``next`` has items
+    people: int  # who judge or wait now, this annotator included
+    progress: QueueProgress  # of the annotator; what is left is shared among these people
+    beyond: bool  # the current item has, or gets from others, all the annotations it needs
+    minutes: float = SECONDS / 60  # until an unrenewed lease runs out
 
 
 def find_share(
@@ -299,16 +281,16 @@ def find_share(
     shown: Set[Item] = frozenset(),
     at: Item | None = None,
 ) -> tuple[Share, Lease]:
-    """What one annotator may judge next, and what is to be leased to them for that.
+    """What one annotator may judge next, and the lease for it.
 
-    An item is theirs where those who judged it and those who have it leased are fewer than it
-    needs. Each gets half of an equal share of what is left, so that a slow annotator does not keep
-    it all; where there are no more people than an item needs, nobody has to wait for another.
+    An item is free while judgments and leases are fewer than it needs. Each annotator gets half of
+    an equal share of what is left, so that a slow one does not block; with no more people than an
+    item needs, nobody waits.
 
     Args:
-        others: leases of other visits, the annotator's own ones among them.
-        shown: what is leased to this visit, and may be on its screen still: it stays leased.
-        at: the item at hand; the next ones are those behind it.
+        others: leases of other visits, the annotator's included.
+        shown: leased to this visit and perhaps on its screen: stays leased.
+        at: the current item; the next ones follow it.
     """
     project, who = queue.project, queue.annotator
     place = 0 if at is None else queue.position(at)
@@ -346,8 +328,8 @@ def find_share(
 
 
 def pace(judgments: Iterable[Judgment]) -> float | None:
-    """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before there
-    are two in a row."""
+    """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before two in a
+    row."""
     times = sorted(judgment.time for judgment in judgments)[-PACE_OVER - 1 :]
     gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
     worked = [gap for gap in gaps if gap <= LONGEST_PAUSE]

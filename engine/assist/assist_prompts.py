@@ -86,11 +86,11 @@ class Notes(BaseModel):
 def explaining(
     criterion: Criterion, seed: str, document: str, tokens: int = DOCUMENT_TOKENS
 ) -> Prompt[Explanation]:
-    """Why is this document similar in the aspect? Only with evidence from both texts.
+    """Why is this document similar in the aspect, with evidence from both texts?
 
     Args:
-        seed, document: whole texts, title first; quotes are looked up in them.
-        tokens: room for each of the two.
+        seed, document: whole texts, title first, in which quotes are looked up.
+        tokens: for each of the two.
     """
     user = f"""\
 {criterion.text}
@@ -144,12 +144,12 @@ different from the others, none adding a condition."""
 def noting(
     question: str, known: Sequence[str], documents: Mapping[str, str], tokens: int = NOTED_TOKENS
 ) -> Prompt[Notes]:
-    """What documents contribute to a question that no single one answers, and what to ask next.
+    """What do documents contribute to a question that no single one answers, and what to ask next?
 
     Args:
         known: notes of earlier hops.
-        documents: whole texts by ``doc_id``, in the order in which they are shown.
-        tokens: room for one document; question, earlier notes and answer shrink along.
+        documents: whole texts by ``doc_id``, in the order shown.
+        tokens: for one document; question, earlier notes and answer shrink along.
     """
     texts = list(documents.values())
     words = min(QUESTION_TOKENS, 2 * tokens)
@@ -186,6 +186,6 @@ def _quotes_its_document(note: Note, texts: Sequence[str]) -> bool:
 
 
 def _found(text: str, claimed: Sequence[str]) -> list[str]:
-    """The claimed quotes that occur, in the words of the text."""
+    """The claimed quotes that occur, as spelled in the text."""
     spans = map(Quoted(text).find, claimed)
     return [text[slice(*span)] for span in spans if span is not None]

@@ -45,21 +45,15 @@ from storage.ledger import Ledger
 
 
 class Assistant(ForPerson):
-    """A language model over one home. Safe to share between threads.
-
-    Where an ``endpoint`` is taken, None is the one of the environment; see :meth:`find_endpoint`.
-
-    Attributes:
-        how: ways to connect a model, a line each.
-        modes: name -> one line for people.
-        systems: those that need a model, beside ``Explorer.systems``.
-        jobs: of rankings. One that is cancelled keeps its answers, and its order so far.
+    """A language model over one home; thread-safe. An ``endpoint`` of None is that of the
+    environment; see :meth:`find_endpoint`.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
+        searcher: corpus name -> search engine.
     """
 
-    how = HOW
+    how = HOW  # ways to connect a model, a line each
+    # name -> one line for people
     modes: Mapping[str, str] = {mode.name: mode.description for mode in MODES.values()}
     systems = tuple(MODEL_SYSTEMS)
 
@@ -71,6 +65,7 @@ class Assistant(ForPerson):
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
+        # of rankings; a cancelled one keeps its answers and its order so far
         self.jobs = JobRunner()
         self._estimates = Recent[Hashable, Estimate](KEPT)
 
@@ -79,25 +74,23 @@ class Assistant(ForPerson):
     def find_endpoint(
         self, session: Mapping[str, str], secrets: Mapping[str, str]
     ) -> Endpoint | None:
-        """The endpoint that was set up, None where none was.
+        """The endpoint that was set up, None for none.
 
         Args:
-            session, secrets: settings by the names ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and
-                ``SEEDLENS_LLM_MODEL``: what a person entered on a page, and what ``secrets.toml``
-                says. They come before the environment, in this order, and are not kept.
+            session, secrets: ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and ``SEEDLENS_LLM_MODEL`` as
+                entered on a page and in ``secrets.toml``; in this order before the environment, not
+                stored.
         """
         return find_endpoint(self._settings, secrets, session, self.person)
 
     def endpoint(self, endpoint: Endpoint | None = None) -> EndpointInfo:
-        """Which endpoint would be asked, without asking it; or why none can be. Never raises
-        for settings."""
+        """The endpoint that would be asked, without asking it, or the problem. Never raises for
+        settings."""
         return describe(self._settings, self._answers, endpoint)
 
     def check(self, endpoint: Endpoint | None = None) -> EndpointInfo:
-        """Ask the endpoint something tiny, and remember what it can do.
-
-        The ``problem`` says what is wrong where it does not answer.
-        """
+        """Ask the endpoint something tiny, and remember what it can do; ``problem`` says why it
+        does not answer."""
         info = self.endpoint(endpoint)
         if not info.set_up:
             return info
@@ -114,11 +107,7 @@ class Assistant(ForPerson):
     def connection(
         self, endpoint: Endpoint | None = None, most_calls: int | None = None
     ) -> Connection:
-        """The connection that was set up, with the budget of the settings.
-
-        Args:
-            most_calls: at most so many requests, whatever the settings allow.
-        """
+        """The connection with the budget of the settings, and at most ``most_calls`` requests."""
         return connect(self._settings, endpoint, most_calls, self.person)
 
     # -- rankings --------------------------------------------------------------------------
@@ -134,27 +123,19 @@ class Assistant(ForPerson):
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Rank in the background; returns the job's id, of an equal one under way where there is.
-
-        Args:
-            owner: who asks for it.
-        """
+        """Rank in the background; returns the job's id, that of an equal running one if any."""
         connection = self.connection(endpoint, most_calls)
         key = self._key(request, connection)
         return self._start(key, self._ranking(request, endpoint), connection, owner)
 
     def running(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
-        """The id of a job under way that ranks the same with the same model and key.
-
-        Whoever began it: a page that is opened anew goes on with it.
-        """
+        """The id of anybody's running job with the same ranking, model and key, to be continued by
+        a reopened page."""
         return self.jobs.running(self._key(request, self.connection(endpoint)))
 
     def recall(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
-        """The id of a job that is under way, or done from answers in the ledger alone.
-
-        None where the model would have to be asked; nothing is sent.
-        """
+        """The id of a running job, or of one done from stored answers alone; None where the model
+        would be asked. Sends nothing."""
         connection = self.connection(endpoint, most_calls=0)
         key = self._key(request, connection)
         running = self.jobs.running(key)
@@ -204,10 +185,8 @@ class Assistant(ForPerson):
     def explain_with_model(
         self, query: Query, doc_id: str, endpoint: Endpoint | None = None
     ) -> GeneratedExplanation:
-        """Why a document is similar to the seed in what is asked for, in a model's words.
-
-        Every quote is looked up in the documents. To be shown as generated.
-        """
+        """A model's explanation why a document is similar to the seed, with checked quotes. To be
+        shown as generated."""
         connection = self.connection(endpoint)
         searcher = self._searcher(query.corpus)
         check_query(query, searcher.corpus.lens)
@@ -241,10 +220,10 @@ class Assistant(ForPerson):
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> WordingReadings:
-        """What a model reads free wordings as, under the lens of a corpus: a question each.
+        """A model's reading of free wordings under a corpus's lens, one question each.
 
-        What goes wrong with the endpoint, and an answer that does not come within its time, is
-        said in the result: the built-in reading is there all the same.
+        Problems of the endpoint and timeouts are in the result, as the built-in reading is the
+        fallback.
         """
         lens = self._searcher(corpus).corpus.lens
         connection = self.connection(endpoint, most_calls)
@@ -261,14 +240,11 @@ class Assistant(ForPerson):
     # -- inside --------------------------------------------------------------------------
 
     def _identity(self, query: Query) -> Hashable:
-        """What tells the corpus as it is now from what it was."""
+        """Identifies the state of the corpus."""
         return ranked_from(self._searcher(query.corpus).corpus, [query.system])
 
     def _key(self, request: RerankRequest, connection: Connection) -> tuple[Hashable, ...]:
-        """What is the same for equal rankings: of those under way, one is enough.
-
-        The endpoint is in it with its key: who may not ask it is not shown what others asked.
-        """
+        """Equal for equal rankings; the endpoint and its key are part of it."""
         query = replace(request.query, k=1, offset=0)
         return query, plan_for(request), connection.endpoint, self._identity(query)
 

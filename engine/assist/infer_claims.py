@@ -1,7 +1,7 @@
-"""Facts that a model says a document implies: what it is asked, and what of its claims holds.
+"""Facts that a model says a document implies: the question, and the check of claims.
 
-A claim holds when its quote stands in the text and its value is one by the same tables as what the
-rules find: codes of the gazetteer, units and currencies, days of the calendar.
+A claim holds when its quote is in the text and its value is valid by the rules' tables: gazetteer,
+units and currencies, calendar.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def inferring(
     """Which facts does this text imply?
 
     Args:
-        title, text: of the document, as strangers wrote them.
-        written: the day on which it was written, where that is known.
-        kinds: what is asked for, at least one.
-        tokens: what of the text is shown at most.
+        title, text: foreign texts.
+        written: the document's date, where known.
+        kinds: at least one.
+        tokens: of the text at most.
     """
     shown = cut_text(text.strip(), tokens).text
     day = f"It was written on {written.isoformat()}.\n" if written is not None else ""
@@ -131,21 +131,13 @@ Value = tuple[float, float, str, str]
 
 @dataclass(slots=True)
 class Counts:
-    """What a run found so far.
+    """Counts of a run so far."""
 
-    Attributes:
-        documents: that were read.
-        facts: that were stored with them.
-        unquoted: claims whose quote does not stand in the text.
-        unusable: claims whose value is none: an unknown code or unit, no day of the calendar.
-        known: claims that say what the rules found, or what another claim says.
-    """
-
-    documents: int = 0
-    facts: int = 0
-    unquoted: int = 0
-    unusable: int = 0
-    known: int = 0
+    documents: int = 0  # read
+    facts: int = 0  # stored
+    unquoted: int = 0  # claims whose quote is not in the text
+    unusable: int = 0  # claims with an invalid value: unknown code or unit, no day of the calendar
+    known: int = 0  # claims that equal a fact of the rules or another claim
 
 
 def facts_in(
@@ -156,13 +148,13 @@ def facts_in(
     model: str,
     counts: Counts,
 ) -> list[Fact]:
-    """The claims about a document that hold, as facts.
+    """The valid claims about a document, as facts.
 
     Args:
-        rules: what was found in ``text`` without a model.
-        kinds: what was asked for; a claim of another kind is unusable.
-        model: who says so.
-        counts: is told of the document and of each claim.
+        rules: facts found in ``text`` without a model.
+        kinds: asked for; a claim of another kind is unusable.
+        model: the source of the claims.
+        counts: is updated.
     """
     facts: list[Fact] = []
     letters = Quoted(text)
@@ -192,10 +184,8 @@ def facts_in(
 
 
 def quoted(text: str, quote: str, letters: Quoted | None = None) -> Span | None:
-    """Where the quote stands in the text; a short one ("Uluru") must stand there to the letter.
-
-    Args:
-        letters: of the text, where they are known.
+    """The quote's place in the text; a short one ("Uluru") must match exactly. ``letters`` are of
+    the text, where known.
 
     >>> quoted("A week at Uluru.", "Uluru"), quoted("A week at Uluru.", "the rock")
     ((10, 15), None)

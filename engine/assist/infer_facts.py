@@ -1,7 +1,7 @@
-"""A model names what the documents of a corpus imply; what holds is stored beside the rules' facts.
+"""A model names facts implied by the documents of a corpus; valid ones are stored beside the rules'
+facts.
 
-Batch by batch: a stop at any moment costs one batch at most, and answers that came are in the
-ledger, so that running again goes on from there without asking again.
+In batches: a stop loses one batch at most, and stored answers are not asked for again.
 """
 
 from __future__ import annotations
@@ -55,16 +55,11 @@ SAMPLE = 2000
 
 @dataclass(frozen=True, slots=True)
 class InferRequest:
-    """Whose facts a model is to name.
-
-    Attributes:
-        kinds: of facts; those of other kinds stay as they are.
-        limit: the first documents of the corpus, at most so many; None for all.
-    """
+    """Whose facts a model is to name."""
 
     corpus: str
-    kinds: tuple[FactKind, ...] = KINDS
-    limit: int | None = None
+    kinds: tuple[FactKind, ...] = KINDS  # of facts; others stay as they are
+    limit: int | None = None  # the first documents of the corpus at most; None for all
 
 
 class FactsByModel(TaskRunner[InferRequest, Counts]):
@@ -100,7 +95,7 @@ class InferFacts(ModelTask[Counts]):
         self._open()
 
     def _open(self) -> tuple[OpenCorpus, list[str]]:
-        """The corpus, and the documents that are to be asked about."""
+        """The corpus, and the documents to ask about."""
         corpus = self._library.open(self.request.corpus)
         return corpus, corpus.doc_ids[: self.request.limit]
 
@@ -152,7 +147,7 @@ class InferFacts(ModelTask[Counts]):
         return TaskReport(result=counts, failed=failed, left=left)
 
     def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
-        """Build the indexes where what was written took rows out of them."""
+        """Rebuild indexes that lost rows by the writes."""
         row = self._ledger.corpus(corpus.name)
         if row is not None and not table.is_finished():
             build_indexes(table, row, corpus.lens, self._settings, READERS_GRACE)
@@ -164,7 +159,7 @@ class InferFacts(ModelTask[Counts]):
         model: str,
         counts: Counts,
     ) -> None:
-        """Put what holds in place of what a model said of these kinds before."""
+        """Replace the model's earlier facts of these kinds by valid new ones."""
         kinds = self.request.kinds
         changed: dict[str, tuple[Fact, ...]] = {}
         for row in table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist():
@@ -202,5 +197,5 @@ def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list
 
 
 def _part_tokens(context: int | None) -> int:
-    """Room for a part of a document in a model's context; None where nobody knows that."""
+    """Tokens for a part of a document in a model's context; None for unknown."""
     return part_tokens(context, inferring("", "", None, KINDS), most_tokens, FEWEST_TOKENS)

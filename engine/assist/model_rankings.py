@@ -36,20 +36,13 @@ from storage.answers import Answers
 
 @dataclass(frozen=True, slots=True)
 class ModelRanking:
-    """What a model is asked to rank.
+    """A ranking task for a model."""
 
-    Attributes:
-        query: what was asked, with the name of a system that asks a model where it has one.
-        plan: how to rerank; None for a system that asks a model by itself.
-        stage: what is reranked; without a plan, the same search on ``dense``.
-        estimate: what it takes at most.
-    """
-
-    query: Query
-    plan: Plan | None
+    query: Query  # with the name of a system that asks a model where it has one
+    plan: Plan | None  # how to rerank; None for a system that asks a model itself
     searcher: Searcher
-    stage: FirstStage
-    estimate: Estimate
+    stage: FirstStage  # the ranking to rerank; without a plan, the same search on ``dense``
+    estimate: Estimate  # upper estimate
 
     @property
     def kept(self) -> KeptRanking:
@@ -87,11 +80,11 @@ class ModelRanking:
         cancelled: Ask = never,
         heard: Callable[[RoundProgress], None] = tell_nobody,
     ) -> RankingProgress:
-        """Ask the model, in this thread; as far as it came when it was cancelled.
+        """Ask the model in this thread; on cancellation, the progress so far.
 
         Args:
-            tell: told after every settled question and every round.
-            heard: told of the questions alone.
+            tell: called after every settled question and every round.
+            heard: called after every settled question.
         """
         now = self.begun(connection)
 
@@ -122,11 +115,11 @@ class ModelRanking:
         return now
 
     def page(self, now: RankingProgress, query: Query, *, partial: bool) -> Reranking:
-        """A page of an order, with its evidence; moves are against the first stage.
+        """A page of an order, with evidence; moves are against the first stage.
 
         Args:
             query: :attr:`query` with another page or page size.
-            partial: the model has more to say.
+            partial: the model is not finished.
         """
         first = {s.doc_id: (rank, s.score) for rank, s in enumerate(self.stage.ranking, start=1)}
         depth = len(first) if self.plan is None else self.plan.depth
@@ -181,23 +174,16 @@ class ModelRanking:
 
 @dataclass(frozen=True, slots=True)
 class KeptRanking:
-    """A :class:`ModelRanking` without its corpus, of which gigabytes may be in memory: that can be
-    closed, or changed, before anybody looks at the ranking again.
-
-    Attributes:
-        identity: of the corpus, and of its scenarios where the system ranks by these.
-        staged: the query of the first stage.
-        pasted: its seed, where the corpus does not have it.
-        read, rows, scores: what the query was read as, and the ranking.
-    """
+    """A :class:`ModelRanking` without its corpus, which may take gigabytes: it can be closed or
+    changed meanwhile."""
 
     query: Query
     plan: Plan | None
     estimate: Estimate
-    identity: str
-    staged: Query
-    pasted: Seed | None
-    read: Interpretation
+    identity: str  # of the corpus, and of its scenarios where used
+    staged: Query  # the query of the first stage
+    pasted: Seed | None  # its seed, where not in the corpus
+    read: Interpretation  # read, rows, scores: the query's reading, and the ranking
     rows: Rows
     scores: NDArray[np.floating]
 

@@ -1,7 +1,7 @@
-"""Retrieval that a language model helps with: one rewording, or several hops with notes.
+"""Retrieval with a language model: one rewording, or several hops with notes.
 
-After OBLIQ-Bench, section 5. Both search with the dense vectors of the corpus; where the model
-gives no answer, the seed's own vector stands in and the question counts as unanswered.
+After OBLIQ-Bench, section 5. Both search dense vectors; without the model's answer the seed's
+vector is used and the question counts as unanswered.
 """
 
 from __future__ import annotations
@@ -30,18 +30,12 @@ _FENCE_TOKENS = 30
 
 @dataclass(frozen=True, slots=True)
 class SystemRanking:
-    """A ranking by a system that asks a model.
-
-    Attributes:
-        unanswered: questions on the way to it that led nowhere.
-        queries: what was searched for instead of the seed, in order.
-        notes: what the model noted, in order.
-    """
+    """A ranking by a system that asks a model."""
 
     ranking: RankedDocuments
-    unanswered: int = 0
-    queries: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    unanswered: int = 0  # questions without an answer
+    queries: tuple[str, ...] = ()  # used instead of the seed, in order
+    notes: tuple[str, ...] = ()  # of the model, in order
 
 
 ModelSystem = Callable[[Client, Searcher, Request, Criterion], Awaitable[SystemRanking]]
@@ -62,12 +56,11 @@ async def rewrite(
 async def multi_hop(
     client: Client, searcher: Searcher, request: Request, criterion: Criterion
 ) -> SystemRanking:
-    """Four hops of 25 documents, each searched for with what the notes of the last one ask.
+    """Four hops of 25 documents, each searched for by the question in the last notes.
 
-    What the model noted something about comes first, in the order of the hops; then what it
-    read besides; then the rest, as the seed alone ranks it. Where it asks for nothing, the next
-    hop reads on down the ranking of the last query. Where the model's context is too small for
-    25 documents, a hop reads fewer.
+    Order: documents with notes, by hop; others that were read; then the seed's ranking. Without a
+    new question, the next hop reads further down the last ranking. Small contexts reduce the
+    documents per hop.
     """
     hops = _Hops({}, {})
     own = ranking = _dense(searcher, request, request.seed.vector)
@@ -90,10 +83,7 @@ async def multi_hop(
 
 
 def room(wish: str, context: int | None) -> tuple[int, int]:
-    """How many documents a hop reads, and how many tokens of each.
-
-    Args:
-        context: of the model, in tokens; None where nobody knows.
+    """How many documents a hop reads, and tokens of each; ``context`` None for unknown.
 
     >>> room("How are bees counted?", 128_000), room("How are bees counted?", 4096)
     ((25, 300), (19, 100))
@@ -109,7 +99,7 @@ def room(wish: str, context: int | None) -> tuple[int, int]:
 
 
 def _free(wish: str, context: int, tokens: int) -> int:
-    """Tokens that a context has left for documents and what is noted about them."""
+    """Tokens of a context left for documents and the notes on them."""
     bare = noting(wish, ["as many notes as there may be " * QUESTION_TOKENS], {}, tokens)
     return context - bare.most_tokens - sum(estimate_tokens(m.content) for m in bare.messages)
 
@@ -138,7 +128,7 @@ def question(criterion: Criterion) -> str:
 
 @dataclass(slots=True)
 class _Hops:
-    """What the hops so far have brought; both mappings are used as ordered sets."""
+    """Results of the hops so far; both mappings are used as ordered sets."""
 
     read: dict[str, None]
     selected: dict[str, None]
@@ -146,7 +136,7 @@ class _Hops:
     unanswered: int = 0
 
     def keep(self, documents: Mapping[str, str], notes: Notes | None) -> str:
-        """Add a hop; returns what to search for next, "" where the model does not say."""
+        """Add a hop; returns the next search, "" where the model does not say."""
         self.read.update(dict.fromkeys(documents))
         if notes is None:
             self.unanswered += 1

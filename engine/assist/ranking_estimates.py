@@ -1,7 +1,7 @@
-"""What rankings will ask of a model and cost, before anything is asked.
+"""Estimates of rankings by a model, before it is asked.
 
-Numbers of questions follow from the modes; tokens from the lengths of some texts, by our own
-count and not by a tokenizer.
+Numbers of questions follow from the modes; tokens from the lengths of some texts, not from a
+tokenizer.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def estimate_ranking(
     """What one ranking costs; tokens only where a model is connected.
 
     Args:
-        plan: how to rerank; None for a search on ``system``, which asks a model by itself.
-        assignment: what is reranked; without a plan, the same search on ``dense``.
+        plan: how to rerank; None for a ``system`` that asks a model itself.
+        assignment: the ranking; without a plan, the same search on ``dense``.
     """
     total = len(assignment.doc_ids)
     if plan is None:
@@ -119,7 +119,7 @@ def _with_tokens(
 
 
 def _question(known: Estimator, mode: str, sample: Sample) -> Prompt[Any]:
-    """A question of this mode, or of a system that asks a model, of the sample's lengths."""
+    """A question of this mode, or of a system with a model, in the sample's lengths."""
     wish = question(sample.criterion)
     if mode == "rewrite":
         return rewording(wish, 1)
@@ -130,6 +130,6 @@ def _question(known: Estimator, mode: str, sample: Sample) -> Prompt[Any]:
 
 
 def _batch(texts: Mapping[str, str]) -> dict[str, str]:
-    """As many documents as a hop reads, some of them several times."""
+    """As many documents as a hop reads, repeated if necessary."""
     own = list(texts.values())
     return {str(i): own[i % len(own)] for i in range(PER_HOP)} if own else {}

@@ -1,8 +1,7 @@
-"""Rankings for a model to improve, and what comes of it.
+"""Rankings for a model to improve.
 
-One client serves all rankings of a run: its budget, its concurrency and its figures are the
-run's. Several rankings are under way at once, so that modes which ask one question after the
-other still keep the endpoint busy.
+One client serves all rankings of a run, with its budget, concurrency and usage. Several run
+concurrently, so that sequential modes keep the endpoint busy.
 """
 
 from __future__ import annotations
@@ -32,14 +31,10 @@ TOP = PAGE_SIZE
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to rerank.
-
-    Attributes:
-        depth: documents of the first stage that are reranked; the others follow.
-    """
+    """How to rerank."""
 
     mode: str
-    depth: int = DEFAULT_DEPTH
+    depth: int = DEFAULT_DEPTH  # reranked documents of the first stage; the others follow
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -52,17 +47,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One ranking for a model to improve.
+    """One ranking for a model to improve."""
 
-    Attributes:
-        name: tells the assignments of a run apart.
-        doc_ids: in the order of the first stage.
-        texts: loads the texts of some of them; called when their turn comes.
-    """
-
-    name: str
+    name: str  # unique in a run
     criterion: Criterion
-    doc_ids: tuple[str, ...]
+    doc_ids: tuple[str, ...]  # in the order of the first stage
+    # loads the texts of some of them, when their turn comes
     texts: Callable[[Sequence[str]], Mapping[str, str]]
 
 
@@ -99,8 +89,7 @@ async def rerank_all(
     assignments: Sequence[Assignment],
     plan: Plan,
 ) -> list[Finished]:
-    """All of them, in their order. Those begun first are done first, so that a budget buys whole
-    rankings rather than the beginnings of all."""
+    """Rerank all; earlier ones finish first, so that a budget buys whole rankings."""
     slots = asyncio.Semaphore(client.concurrency)
 
     async def one(assignment: Assignment) -> Finished:

@@ -1,4 +1,4 @@
-"""What a model reads free wordings as, in place of the built-in reader.
+"""A model's reading of free wordings, in place of the built-in reader.
 
 Another wording of the question is another version.
 """
@@ -58,8 +58,8 @@ class WordingAnswer(BaseModel):
 def reading_of_wording(lens: Lens, wording: str) -> Prompt[WordingAnswer]:
     """Which aspects of a lens a free wording asks for and rules out.
 
-    The answer names aspects by key, in the lens's order, none of them twice; its content stands
-    in the wording. One that names something else, or an aspect as wanted and ruled out, is none.
+    A valid answer has unique known keys in the lens's order, none both wanted and ruled out, and
+    content from the wording.
     """
     wording = cut_text(wording.strip(), WORDING_TOKENS).text
     aspects = "\n".join(
@@ -98,7 +98,7 @@ What does this wording ask for?"""
 
 
 def _known(names: Sequence[str], keys: Mapping[str, str]) -> list[str] | None:
-    """The keys of the aspects that are named, in the lens's order; None where one is none."""
+    """Keys of the named aspects, in the lens's order; None where one is unknown."""
     found = {keys.get(name.strip().casefold()) for name in names}
     return None if None in found else [key for key in dict.fromkeys(keys.values()) if key in found]
 
@@ -136,7 +136,7 @@ def read_wordings(
 
 
 def _terms(said: WordingAnswer) -> tuple[str, ...]:
-    """What documents have to mention and must not be about; nothing that is both."""
+    """Terms that documents must mention or avoid; none that are both."""
     mentioned = {text.casefold(): Term(text) for text in said.mention}
     excluded = {text.casefold(): Term(text, wanted=False) for text in said.exclude}
     both = mentioned.keys() & excluded.keys()

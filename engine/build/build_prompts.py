@@ -1,7 +1,7 @@
-"""What a model is asked for at each step, and what of its answers counts.
+"""The questions to a model at each step, and checks of its answers.
 
-After OBLIQ-Bench, section 4: annotate each document once, merge labels without looking at the
-documents, say what a cluster shares without the words of its documents.
+After OBLIQ-Bench, section 4: annotate each document once, merge labels without the documents,
+describe a cluster without the words of its documents.
 """
 
 from __future__ import annotations
@@ -75,12 +75,11 @@ def labelling(
 ) -> Prompt[Labelled]:
     """What does this document show of the attribute?
 
-    An answer whose quote does not stand in the document is asked for once more; after that it
-    counts without a quote.
+    A quote that is not in the document is asked for once more, then dropped.
 
     Args:
-        aspect: with its place in the corpus's lens; its sentences are pointed out.
-        tokens: what of the document is shown at most.
+        aspect: with its place in the lens; its sentences are marked.
+        tokens: of the document at most.
     """
     shown = cut_text(document.text.strip(), tokens).text
     parts = [_about(spec), fenced("document", f"{document.title.strip()}\n{shown}")]
@@ -222,7 +221,7 @@ def verbalising(
 
     Args:
         avoid: words that give the documents away.
-        again: an attempt before this one used some of them, which come first.
+        again: the last attempt used some of them, which come first.
     """
     heard = " An earlier attempt used the first of them; find another way." * again
     kind = f"{name}\nLabels of its documents:\n{_listed(labels)}"

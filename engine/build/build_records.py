@@ -25,11 +25,7 @@ MOST_EXAMPLES = 20
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
-    """The settings with their texts cleaned up.
-
-    Args:
-        aspects: the corpus's lens.
-    """
+    """The settings with cleaned texts; ``aspects`` is the corpus's lens."""
     if not spec.name:
         raise BadInputError("The collection has no name.", "Use letters, digits, - and _.")
     check_project(Project(spec.corpus, spec.name))
@@ -85,7 +81,7 @@ def _check_length(what: str, text: str, most: int) -> None:
 
 
 def one_line(text: str) -> str:
-    """A text of strangers on one line, without what cannot be seen.
+    """Foreign text on one line, without invisible characters.
 
     >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
     'a <b>label</b> of two lines'
@@ -101,7 +97,7 @@ def check_line(text: str, what: str, most: int) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """16 hex digits that tell these values from others.
+    """16 hex digits that identify values.
 
     >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
     (True, False)
@@ -128,17 +124,12 @@ def fits(doc_ids: tuple[str, ...], spec: BuildSpec) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """What the labels were collapsed into.
+    """The clusters of labels."""
 
-    Attributes:
-        clusters: ``dropped`` by people; whether its size takes one out is seen by :func:`shown`.
-        labels: doc_id -> the label by which it was clustered.
-        used: keys that were ever given away, so that none is given twice.
-    """
-
-    clusters: tuple[Cluster, ...] = ()
+    clusters: tuple[Cluster, ...] = ()  # ``dropped`` by people; for sizes see :func:`shown`
+    # doc_id -> the label by which it was clustered
     labels: Mapping[str, str] = field(default_factory=dict)
-    used: int = 0
+    used: int = 0  # all keys ever assigned, as none is reused
 
     def within(self, doc_ids: Container[str]) -> Clustering:
         """Without documents that are none of these, and clusters that have no others."""
@@ -163,21 +154,17 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A query as it stands in the annotation project.
-
-    Attributes:
-        pooled: a digest of what its pool was filled from; "" before it was.
-    """
+    """A query in the annotation project."""
 
     key: str
     query_id: str
     text: str
     doc_ids: tuple[str, ...]
-    pooled: str = ""
+    pooled: str = ""  # a digest of the pool's input; "" before it was filled
 
 
 def _nested(row: Any) -> Any:
-    """A query as earlier versions stored it, with what it gives away beside the rest."""
+    """A query as stored by earlier versions, with flat overlap."""
     if isinstance(row, dict) and "share" in row:
         return {**row, "overlap": {"share": row["share"], "words": row["words"]}}
     return row

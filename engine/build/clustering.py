@@ -1,7 +1,7 @@
-"""Step 3: labels that are alike by their vectors become clusters, which people can change.
+"""Step 3: labels with similar vectors become clusters, which people can change.
 
-Only labels are compared, never documents: near-synonymous labels lie close together, whatever
-the documents are about.
+Only labels are compared, never documents: near-synonymous labels are close whatever the documents
+are about.
 """
 
 from __future__ import annotations
@@ -40,25 +40,20 @@ PART = 2000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A cluster in the making.
-
-    Attributes:
-        labels: label -> documents with it, the commonest first.
-        fixed: the cluster as a person left it; its name and key stay.
-    """
+    """A cluster in the making."""
 
     name: str
     doc_ids: tuple[str, ...]
-    labels: Mapping[str, int]
-    fixed: Cluster | None = None
+    labels: Mapping[str, int]  # label -> documents with it, the commonest first
+    fixed: Cluster | None = None  # as a person left it; name and key stay
 
 
 def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Draft]:
-    """The documents by what their labels say, each cluster named by its most central label.
+    """The documents clustered by label; each cluster is named by its most central label.
 
     Args:
-        labels: doc_id -> label, none of them empty.
-        distance: cosine distance up to which labels are put together, on average.
+        labels: doc_id -> label, not empty.
+        distance: mean cosine distance up to which labels are merged.
     """
     by_label: dict[str, list[str]] = {}
     written: dict[str, Counter[str]] = {}
@@ -85,10 +80,8 @@ def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Dra
 
 
 def grouped(vectors: FloatArray, distance: float) -> list[list[int]]:
-    """Rows that lie together, by average linkage; groups and members in the order of the rows.
-
-    Beyond :data:`MOST_AT_ONCE` rows they are first parted by k-means.
-    """
+    """Groups of rows by average linkage, in the order of the rows; more than :data:`MOST_AT_ONCE`
+    are split by k-means first."""
     groups = [
         [part[i] for i in members]
         for part in parted(vectors)
@@ -115,7 +108,7 @@ def parted(vectors: FloatArray) -> list[list[int]]:
 
 
 def _linked(vectors: FloatArray, distance: float) -> list[list[int]]:
-    """Groups of rows; one without any direction, which is like nothing, is by itself."""
+    """Groups of rows; a row of zeros is a group."""
     pointing = np.linalg.norm(vectors, axis=1) > 0
     alone = [[int(row)] for row in np.flatnonzero(~pointing)]
     rows = [int(row) for row in np.flatnonzero(pointing)]
@@ -144,10 +137,8 @@ def most_central(vectors: FloatArray, weights: Sequence[float]) -> int:
 
 
 def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Cluster]:
-    """The clusters that people made, with the documents that still belong to them.
-
-    A document stays that a person put there, or whose label is the one by which it came there.
-    """
+    """The clusters that people made, with documents that a person put there or whose label is
+    unchanged."""
     kept = []
     for cluster in before.clusters:
         if cluster.maker != "person":
@@ -187,9 +178,8 @@ ROUNDS = 3
 
 
 async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
-    """Cluster the labels again around what people left; what is stopped early leaves all as it
-    was, unless there was nothing yet.
-    """
+    """Cluster the labels again, keeping people's changes; a stopped run is stored only if nothing
+    was yet."""
     build, spec = work.build, work.build.spec
     labels = build.shown_labels()
     # Read once: an edit that comes in from here on is seen when the clusters are kept.
@@ -226,7 +216,7 @@ async def collapse(work: Work, embed: Embed) -> TaskReport[int]:
 async def _with_model(
     work: Work, made: list[Draft], embed: Embed, total: int
 ) -> tuple[list[Draft], int]:
-    """The drafts named and merged, and how many questions had no usable answer."""
+    """The drafts named and merged, and the number of questions without a usable answer."""
     made, failed = await _named(work, made)
     work.say(total // 2, total)
     quiet = 0
@@ -246,7 +236,7 @@ async def _with_model(
 
 
 async def _named(work: Work, made: Sequence[Draft]) -> tuple[list[Draft], int]:
-    """Clusters of several labels, named by what these share; people's names stay."""
+    """Names for clusters of several labels by what these share; people's names stay."""
     several = [n for n, d in enumerate(made) if d.fixed is None and len(d.labels) > 1]
     answers = await work.run.ask([naming(work.build.spec, made[n].labels) for n in several])
     named = list(made)
@@ -275,7 +265,7 @@ async def _merged(
 
 
 def _but_for_people(members: Sequence[int], made: Sequence[Draft]) -> list[int]:
-    """Only people put two of their own clusters together: they count as the first one."""
+    """Members without all but the first of people's clusters, which only people merge."""
     fixed = [n for n in members if made[n].fixed is not None]
     return [*fixed[:1], *(n for n in members if made[n].fixed is None)]
 
@@ -295,7 +285,7 @@ def _joined(parts: Sequence[Draft], name: str) -> Draft:
 
 
 def _windows(vectors: FloatArray, offset: int) -> list[list[int]]:
-    """Rows in windows of neighbours: the order of the leaves of their tree, cut every so often."""
+    """Windows of neighbouring rows: leaves of their tree in order, cut at equal lengths."""
     order = [part[i] for part in parted(vectors) for i in _leaves(vectors[part])]
     if len(order) <= WINDOW:
         return [order]

@@ -34,20 +34,15 @@ from storage.ledger import Ledger
 
 @all_for_leads
 class CollectionBuilds(TaskRunner[StepRequest, int]):
-    """Collections built for an attribute. Safe to share between threads and processes.
+    """Collections built for an attribute; thread- and process-safe.
 
-    ``items`` of an estimate are documents, clusters or candidates that are left. What a step rests
-    on must be there, else it raises BadInputError.
-
-    Everything that the steps make and people change is kept in the ledger, append-only.
-    What names a corpus and a build raises UnknownNameError when there is none.
-
-    Attributes:
-        steps: in the order in which they run.
-        jobs: steps in the background, by (corpus, build): :data:`StepJob`.
+    ``items`` of an estimate are documents, clusters or candidates that are left. Steps without
+    their input raise BadInputError, unknown names of corpora and builds UnknownNameError. Results
+    and edits are stored in the ledger, append-only.
     """
 
-    steps = BUILD_STEPS
+    # jobs: in the background, by (corpus, build): :data:`StepJob`
+    steps = BUILD_STEPS  # in the order in which they run
 
     def __init__(
         self,
@@ -90,11 +85,8 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
         return OpenBuild(spec, author, time, rows, self._library, self._annotation, self._recent)
 
     def save(self, spec: BuildSpec, author: str, before: BuildSpec | None = None) -> BuildSpec:
-        """Begin a build, or change its settings; what rested on what changed becomes stale.
-
-        Args:
-            before: the settings that were changed; None for whatever there are.
-        """
+        """Create a build or change its settings; dependent results become stale. ``before`` is the
+        version that was edited, None for any."""
         spec = check_spec(spec, self._library.lens(spec.corpus))
         build = self._opened(spec, check_annotator(author), datetime.now(UTC))
         build.check_name()

@@ -25,14 +25,12 @@ from engine.types.builds import BuildStep, Provenance
 def write_folder(
     files: Mapping[str, Iterable[str]], out: Path, replaced: Collection[str] = ()
 ) -> tuple[Path, ...]:
-    """Write text files into a folder beside its place, and move it there when it is whole.
-
-    Between two moves of a folder that replaces another, a kill leaves both beside the place,
-    each whole; at no time does the place hold a part of either.
+    """Write text files into a folder that replaces the old one atomically; between the two moves a
+    kill leaves both beside the place, complete.
 
     Args:
         files: relative path -> its text in pieces.
-        replaced: files of a folder that is there already which go; its others stay.
+        replaced: files of an existing folder to remove; its others stay.
 
     Returns:
         the files in their place.
@@ -69,7 +67,7 @@ def _write(files: Mapping[str, Iterable[str]], new: Path) -> None:
 
 
 def _copy_others(place: Path, new: Path, names: Collection[str]) -> None:
-    """What a person put into the folder is no part of it, and goes with it."""
+    """Copy a person's own files of the folder."""
 
     def ours(folder: str, inside: list[str]) -> list[str]:
         at = Path(folder).relative_to(place)
@@ -79,7 +77,7 @@ def _copy_others(place: Path, new: Path, names: Collection[str]) -> None:
 
 
 def _exchange(new: Path, place: Path, old: Path) -> None:
-    """Move a folder to its place, and away what is there; on an error all stays as it was."""
+    """Move the existing folder away and the new one in; undone on an error."""
     was_there = place.is_dir()
     if was_there:
         place.rename(old)
@@ -125,7 +123,7 @@ def provenance(build: OpenBuild) -> Provenance:
 
 
 def _added(build: OpenBuild, expanded: Sequence[Expanded]) -> Mapping[str, int]:
-    """query_id -> documents with a grade above the lowest that its cluster does not have."""
+    """query_id -> documents with a grade above the lowest outside of its cluster."""
     if not expanded:
         return {}
     project = build.project()
@@ -138,7 +136,7 @@ def _added(build: OpenBuild, expanded: Sequence[Expanded]) -> Mapping[str, int]:
 
 
 def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
-    """Items that a model and a person graded."""
+    """Number of items that a model and a person graded."""
     if not expanded:
         return 0
     asked = {one.query_id for one in expanded}
@@ -156,11 +154,8 @@ def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
 
 
 def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write a collection into a folder: BEIR's layout, TREC's judgments, the provenance.
-
-    Returns:
-        the files.
-    """
+    """Write a collection into a folder: BEIR's layout, TREC's judgments, the provenance; returns
+    the files."""
     spec, annotation, project = build.spec, build.annotation, build.project()
     asked = {one.query_id for one in build.in_project()}
     decided = annotation.exchange.qrels(project)
@@ -248,11 +243,8 @@ SHEETS: Mapping[BuildStep, Sequence[str]] = {
 
 
 def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> Iterator[str]:
-    """The lines of a step's file; BadInputError for "expand".
-
-    Args:
-        spreadsheet: no text is a formula to a spreadsheet program.
-    """
+    """The lines of a step's file, with ``spreadsheet`` formulas escaped; BadInputError for
+    "expand"."""
     if step not in SHEETS:
         raise BadInputError(
             f"The step '{step}' leaves judgments, which are no table here.",

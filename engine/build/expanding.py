@@ -1,7 +1,7 @@
 """Step 5: the queries become an annotation project, whose pools a model grades.
 
-The documents of a query's cluster are its first positives. What systems retrieve besides is
-graded with these as anchors, as OBLIQ-Bench does it. Nothing that was judged is overwritten.
+As in OBLIQ-Bench, the documents of a query's cluster are its first positives and the anchors for
+grading what systems retrieve. Judgments are never overwritten.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
 
 
 def _keep(work: Work, expanded: Sequence[Expanded], basis: str = "") -> None:
-    """Keep how far the project is; ``basis`` once all of it is done."""
+    """Store the state of the project; ``basis`` once it is complete."""
     work.build.rows.add_step(work.row(to_json(EXPANDED, list(expanded)), basis))
 
 
 def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[Expanded]:
-    """The queries with their pools filled; those that were, from the same, are left alone."""
+    """The queries with their pools filled, unless filled from the same input."""
     spec = work.build.spec
     basis = pooling_basis(spec, work.build.corpus)
     request = PoolRequest(spec.systems, spec.depth)
@@ -104,7 +104,7 @@ async def _graded(
 
 
 def _saved_project(work: Work) -> Project:
-    """The project of the build's name; the one that it made already stays as people set it."""
+    """The project of the build's name; an existing one keeps its settings."""
     build, spec = work.build, work.build.spec
     build.check_name()
     if not build.has_project():
@@ -119,10 +119,7 @@ def _saved_project(work: Work) -> Project:
 
 
 def _asked(work: Work, project: Project) -> tuple[list[Expanded], int]:
-    """The queries in the project, each under an id of its own; and how many were retired.
-
-    A query whose wording stays, or comes back, keeps its id; another wording is another query.
-    """
+    """The project's queries with ids, one per wording, and the number of retired ones."""
     build, annotation = work.build, work.build.annotation
     before = annotation.queries(project, retired=True)
     ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
@@ -174,8 +171,8 @@ def free_id(name: str, taken: Iterable[str]) -> str:
 
 @dataclass(slots=True)
 class Positives:
-    """Writes what the clusters say as judgments: by the model that labelled a document, or by
-    the person who put it into its cluster."""
+    """Writes clusters as judgments: by the model that labelled a document, or the person who put it
+    there."""
 
     work: Work
     ledger: Ledger

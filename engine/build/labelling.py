@@ -1,7 +1,5 @@
-"""Step 2: a model reads every document once and says what it shows of the attribute.
-
-Here too: what all steps share while they run.
-"""
+"""Step 2: a model reads every document once and labels it for the attribute; and what all steps
+share."""
 
 from __future__ import annotations
 
@@ -25,15 +23,11 @@ from storage.builds import LabelRow, StepRow
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A step under way.
-
-    Attributes:
-        author: who started it.
-    """
+    """A step under way, started by ``author``."""
 
     build: OpenBuild
     step: BuildStep
-    author: str
+    author: str  # who started it
     run: TaskRun
 
     @property

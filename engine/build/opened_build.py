@@ -83,7 +83,7 @@ class Vocabulary:
             return self._counted
 
     def _count(self, doc_ids: Sequence[str]) -> Counter[str]:
-        """Stem -> how many of these documents have it."""
+        """Stem -> number of these documents that have it."""
         counts: Counter[str] = Counter()
         known = [doc_id for doc_id in doc_ids if doc_id in self._corpus.row_of]
         for document in self._corpus.documents(known):
@@ -108,8 +108,8 @@ class Vocabulary:
         return Overlap(share, tuple(shared))
 
     def telling(self, doc_ids: Sequence[str], most: int) -> list[str]:
-        """Words that give these documents away, each as the shortest of its forms: first those
-        that many of them have and few others."""
+        """Words that give these documents away, in their shortest forms: first those in many of
+        them and few others."""
         counts: Counter[str] = Counter()
         shown: dict[str, str] = {}
         for document in self._corpus.documents([i for i in doc_ids if i in self._corpus.row_of]):
@@ -128,7 +128,7 @@ def _text(document: Document) -> str:
 
 
 def stems(text: str) -> Mapping[str, str]:
-    """Content words of a text -> their stems, in the order in which they come up.
+    """Content words of a text -> their stems, in order of appearance.
 
     >>> stems("The questionnaires were mailed to households, by mail.")
     {'questionnaires': 'questionnair', 'mailed': 'mail', 'households': 'household', 'mail': 'mail'}
@@ -193,9 +193,7 @@ def edited(
     spec: BuildSpec,
     order: Mapping[str, int],
 ) -> tuple[Clustering, int]:
-    """What there is when a person leaves the clusters like this, and how many changed.
-
-    Clusters with a key that there is are that cluster changed; others are new.
+    """The clusters after a person's edit, and how many changed; unknown keys are new clusters.
 
     Args:
         order: doc_id -> its place in the corpus.
@@ -227,9 +225,7 @@ def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec
 
 
 def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
-    """The clusters with some put together under the key of the one that is called so already,
-    else of the largest.
-    """
+    """The clusters with some merged under the key of the one of that name, else of the largest."""
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
         find_cluster(clusters, key)
@@ -307,15 +303,7 @@ def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
 
 
 class OpenBuild:
-    """A build. Safe to share between threads and processes.
-
-    Labels, clusters and queries are those of documents that there are, within the limit.
-
-    Attributes:
-        spec: the attribute and the settings, as they were when the build was opened.
-        author, time: of that version.
-        rows: what the ledger has of builds.
-    """
+    """A build, limited to existing documents within its limit; thread- and process-safe."""
 
     def __init__(
         self,
@@ -327,6 +315,7 @@ class OpenBuild:
         annotation: Annotation,
         recent: Recent[Hashable, Any],
     ) -> None:
+        # spec, author, time: of the version when it was opened; rows: the ledger's builds
         self.spec, self.author, self.time = spec, author, time
         self.rows, self.library, self.annotation = rows, library, annotation
         self._place, self._recent = (spec.corpus, spec.name), recent
@@ -376,12 +365,8 @@ class OpenBuild:
         return {label.doc_id: label.text for label in self.labels() if label.text}
 
     def set_labels(self, changes: Mapping[str, str], author: str) -> int:
-        """Keep a person's labels ("": the document does not show it). What the label is already
-        is no change, unless it is outdated: whoever says it again says that it still holds.
-
-        Returns:
-            how many changed.
-        """
+        """Store a person's labels ("": the document does not show it); returns how many changed. An
+        equal label confirms an outdated one."""
         author, bases = check_annotator(author), self.bases()
         lines = {}
         for doc_id, text in changes.items():
@@ -427,15 +412,8 @@ class OpenBuild:
     def change_clusters(
         self, change: Callable[[list[Cluster]], Sequence[Cluster]], author: str
     ) -> int:
-        """Keep the clusters as a person leaves them: those with a known key are that cluster
-        changed, others are new.
-
-        Args:
-            change: the clusters as they stand -> as they are left.
-
-        Returns:
-            how many changed.
-        """
+        """Store a person's edit of the clusters, current -> new; unknown keys are new clusters.
+        Returns how many changed."""
         author, order, changes = check_annotator(author), self.corpus.row_of, 0
         scope = frozenset(self.scope())
 
@@ -627,7 +605,7 @@ class OpenBuild:
 
 
 def _is_pending(label: Label) -> bool:
-    """Whether a model is to be asked again: never over a person's word."""
+    """Whether a model is to be asked again: never over a person's label."""
     return label.outdated and label.maker == "model"
 
 
@@ -651,7 +629,7 @@ def _wordings(row: StepRow | None) -> dict[str, BuildQuery]:
 def _changed_query(
     old: BuildQuery | None, new: BuildQuery | None, dropped: bool | None, name: str
 ) -> BuildQuery:
-    """A query after a change; the same words are no change, whoever says them."""
+    """A query after a change; equal words are no change, whoever wrote them."""
     if old is not None and (new is None or new.text == old.text):
         return old if dropped is None else replace(old, dropped=dropped)
     if new is None:

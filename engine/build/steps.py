@@ -36,10 +36,8 @@ SAMPLE = 200
 
 
 class RunStep(ModelTask[int]):
-    """One step of a build, from where it was left; one of a build at a time in all processes.
-
-    Its result is how many labels that say something, clusters, queries or grades it made.
-    """
+    """One step of a build, resumed; one per build at a time in all processes. The result is the
+    number of labels that say something, clusters, queries or grades made."""
 
     def __init__(self, build: OpenBuild, request: StepRequest, home: Home, ledger: Ledger) -> None:
         spec, step = build.spec, request.step
@@ -77,7 +75,7 @@ class RunStep(ModelTask[int]):
         return await expand(work, self._ledger)
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
-        """Texts as the embedded model reads them, whatever model the corpus has."""
+        """Vectors of the embedded model, whatever model the corpus has."""
         encoder = self._build.library.embedded()
         encoded = encoder.encode([Passage("", text, ()) for text in texts])
         return np.stack([one.vector for one in encoded])
@@ -125,8 +123,7 @@ def _label(build: OpenBuild) -> tuple[int, list[_Plan]]:
 
 
 def _collapse(build: OpenBuild) -> tuple[int, list[_Plan]]:
-    """How many clusters there will be is seen only when labels were compared: the most that
-    can be named is one for every two labels, and that can be merged one for every label."""
+    """At most one naming question per two labels, and one merging question per label."""
     labels = build.shown_labels()
     different = list(dict.fromkeys(label.casefold() for label in labels.values()))
     windows = -(-len(different) // WINDOW) + (len(different) > WINDOW)
@@ -152,7 +149,7 @@ def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
 
 
 def _expand(build: OpenBuild) -> tuple[int, list[_Plan]]:
-    """For queries that are not pooled yet: as if no two systems retrieved the same."""
+    """For queries not pooled yet: as if no two systems retrieved the same."""
     spec, asked, corpus = build.spec, build.asked(), build.corpus
     basis = pooling_basis(spec, corpus)
     there = {o.text: o for o in build.expanded() if o.pooled == basis}

@@ -120,7 +120,7 @@ def _measured_again(
     clusters: Sequence[Cluster],
     vocabulary: Vocabulary,
 ) -> list[BuildQuery]:
-    """People's wordings for clusters that changed: the text stays, its overlap need not."""
+    """People's wordings of changed clusters, with the overlap measured again."""
     queries = []
     for cluster in clusters:
         old = worded[cluster.key]
@@ -131,7 +131,7 @@ def _measured_again(
 
 
 async def _keep(work: Work, worded: Sequence[BuildQuery]) -> None:
-    """Add queries to what there is by now: people may have worded some meanwhile."""
+    """Add queries to the current ones, which people may have edited meanwhile."""
 
     def added(row: StepRow | None) -> StepRow:
         queries = {} if row is None else queries_from_json(row.content)

@@ -70,25 +70,16 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares variants for one seed of one corpus.
-
-    Attributes:
-        query: seed or text, and filters; its other fields are the variants' to set.
-        aspect: key of the aspect that is meant, for subsets, likeness and judgments.
-        judgments: of this seed, by aspect; empty when there are none.
-    """
+    """Compares variants for one seed of one corpus."""
 
     searcher: Searcher
-    query: Query
-    aspect: str
-    judgments: Judgments
+    query: Query  # seed or text, and filters; its other fields are set by the variants
+    aspect: str  # key of the aspect, for subsets, likeness and judgments
+    judgments: Judgments  # of this seed, by aspect
 
     def compare(self, variants: Sequence[Variant], orders: ModelOrders | None = None) -> Comparison:
-        """Rank every variant, and say what the differences mean.
-
-        Args:
-            orders: a model's, for the variants that it reranked; the others rank as ever.
-        """
+        """Rank every variant, and explain the differences; ``orders`` of a model replace the
+        rankings of its variants."""
         started = time.perf_counter()
         check_variants(variants)
         aspect = find_aspect(self.searcher.corpus.lens, self.aspect)
@@ -137,12 +128,11 @@ class Comparer:
         return MoverEvidence(document.document, tuple(evidence), gained)
 
     def frontier(self, variant: Variant) -> Frontier:
-        """What the aspect weight of one wording trades: instruction following against relevance.
+        """Trade-off of one wording's aspect weight: instruction following against relevance.
 
-        With two judged aspects: :data:`CSFCUBE_NDCG` of the judged documents against the rank
-        gain over aspect weight 0. Else an estimate: how similar the top 20 are to the whole seed
-        (cosine, standardised over the corpus) against the share of the top 20 that weight 0 has
-        not.
+        With two judged aspects: :data:`CSFCUBE_NDCG` of the judged documents against the rank gain
+        over aspect weight 0. Else an estimate: the top 20's cosine with the whole seed
+        (standardised over the corpus) against their share that is new to weight 0.
         """
         rankings = [self.rank(replace(variant, steer=steer)).doc_ids for steer in STEERS]
         judged = sum(bool(grades) for grades in self.judgments.values()) > 1
@@ -165,11 +155,7 @@ class Comparer:
     def _similarity(
         self, parts: Sequence[tuple[str, FloatArray]]
     ) -> Callable[[Sequence[str]], FloatArray]:
-        """The mean cosine of documents with each part, standardised over the corpus.
-
-        Over a fixed sample of it, not over what is compared: the figures of a ranking must not
-        depend on the rankings beside it.
-        """
+        """Mean cosine of documents with each part, standardised over a fixed sample."""
         corpus = self.searcher.corpus
         seed = corpus.row_of.get(self._seed.document.doc_id, -1)
         sample = np.array([row for row in sample_rows(len(corpus)) if row != seed], dtype=np.intp)
@@ -212,7 +198,7 @@ class Comparer:
         return query
 
     def _read(self, variant: Variant, query: Query) -> tuple[Seed, Interpretation]:
-        """The seed that is used, and what was asked of it, with notes on both."""
+        """The seed that is used, and the reading of the query, with notes on both."""
         seed = self._seed
         notes: tuple[str, ...] = ()
         if variant.subset:
@@ -237,11 +223,7 @@ class Comparer:
         return tuple(self.searcher.rank(query, self._seed).doc_ids)
 
     def _blind(self, ranked: Sequence[Ranked], orders: ModelOrders | None) -> list[Sequence[str]]:
-        """For each variant, the ranking that its wording is held against: without a wording.
-
-        What a model reranked is held against the model's own order: else whatever it does
-        better than the system would pass for instruction following.
-        """
+        """Rankings without a wording to compare with; the model's own where it reranked."""
         blind = {s: self.without_wording(s) for s in {r.variant.system for r in ranked}}
         by_model = {} if orders is None else orders.unworded
         return [(by_model if r.by_model else blind)[r.variant.system] for r in ranked]
@@ -284,7 +266,7 @@ class Comparer:
         return measures
 
     def _others(self, ranked: Sequence[Ranked]) -> _Others:
-        """What each system ranks for the seed's other judged aspects, in their base wording."""
+        """Each system's rankings for the seed's other judged aspects, in their base wording."""
         lens = self.searcher.corpus.lens
         keys = [a.key for a in lens.aspects if a.key != self.aspect and a.key in self.judgments]
         return {
@@ -337,7 +319,7 @@ class Comparer:
     def _likeness(
         self, ranked: Sequence[Ranked], blind: Sequence[Sequence[str]]
     ) -> list[tuple[tuple[str, float], ...]]:
-        """How much more alike each variant's top 20 are, per aspect, than those of its blind."""
+        """Gain in likeness per aspect of each variant's top 20 over those of its blind."""
         lens, seed = self.searcher.corpus.lens, self._seed
         parts, names = [], []
         for aspect in lens.aspects:
@@ -361,7 +343,7 @@ class Comparer:
 
 
 def _reordered(ranked: Ranked, orders: ModelOrders | None) -> Ranked:
-    """A ranking in the model's order, where it has one, and one without a wording beside it."""
+    """A ranking, and its blind, in the model's order where there is one."""
     order = None if orders is None else orders.variants.get(ranked.variant.name)
     if orders is None or order is None or ranked.variant.system not in orders.unworded:
         return ranked

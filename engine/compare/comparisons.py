@@ -50,14 +50,10 @@ OwnGrades = Callable[[Query, str | None], Mapping[str, int]]
 
 
 class Comparisons(ForPerson):
-    """Variants of an instruction side by side. Safe to share between threads.
-
-    Attributes:
-        by_model: rerankings of all variants by a language model.
-        jobs: tables of whole collections. Cancelling ends one after the query at hand.
+    """Variants of an instruction side by side; thread-safe.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
+        searcher: corpus name -> search engine.
     """
 
     def __init__(
@@ -69,7 +65,9 @@ class Comparisons(ForPerson):
         searcher: Callable[[str], Searcher],
     ) -> None:
         self._library, self._own_grades, self._searcher = library, own_grades, searcher
+        # rerankings of all variants by a language model
         self.by_model = ModelComparisons(settings, answers, self._comparer)
+        # tables of whole collections; a cancelled one ends after the current query
         self.jobs = JobRunner()
 
     # -- one seed --------------------------------------------------------------------------
@@ -81,11 +79,8 @@ class Comparisons(ForPerson):
         return built_in_variants(self._library.lens(corpus), aspect, system, steer)
 
     def compare(self, request: ComparisonRequest, orders: ModelOrders | None = None) -> Comparison:
-        """Rank every variant for one seed, with what differs and verdicts.
-
-        Args:
-            orders: a model's, from :attr:`by_model`; they take the place of the rankings.
-        """
+        """Rank every variant for one seed, with differences and verdicts; ``orders`` of
+        :attr:`by_model` replace the rankings."""
         return self._comparer(request).compare(request.variants, orders)
 
     def evidence(self, request: ComparisonRequest, doc_id: str) -> MoverEvidence:
@@ -97,10 +92,8 @@ class Comparisons(ForPerson):
         return self._comparer(request).frontier(variant)
 
     def runs(self, comparison: Comparison) -> str:
-        """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
-
-        ``+model`` follows the name of one that a model reranked; its scores only tell the order.
-        """
+        """All variants as one TREC run, tagged by variant (spaces as hyphens, ``+model`` for
+        reranked ones, whose scores only give the order)."""
         query_id = f"{comparison.seed.doc_id or 'pasted-text'}_{comparison.aspect}"
         lines: dict[str, list[str]] = {}
         for ranked in comparison.variants:
@@ -112,11 +105,8 @@ class Comparisons(ForPerson):
         return "".join(line for run in lines.values() for line in run)
 
     def stamp(self, corpus: str, systems: Sequence[str] = ()) -> str:
-        """Changes with what comparisons of these systems rest on, own grades aside.
-
-        That is the corpus as it is now, its scenarios where one of them ranks by these, and the
-        files of its test collection.
-        """
+        """Changes with the input of comparisons of these systems, own grades aside: corpus,
+        scenarios where used, and files of the test collection."""
         judgments = signature_of_judgments(self._library.corpus(corpus))
         return f"{ranked_from(self._library.open(corpus), systems)} {judgments}"
 
@@ -150,8 +140,8 @@ class Comparisons(ForPerson):
         variants: Sequence[str] = SETS,
         owner: str = "",
     ) -> str:
-        """Compute the table of a whole collection in the background; returns the job's id, of an
-        equal one under way too."""
+        """Compute the table of a whole collection in the background; returns the job's id, that of
+        an equal running one if any."""
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
@@ -189,10 +179,8 @@ class Comparisons(ForPerson):
 
 
 def collection_of(info: CorpusInfo) -> Collection | None:
-    """The test collection that a corpus was imported from, or None.
-
-    It is read where it was imported from, and again when one of its files has changed.
-    """
+    """The test collection that a corpus was imported from, or None; read again when a file has
+    changed."""
     path = _source(info)
     if path is None:
         return None
@@ -213,7 +201,7 @@ def signature_of_judgments(info: CorpusInfo) -> str:
 
 
 def _source(info: CorpusInfo) -> Path | None:
-    """Where a corpus was imported from; None for one that was derived from another."""
+    """Where a corpus was imported from; None for one derived from another."""
     path = Path(info.source)
     return path if path.is_absolute() else None
 
@@ -225,8 +213,8 @@ def judgments_of(
     seed: str,
     annotator: str | None = None,
 ) -> dict[str, dict[str, int]]:
-    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out. Own grades
-    of a document go before the collection's."""
+    """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
+    empty aspects."""
     collection = collection_of(info)
     judgments: dict[str, dict[str, int]] = {}
     if collection is not None:

@@ -1,8 +1,7 @@
 """Variants in a model's order.
 
-All rankings of a comparison are one run: one budget, one limit of concurrency, one report. A
-wording's effect on the model shows only against the model without that wording, so each system
-is also reranked for the seed alone.
+All rankings of a comparison are one run with one budget and report. Each system is also reranked
+for the seed alone, to show a wording's effect on the model.
 """
 
 from __future__ import annotations
@@ -50,30 +49,21 @@ _Key = tuple[Criterion, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A ranking for the model to improve.
-
-    Attributes:
-        variants: names of the variants with this ranking.
-        unworded: names of the systems with this ranking for the seed alone.
-    """
+    """A ranking for the model to improve."""
 
     assignment: Assignment
-    variants: tuple[str, ...]
-    unworded: tuple[str, ...]
+    variants: tuple[str, ...]  # names of the variants with this ranking
+    unworded: tuple[str, ...]  # names of the systems with this ranking for the seed alone
 
 
 class ModelComparisons(ForPerson):
-    """Rerankings of variants. Safe to share between threads.
-
-    Attributes:
-        jobs: a cancelled one keeps its answers, and its orders so far.
-    """
+    """Rerankings of variants; thread-safe."""
 
     def __init__(
         self, settings: Settings, answers: Answers, comparer: Callable[[VariantsRequest], Comparer]
     ) -> None:
         self._settings, self._answers, self._comparer = settings, answers, comparer
-        self.jobs = JobRunner()
+        self.jobs = JobRunner()  # a cancelled one keeps its answers, and its orders so far
 
     def estimate(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> Estimate:
         """What reranking all variants would cost at most; nothing is asked."""
@@ -140,11 +130,8 @@ class _Run:
         return last.report
 
     def progress(self, usage: Usage, *, ended: bool = False) -> VariantsProgress:
-        """What there is of it by now; where nothing was answered, no order of the model's.
-
-        Args:
-            ended: the orders that were begun count too.
-        """
+        """Current progress; no order without any answer. With ``ended`` unfinished orders count
+        too."""
         done = {n: f.reranked for n, f in self._finished.items()}
         orders: dict[int, Progress | Reranked] = {**(self._begun if ended else {}), **done}
         heard = {n: ranked.order for n, ranked in orders.items() if _heard(ranked)}
@@ -181,10 +168,8 @@ def _heard(ranked: Progress | Reranked) -> bool:
 
 
 def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
-    """Every ranking that is different, each variant's right behind its system's without a wording.
-
-    So a run that ends early leaves whole comparisons rather than halves of all.
-    """
+    """All different rankings, each variant's after its system's without a wording, so that an early
+    end leaves complete comparisons."""
     check_variants(request.variants)
     load = texts_of(comparer.searcher)
     assignments: dict[_Key, Assignment] = {}
@@ -216,10 +201,6 @@ def _estimate(request: VariantsRequest, tasks: Sequence[Task], known: Estimator)
 
 
 def _at_once(estimate: Estimate, concurrency: int) -> int:
-    """Rankings under way at once: as many as it takes to keep the endpoint busy, no more.
-
-    The others wait: a budget then buys whole rankings, and a question that two of them share
-    is in the ledger when the second comes to it.
-    """
+    """Number of concurrent rankings, just enough to keep the endpoint busy."""
     width = estimate.calls / max(1, estimate.rounds)
     return max(1, round(concurrency / max(1.0, width)))

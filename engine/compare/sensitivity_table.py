@@ -42,8 +42,7 @@ def sensitivity(
 ) -> Sensitivity:
     """Every topic with an aspect, under every variant, on every system.
 
-    A wording is read from its words alone: nothing else tells the system which aspect is
-    meant. Topics with a judged pool rank that pool only.
+    The system gets the wording only, not the aspect. Topics with a judged pool rank that pool only.
     """
     for name in systems:
         find_system(name)
@@ -110,7 +109,7 @@ class _Study:
         return SystemSensitivity(system, rows, matrix, seconds, robustness(wordings))
 
     def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
-        """Those to show, and what SICR and WISE compare them with."""
+        """Variants to show, and those that SICR and WISE need."""
         lens, aspect = self.searcher.corpus.lens, topic.aspect or ""
         sets = [*(s for s in self.sets if s != REVERSE), REVERSE]
         variants = built_in_variants(lens, aspect, system, self.steer, sets)
@@ -187,7 +186,7 @@ class _Study:
 
     @cached_property
     def _relevant_to(self) -> dict[str | None, set[str]]:
-        """Of each seed, what is relevant to any of its aspects."""
+        """seed -> documents relevant to any of its aspects."""
         found: dict[str | None, set[str]] = {}
         for topic in self.topics:
             found.setdefault(topic.seed, set()).update(self._relevant(topic))

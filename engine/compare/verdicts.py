@@ -37,59 +37,46 @@ Judgments = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What verdicts are made of.
-
-    Attributes:
-        blind: the ranking of the same system without a wording; in the model's order too
-            where the variant is, as far as it came.
-        reads_wording: the system does; a model always does.
-        by_model: the ranking is in a model's order.
-    """
+    """Input of a verdict."""
 
     ranking: VariantRanking
+    # the same system's ranking without a wording; in the model's order too where the variant is
     blind: Sequence[str]
-    reads_wording: bool
-    by_model: bool = False
+    reads_wording: bool  # the system does; a model always does
+    by_model: bool = False  # the ranking is in a model's order
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A variant against the same system without a wording, in figures.
-
-    Attributes:
-        rank_gain: over no wording; None where two aspects are not judged.
-        ndcg: without the wording and with it; None where the aspect is not judged, or nothing
-            relevant to it was found without the wording.
-        gains: aspect name -> gain in similarity of the top 20, in standard deviations.
-    """
+    """A variant against the same system without a wording, in figures."""
 
     name: str
     aspect: str
     change: RankingChange
-    rank_gain: float | None
+    rank_gain: float | None  # over no wording; None where two aspects are not judged
+    # without the wording and with it; None where the aspect is not judged, or nothing relevant was
+    # found without the wording
     ndcg: tuple[float, float] | None
+    # aspect name -> gain in similarity of the top 20, in standard deviations
     gains: Mapping[str, float]
     by_model: bool
 
     @property
     def kept(self) -> float:
-        """Share of the nDCG that the wording left; 1 where it is not known."""
+        """Share of the nDCG kept with the wording; 1 where unknown."""
         return 1.0 if self.ndcg is None else self.ndcg[1] / self.ndcg[0]
 
     @property
     def gain(self) -> float:
-        """In the aspect that is meant."""
+        """In the requested aspect."""
         return self.gains.get(self.aspect, 0.0)
 
 
 def find_verdicts(
     profiles: Sequence[Profile], aspect: str, judgments: Judgments, key: str
 ) -> tuple[Verdict, ...]:
-    """One verdict per variant.
-
-    Args:
-        aspect: name of the aspect that is meant.  key: its key in ``judgments``.
-    """
+    """One verdict per variant; ``aspect`` is the requested one's name, ``key`` its key in
+    ``judgments``."""
     return tuple(_verdict(profile, aspect, judgments, key) for profile in profiles)
 
 
@@ -160,7 +147,7 @@ def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _See
 
 
 def _by_judgments(seen: _Seen, gained: float) -> tuple[VerdictKind, str]:
-    """By the documents that are relevant only to the aspect, and what became of the others."""
+    """By the documents relevant only to the aspect, and the others."""
     alike = f"judged alike only in {seen.aspect}"
     figure = f" (rank gain {gained:+.2f})" if seen.by_model else ""
     if gained > MOVED:

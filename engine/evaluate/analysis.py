@@ -69,10 +69,8 @@ _FACTS = """
 
 
 class Analysis(ForPerson):
-    """Queries in SQL over a corpus and what was judged and measured on it; they change nothing.
-
-    Annotators have the documents and their own judgments.
-    """
+    """SQL queries over a corpus, its judgments and evaluations; read-only. Annotators get the
+    documents and their own judgments."""
 
     def __init__(self, library: Library, annotation: Annotation, evaluations: Evaluations) -> None:
         self._library, self._annotation, self._evaluations = library, annotation, evaluations
@@ -81,7 +79,7 @@ class Analysis(ForPerson):
         """The result of one SELECT.
 
         Args:
-            who: an annotator without login, who sees what others judged where they may lead.
+            who: an annotator without login, who sees others' judgments only as a lead.
             limits: as of :func:`storage.analysis.run`.
         """
         from storage import analysis
@@ -127,7 +125,6 @@ class Analysis(ForPerson):
         return views
 
     def _projects(self, corpus: str) -> list[Project]:
-        """A corpus's own project, then the others."""
         saved = self._annotation.projects(corpus)
         own = [] if any(not project.name for project in saved) else [Project(corpus)]
         return [*own, *saved]
@@ -165,7 +162,7 @@ class Analysis(ForPerson):
 
 
 def _documents(opened: OpenCorpus) -> str:
-    """The fields of the metadata as columns, by the names that filters have."""
+    """The metadata fields as columns, by the names that filters have."""
     taken, columns = {*_DOCUMENT, "author"}, list(_DOCUMENT[:-1])
     for name in opened.fields:
         if name.lower() not in taken and '"' not in name:

@@ -52,28 +52,19 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a collection is: its key, the corpus that it is for, and how to read it.
-
-    Attributes:
-        source: what its judgments came from, in words.
-        source_format: "" for what the files say.
-        uploaded: the judgments came in through the browser.
-    """
+    """A collection's key, corpus, and reader."""
 
     key: str
     corpus: CorpusInfo
-    source: str
+    source: str  # of its judgments, in words
     read: Callable[[], HeldCollection]
-    source_format: str = ""
-    uploaded: bool = False
+    source_format: str = ""  # "" for what the files say
+    uploaded: bool = False  # the judgments came through the browser
 
 
 @all_for_leads
 class CollectionStore(ForPerson):
-    """Collections of one home. What was read is kept until its files change.
-
-    Safe to share between threads.
-    """
+    """Collections of one home, cached until their files change; thread-safe."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
@@ -86,11 +77,10 @@ class CollectionStore(ForPerson):
     # -- collections -----------------------------------------------------------------------
 
     def all(self) -> tuple[CollectionInfo, ...]:
-        """Collections that corpora came from, by name, then what was judged here, then uploaded
-        judgments, then files that were evaluated by their path.
+        """Collections by name: those of corpora, judged projects, uploaded judgments, then
+        evaluated files.
 
-        One whose files are broken is among them, with its ``problem``; one whose files are gone
-        is not.
+        One with broken files has a ``problem``; one without its files is left out.
         """
         names = self._library.names()
         infos = [info for info in map(self._of_corpus, names) if info is not None]
@@ -102,8 +92,7 @@ class CollectionStore(ForPerson):
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
-        """The key of the files at a path, evaluated on a corpus: the corpus if it came from
-        them."""
+        """The key of files evaluated on a corpus: the corpus if it came from them."""
         path, source = path.resolve(), Path(self._library.corpus(corpus).source)
         if source.is_absolute() and source.resolve() == path:
             return corpus
@@ -163,7 +152,7 @@ class CollectionStore(ForPerson):
         return cached_collection(Path(self._library.corpus(key).source))
 
     def _place(self, key: str) -> _Place | None:
-        """What a key names; None for a corpus, or nothing."""
+        """The place of a key; None for a corpus or an unknown key."""
         row = self._qrels(key)
         if row is not None:
             return self._of_qrels(row)
@@ -180,7 +169,7 @@ class CollectionStore(ForPerson):
         return None if project is None else self._of_project(project)
 
     def _of_corpus(self, name: str) -> CollectionInfo | None:
-        """The collection that a corpus came from; None where it is gone, or there was none."""
+        """The collection that a corpus came from, or None."""
         corpus = self._library.corpus(name)
         path = Path(corpus.source)
         if corpus.state != "ready" or not path.is_absolute() or not path.exists():
@@ -226,11 +215,8 @@ class CollectionStore(ForPerson):
     # -- judgments that people upload -----------------------------------------------------------
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
-        """Keep uploaded TREC judgments for a corpus.
-
-        Query ids like ``<seed>_<aspect>`` are read as seed and aspect. The same content is
-        stored once.
-        """
+        """Store uploaded TREC judgments for a corpus; equal contents once. Query ids
+        ``<seed>_<aspect>`` are read as such."""
         text = decoded(content, name)
         opened = self._library.open(corpus)
         for known in self._experiments.qrels():
@@ -257,9 +243,7 @@ class CollectionStore(ForPerson):
         return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
-        """Keep an uploaded TREC run beside our systems, under the tag that its lines have.
-
-        The same content is stored once.
+        """Store an uploaded TREC run under the tag in its lines; equal contents once.
 
         Args:
             name: of the file.
@@ -299,10 +283,8 @@ class CollectionStore(ForPerson):
         self._experiments.remove_run(run_id)
 
     def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
-        """The uploaded runs, cut to the topics of a sample.
-
-        One that ranks none of the sample's queries is empty, and says so.
-        """
+        """The uploaded runs, cut to the topics of a sample; one without any of these is empty, with
+        a note."""
         topics = self.topics(key, sample)
         runs = []
         for row in self._experiments.uploaded_runs(key):
@@ -319,8 +301,7 @@ class CollectionStore(ForPerson):
         return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
 
     def _free_name(self, key: str, tag: str) -> str:
-        """The tag, set apart from our systems, from what a model reranked or ranked, from people,
-        and from other runs: results are told apart by it."""
+        """The tag, made different from names of systems, reranked ones, people and other runs."""
         people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
         taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
 
@@ -347,10 +328,7 @@ def files_of(key: str) -> tuple[str, Path] | None:
 
 
 def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
-    """An uploaded run, cut to the topics, with what it lacks said in its notes.
-
-    The seed is taken out of its own rankings, as it is out of ours.
-    """
+    """An uploaded run, cut to the topics and without the seeds, with notes on what it lacks."""
     rankings, seeds_out = [], 0
     for topic in topics:
         ranking = run.get(topic.query_id)
@@ -379,7 +357,7 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
 def _topics_of(
     qrels: Qrels, corpus: OpenCorpus, file: str
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
-    """Seed and aspect of every query id ``<seed>_<aspect>``, and what was not understood."""
+    """Seed and aspect of every query id ``<seed>_<aspect>``, and notes on unread ids."""
     topics, strange = [], []
     for query_id in qrels:
         named = read_query_id(query_id, corpus.row_of, corpus.aspects)
@@ -402,11 +380,7 @@ def _topics_of(
 
 
 def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> CollectionInfo:
-    """What a collection has, or why it cannot be read.
-
-    Args:
-        absent: errors that are raised: there is no collection to be described.
-    """
+    """A collection's description, or its problem; errors in ``absent`` are raised."""
     key, corpus, source = place.key, place.corpus, place.source
     kind = place.source_format or corpus.source_format
     known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)

@@ -61,14 +61,14 @@ def evaluate(
     sample: int | None = None,
     human: bool = False,
 ) -> Evaluation:
-    """Run every topic on every system and measure; nothing is kept.
+    """Run every topic on every system and measure; nothing is stored.
 
     Topics with a judged pool rank that pool only; the others rank the corpus.
 
     Args:
-        systems: those that need no model; :class:`EvaluationRun` takes the others, too.
+        systems: without a model; for others see :class:`EvaluationRun`.
         steer: for systems that take it; None for the default of :class:`engine.types.Query`.
-        sample: ask only this many seeds; see :func:`sampled`.
+        sample: only this many seeds; see :func:`sampled`.
         human: also measure the annotators' own grades.
     """
     steer = Query("").steer if steer is None else steer
@@ -86,8 +86,8 @@ class EvaluationRun:
     """One request on one corpus.
 
     Args:
-        runs: rankings that there are; what is ranked is put there, system by system.
-        uploaded: rankings that people uploaded, cut to the topics of the request.
+        runs: existing rankings, to which new ones are added system by system.
+        uploaded: rankings of people, cut to the topics of the request.
     """
 
     def __init__(
@@ -102,11 +102,8 @@ class EvaluationRun:
         self._runs, self._uploaded = runs, uploaded
 
     def missing(self, *, with_failed: bool = False) -> tuple[str, ...]:
-        """Runs that would have to be made first.
-
-        Args:
-            with_failed: those of which questions failed, too: a model is asked these again.
-        """
+        """Runs to be made; ``with_failed`` adds those with failed questions, which are asked
+        again."""
         by_model = [name for name in run_names(self._request) if asks_model(name)]
         missing = [name for name in (*self._without_model(), *by_model) if name not in self._runs]
         if with_failed:
@@ -115,10 +112,7 @@ class EvaluationRun:
         return tuple(missing)
 
     async def compute(self, run: TaskRun) -> TaskReport[Evaluated]:
-        """Rank what is not there yet, and measure.
-
-        With a model, questions to it that failed before are asked again.
-        """
+        """Rank what is missing, and measure; failed questions to a model are asked again."""
         request, collection = self._request, self._collection
         if request.human:
             check_annotators(collection)
@@ -154,13 +148,12 @@ class EvaluationRun:
         return TaskReport(result=result, stopped=stopped, problem=problem)
 
     def _without_model(self) -> tuple[str, ...]:
-        """What is ranked without a model, in order; people's ties are broken by one of them."""
+        """Rankings made without a model, in order, including the one that breaks people's ties."""
         own = tuple(name for name in self._request.systems if name not in MODEL_SYSTEMS)
         return (*own, TIE_BREAK) if self._request.human and TIE_BREAK not in own else own
 
     def _rank(self, ranker: Ranker, run: TaskRun) -> tuple[dict[str, SystemRun], list[str]]:
-        """The runs that need no model by name, and which of them there were before. Raises
-        CancelledWorkError."""
+        """Runs without a model by name, and which existed; CancelledWorkError."""
         names = self._without_model()
         total = len(ranker.topics) * sum(name not in self._runs for name in names)
         done = 0
@@ -188,7 +181,7 @@ class EvaluationRun:
     async def _rank_with_model(
         self, made: dict[str, SystemRun], run: TaskRun, topics: Sequence[Topic]
     ) -> list[str]:
-        """Add the runs that a model takes part in, as far as it comes; which there were before."""
+        """Add the runs with a model, as far as it comes; returns which existed."""
         known, depth = [], self._request.depth
         by_model = None if run.client is None else ModelRuns(run, self._searcher, topics)
         left = [n for n in self.missing(with_failed=True) if asks_model(n)]
@@ -226,7 +219,7 @@ def judge_runs(
 ) -> Evaluation:
     """Measure runs against the judgments; those of annotators become one row, ``human``.
 
-    An uploaded run is measured on the queries that it ranks, and compared on these.
+    An uploaded run is measured and compared on the queries that it ranks.
     """
     runs = [replace(run, rankings=without_own(collection, topics, run.rankings)) for run in runs]
     scores = {}

@@ -41,10 +41,8 @@ they came is still found."""
 
 
 class EvaluationStore:
-    """What the ledger has of one request on one version of one corpus.
-
-    A :class:`engine.evaluate.evaluation_run.RunStore` of the rankings that SeedLens made.
-    """
+    """The ledger's rankings for one request on one version of a corpus: a
+    :class:`engine.evaluate.evaluation_run.RunStore`."""
 
     def __init__(
         self,
@@ -127,7 +125,7 @@ class EvaluationStore:
         )
 
     def _run_settings(self, name: str) -> str:
-        """What a ranking depends on beside corpus and system."""
+        """What a ranking depends on besides corpus and system."""
         system, mode = system_and_mode(name)
         settings: dict[str, object] = {"topics": self._topics}
         if system not in MODEL_SYSTEMS:
@@ -156,11 +154,8 @@ def corpus_version(searcher: Searcher) -> str:
 
 
 def check_scenarios(searcher: Searcher, systems: Iterable[str], before: str) -> None:
-    """Raise BadInputError where a corpus got other scenarios while systems ranked by them.
-
-    Args:
-        before: what :func:`scenarios_of` said when they began.
-    """
+    """BadInputError where scenarios differ from ``before`` (:func:`scenarios_of`) and systems use
+    them."""
     if scenarios_of(searcher.corpus, systems) != before:
         raise BadInputError(
             f"The scenarios of '{searcher.corpus.name}' changed while it was ranked by them.",

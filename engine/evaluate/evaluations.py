@@ -43,15 +43,13 @@ _PLAIN = EvaluationRequest("", ())
 
 @all_for_leads
 class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
-    """Evaluations of one home. Safe to share between threads.
+    """Evaluations of one home; thread-safe.
 
-    Results and rankings are kept in the ledger: an equal request is answered from there, and a
-    system that was ranked before is not ranked again, whether a page or a command asks.
-
-    With a model, questions to it that failed before are asked again.
+    Results and rankings are stored in the ledger, so that equal requests and rankings are computed
+    once; failed questions to a model are asked again.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
+        searcher: corpus name -> search engine.
     """
 
     def __init__(
@@ -104,10 +102,8 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         return self._run(request, *self._open(request)).missing(with_failed=with_failed)
 
     def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
-        """The request with the model of the latest evaluation that is equal but for the model.
-
-        The request as it is where there is none, or no model takes part.
-        """
+        """The request with the model of the latest otherwise equal evaluation; unchanged where
+        there is none."""
         asked = replace(self.checked(request), model="")
         previous = (record.request for record in self.history(request.collection))
         return next((p for p in previous if replace(p, model="") == asked), request)
@@ -171,17 +167,14 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         return self.jobs.latest(MeasureSystems.key)
 
     def model(self, endpoint: Endpoint | None = None) -> str:
-        """Which model would be asked, and where; "" where none can be. Never raises.
-
-        Evaluations are told apart by it: see :attr:`EvaluationRequest.model`.
-        """
+        """Which model would be asked, and where; "" for none. Never raises. Part of
+        :attr:`EvaluationRequest.model`."""
         info = describe(self._settings, self._answers, endpoint)
         return model_name(info.model, info.address) if info.set_up else ""
 
     # -- inside ------------------------------------------------------------------------
 
     def _open(self, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore]:
-        """What is searched, and what the ledger has."""
         searcher = self._searcher(self._collections.info(request.collection).corpus)
         return searcher, EvaluationStore(self._experiments, self._collections, searcher, request)
 
@@ -196,7 +189,7 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         return MeasureSystems(self.checked(request), self)
 
     def _estimate_of(self, request: EvaluationRequest, known: Estimator) -> Estimate:
-        """What a model is asked at most for the runs that are to be made."""
+        """An upper estimate for the runs that are to be made."""
         names = self.missing(request, with_failed=True)
         searcher = self._searcher(self._collections.info(request.collection).corpus)
         place = request.collection, request.sample, request.depth
@@ -209,7 +202,7 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
         return self._estimates.one((*place, names, searcher.corpus.identity, known), make)
 
     async def _compute(self, request: EvaluationRequest, run: TaskRun) -> TaskReport[Evaluated]:
-        """Rank what was not ranked before with these settings, measure, and keep both."""
+        """Rank what is missing with these settings, measure, and store both."""
         if run.client is not None:
             place = run.usage
             request = replace(request, model=model_name(place.model, place.endpoint))
@@ -221,11 +214,8 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
 
 
 class MeasureSystems(ModelTask[Evaluated]):
-    """Systems side by side on a test collection; one evaluation runs at a time.
-
-    Args:
-        request: checked.
-    """
+    """Systems side by side on a test collection; one evaluation runs at a time. The request is
+    checked."""
 
     key: Hashable = "evaluation"
     busy = "Another evaluation is running."

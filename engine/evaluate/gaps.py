@@ -48,11 +48,10 @@ _PREFIX = "gap:"
 
 @all_for_leads
 class Gaps(TaskRunner[GapRequest, Gap | None]):
-    """Gaps between retrievers and a verifier; kept when all was answered. Safe to share between
-    threads.
+    """Gaps between retrievers and a verifier; stored when all was answered; thread-safe.
 
     Args:
-        searcher: gives the search engine of a corpus by name.
+        searcher: corpus name -> search engine.
     """
 
     def __init__(
@@ -198,11 +197,7 @@ class Gaps(TaskRunner[GapRequest, Gap | None]):
 
 
 class MeasureGap(ModelTask[Gap | None]):
-    """The gap of one collection; one is measured at a time.
-
-    Args:
-        request: checked.
-    """
+    """The gap of one collection; one is measured at a time. The request is checked."""
 
     busy = "Another gap of this collection is being measured."
 

@@ -35,11 +35,8 @@ def check_annotators(collection: Collection) -> None:
 def annotators_rankings(
     collection: Collection, topics: Sequence[Topic], tie_break: Sequence[Ranking]
 ) -> dict[str, tuple[Ranking, ...]]:
-    """annotator -> a ranking of every pool that they graded, by their own grades.
-
-    Args:
-        tie_break: a ranking of every pool; equal grades keep its order.
-    """
+    """annotator -> a ranking, by their own grades, of every pool that they graded; ties in the
+    order of ``tie_break``."""
     order = {r.query_id: r.doc_ids for r in tie_break}
     asked = [t.query_id for t in topics]
     by_annotator = {}
@@ -59,11 +56,10 @@ def human_scores(
     topics: Sequence[Topic],
     rankings: Mapping[str, Sequence[Ranking]],
 ) -> SystemScores:
-    """Every annotator against the adjudicated grades, and their mean query by query.
+    """Every annotator against the adjudicated grades, and their mean per query.
 
-    p-MRR compares an annotator's ranking for one aspect with that for another aspect of the
-    seed. Where they graded only one of the two, another annotator's stands in for it: it is
-    two different people's grades then, as it is when a seed's aspects were shared out.
+    p-MRR compares an annotator's rankings for two aspects of a seed. Where they graded one only,
+    another annotator's ranking is used for the other.
     """
     own_rows: dict[str, list[dict[str, Any]]] = {}
     for annotator, own in rankings.items():
@@ -97,10 +93,9 @@ def human_rows(
 ) -> dict[str, SystemScores]:
     """annotator -> all measures of their own grades as a ranking.
 
-    Each is held against what there is without them: what others decided, else the grade that the
-    others agree on (a model's, where the project lets it count). Only what both of them graded is
-    ranked; who shares nothing with others has no row. What the corpus does not hold any more
-    is left out.
+    Measured against the grades without theirs: others' adjudications, else the grade that the
+    others agree on (or a model's, where the project counts it), on documents with both. No row for
+    annotators without any.
     """
     held = searcher.corpus.row_of
     gone = unaskable(searcher.corpus, queries)
@@ -139,7 +134,7 @@ def human_rows(
 
 
 def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """What both graded, as the one and as the others did."""
+    """The grades of items that both graded."""
     mine, theirs = {}, {}
     for query_id, grades in own.items():
         both = {d: g for d, g in grades.items() if d in rest.get(query_id, {})}

@@ -36,7 +36,7 @@ class ProjectKey(NamedTuple):
 
     @classmethod
     def read(cls, key: str) -> ProjectKey | None:
-        """The project that a collection's key names; None for other collections.
+        """The project of a collection's key; None for other collections.
 
         >>> ProjectKey.read("demo:p"), ProjectKey.read("demo")
         (ProjectKey(corpus='demo', project='p'), None)
@@ -122,8 +122,7 @@ class JudgedProjects:
 
 
 def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
-    """Grades counted from the lowest of their scale, which says "not relevant", as 0 does to
-    measures, to which 1 is relevant."""
+    """Grades counted from the lowest of their scale: 0 is not relevant."""
     lowest = min(scale.values)
     return {q: {d: grade - lowest for d, grade in grades.items()} for q, grades in qrels.items()}
 
@@ -131,7 +130,7 @@ def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
 def _topics(
     grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
-    """Judged queries as topics, and what is said of those that cannot be ranked as one."""
+    """Judged queries as topics, and notes on those that cannot be ranked."""
     topics: list[Topic] = []
     left: Counter[str] = Counter()
     for query_id in grades:
@@ -154,7 +153,7 @@ def _topics(
 
 
 def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | str:
-    """A query as a topic, or why it can be none."""
+    """A query as a topic, or why it cannot be one."""
     query = queries.get(query_id)
     if query is None:
         named = read_query_id(query_id, corpus.row_of, corpus.aspects)
@@ -186,11 +185,7 @@ def topic_of(query_id: str, query: Query) -> Topic:
 def _annotators(
     decided: DecidedQrels, judgments: list[Judgment]
 ) -> tuple[dict[str, Qrels], tuple[str, ...]]:
-    """Own grades that can be held against the adjudicated ones.
-
-    Where only one person graded, their grade is the adjudicated one, and says nothing about
-    them; where disagreements are left out, they would look better than they are.
-    """
+    """Own grades that can be compared with adjudicated ones, where several people graded."""
     own = own_grades(judgments)
     if len(own) < 2:
         return {}, ()

@@ -47,8 +47,8 @@ def system_scores(
 def without_own(
     collection: Collection, topics: Sequence[Topic], rankings: Sequence[Ranking]
 ) -> tuple[Ranking, ...]:
-    """The rankings without the document that a query is: the one of its id, as in ArguAna, unless
-    it is judged relevant. BEIR leaves it out, too."""
+    """The rankings without the document of the query's own id (ArguAna), unless judged relevant, as
+    in BEIR."""
     own = {
         topic.query_id
         for topic in topics

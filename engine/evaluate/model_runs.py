@@ -42,7 +42,7 @@ from engine.types.searches import Ranking
 
 
 def reranked_name(system: str, mode: str) -> str:
-    """What a reranked system is called.
+    """The name of a reranked system.
 
     >>> reranked_name("dense", "pairwise")
     'dense+pairwise'
@@ -51,7 +51,7 @@ def reranked_name(system: str, mode: str) -> str:
 
 
 def system_and_mode(run: str) -> tuple[str, str]:
-    """The system of a run's name, and the mode that reranks it; "" where none does.
+    """System and reranking mode ("" for none) in a run's name.
 
     >>> system_and_mode("hybrid+facts+pairwise"), system_and_mode("hybrid+facts")
     (('hybrid+facts', 'pairwise'), ('hybrid+facts', ''))
@@ -92,8 +92,8 @@ class ModelRuns:
         """The run of this name.
 
         Args:
-            made: the rankings of first stages.
-            left: it and the runs that follow it.
+            made: first-stage rankings.
+            left: this run and those after it.
         """
         ahead = foreseen_runs(left, depth, self._searcher, self._topics)
         calls = sum(estimate.calls for _, estimate in ahead)
@@ -105,7 +105,6 @@ class ModelRuns:
         return await self._rank(system)
 
     async def _rank(self, system: str) -> SystemRun:
-        """The rankings of a system that needs a model."""
         client, before = self._client, self._client.usage
         rank_one, at_once = find_model_system(system), asyncio.Semaphore(client.concurrency)
 
@@ -130,7 +129,6 @@ class ModelRuns:
         return _system_run(system, rankings, usage.seconds, report)
 
     async def _rerank(self, first: SystemRun, plan: Plan) -> SystemRun:
-        """A first stage's rankings in the model's order."""
         client, before = self._client, self._client.usage
         given = {r.query_id: r.doc_ids for r in first.rankings}
         load = texts_of(self._searcher)
@@ -169,7 +167,7 @@ def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
 
 
 def _request(searcher: Searcher, topic: Topic) -> Request:
-    """What is searched: the corpus, or the topic's judged pool."""
+    """A request on the corpus, or on the topic's judged pool."""
     query = topic_query(topic, searcher, "dense", None)
     request = searcher.request(query, _seed(searcher, topic), None)
     if topic.pool is None:

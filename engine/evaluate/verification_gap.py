@@ -1,9 +1,9 @@
-"""The retrieval-verification gap: do retrievers fail to find what a verifier would recognise?
+"""The retrieval-verification gap: do retrievers miss what a verifier would recognise?
 
-After OBLIQ-Bench, section 3. For every size, a query's candidates are drawn from all retrievers
-in turn, put into an order that says nothing, and ranked by the verifier: a lower bound of what
-the best system could do. With the relevant documents that nobody found put in, the same is
-close to an upper bound. The best retriever's own quality below both is the gap.
+After OBLIQ-Bench, section 3. For every size, candidates are drawn from all retrievers in turn, put
+into an uninformative order, and ranked by the verifier: a lower bound of the best system. With
+unfound relevant documents added, it is close to an upper bound. The gap is the distance of the best
+retriever from both.
 """
 
 from __future__ import annotations
@@ -42,17 +42,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is known before the verifier is asked.
-
-    Attributes:
-        rankings: system -> query_id -> its ranking.
-    """
+    """The state before the verifier is asked."""
 
     searcher: Searcher
     collection: Collection
     topics: Sequence[Topic]
     request: GapRequest
-    rankings: Mapping[str, Mapping[str, Ranking]]
+    rankings: Mapping[str, Mapping[str, Ranking]]  # system -> query_id -> its ranking
 
     @property
     def plan(self) -> Plan:
@@ -102,11 +98,7 @@ def prepare(
     request: GapRequest,
     on_query: Callable[[], None] = tell_nobody,
 ) -> Baseline:
-    """Rank every topic on every system.
-
-    Args:
-        request: checked, its sizes ascending.
-    """
+    """Rank every topic on every system; the request's sizes are ascending."""
     topics = usable_topics(sampled(collection.topics, request.sample), searcher)
     check_documents(collection, searcher)
     ranker = Ranker(searcher, topics, None)
@@ -116,10 +108,8 @@ def prepare(
 
 
 async def verify_and_measure(baseline: Baseline, client: Client) -> Gap:
-    """Ask the verifier for the order of every pool, and measure the bounds at every size.
-
-    A run that ends early counts as far as it came.
-    """
+    """Ask the verifier for the order of every pool, and measure the bounds at every size; a run may
+    end early."""
     load = texts_of(baseline.searcher)
     criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
     assignments = [
@@ -159,14 +149,14 @@ def _measured(baseline: Baseline, verified: Mapping[Pool, Finished], report: Mod
 
 @dataclass(frozen=True, slots=True)
 class _Quality:
-    """The main measure: its mean, the interval of that, and every query's."""
+    """The main measure: mean, interval, and value per query."""
 
     mean: float
     interval: Interval
     values: tuple[float, ...]
 
     def above(self, other: _Quality) -> Interval:
-        """The interval of the mean difference, query by query."""
+        """The interval of the mean difference, paired by query."""
         pairs = zip(self.values, other.values, strict=True)
         return confidence_interval([own - theirs for own, theirs in pairs])
 
@@ -223,10 +213,7 @@ def _notes(report: ModelReport, lacking: int) -> tuple[str, ...]:
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
 ) -> Counted:
-    """What the verifier is asked at most, before anything is ranked.
-
-    As if no retriever found any relevant document, so that all have to be put in.
-    """
+    """An upper estimate of the verifier's questions: as if retrievers found nothing relevant."""
     sizes = []
     for topic, most in zip(topics, ranking_sizes(searcher, topics), strict=True):
         relevant = len(_relevant(searcher, collection, topic.query_id))

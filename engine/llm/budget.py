@@ -31,18 +31,13 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of one run; None is no limit.
+    """Limits of one run; None is no limit."""
 
-    Attributes:
-        calls: requests sent, repeated ones included.
-        tokens: input and output together. A model that thinks may exceed it by what the calls
-            under way think beyond the usual.
-        cost: in the currency of ``price``, which it needs.
-    """
-
-    calls: int | None = None
+    calls: int | None = None  # requests sent, repeated ones included
+    # input and output together. A model that thinks may exceed it by what the calls under way think
+    # beyond the usual.
     tokens: int | None = None
-    cost: float | None = None
+    cost: float | None = None  # in the currency of ``price``, which it needs
     price: Price | None = None
 
     def __post_init__(self) -> None:
@@ -80,8 +75,8 @@ class Account:
     spending: Spending
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
-        """Set tokens aside for a call that starts now: they count as spent until it has ended.
-        Raises BudgetReachedError where today's budget would be exceeded."""
+        """Set tokens aside for a call that starts now; BudgetReachedError where today's budget is
+        exceeded."""
 
         def check(spent: Spent) -> None:
             limit = self.limits.reached_by(
@@ -104,26 +99,19 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(ModelUsage):
-    """Real figures of one run so far, in questions.
-
-    Attributes:
-        rounds: batches of questions.
-        asked: different questions: ``answered + cached + failed + unread`` of them are settled,
-            the rest were not reached.
-        unread: answered twice in a form that could not be read; counted for nobody.
-        repeats: requests sent again after an error.
-        shortened: questions with shorter texts than was meant: the model could not take those.
-        guessed: calls whose tokens are estimated, as the endpoint reported none.
-    """
+    """Real figures of one run so far, in questions."""
 
     endpoint: str = ""
-    rounds: int = 0
+    rounds: int = 0  # batches of questions
+    # different questions: ``answered + cached + failed + unread`` of them are settled, the rest
+    # were not reached
     asked: int = 0
     answered: int = 0
-    unread: int = 0
-    repeats: int = 0
+    unread: int = 0  # answered twice in a form that could not be read; counted for nobody
+    repeats: int = 0  # requests sent again after an error
+    # questions with shorter texts than was meant: the model could not take those
     shortened: int = 0
-    guessed: int = 0
+    guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
 
     @property
     def settled(self) -> int:
@@ -170,8 +158,8 @@ class Meter:
         )
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
-        """Set tokens aside for a call that starts now. Raises BudgetReachedError, with nothing set
-        aside, where the budget would be exceeded."""
+        """Set tokens aside for a call that starts now; BudgetReachedError, with nothing set aside,
+        where the budget would be exceeded."""
         tokens_in = self._input + self._held_input + input_tokens
         tokens_out = self._output + self._held_output + output_tokens
         if limit := self._budget.reached_by(self._calls + 1, tokens_in, tokens_out):
@@ -188,8 +176,8 @@ class Meter:
     def settle(
         self, held: tuple[int, int], used: tuple[int, int] | None, *, answered: bool
     ) -> None:
-        """End a call that :meth:`hold` began. Where the endpoint answered, or may have, ``held``
-        replaces a missing report of what was ``used``."""
+        """End a call that :meth:`hold` began; where the endpoint answered, or may have, ``held``
+        stands in for a missing report of what was ``used``."""
         self._held_input -= held[0]
         self._held_output -= held[1]
         if used is None and answered:

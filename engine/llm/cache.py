@@ -24,13 +24,10 @@ GATHER_SECONDS = 0.5
 
 
 class AnswerCache:
-    """A store as one run uses it: off the event loop; an answer that it cannot keep still counts.
+    """A store as one run uses it, off the event loop; an answer that cannot be written still
+    counts.
 
-    Which answers the ledger has is read once; it is opened again only for those. What others
-    write during the run is therefore not seen, and asked for again.
-
-    Attributes:
-        lost: answers that could not be written (a full disk, say); they count in this run.
+    Which answers the ledger has is read once: what others write during the run is not seen.
     """
 
     def __init__(self, store: Answers, endpoint: Endpoint) -> None:
@@ -43,6 +40,7 @@ class AnswerCache:
         self._waiting: list[AnswerRow] = []
         self._writer: asyncio.Task[None] | None = None
         self._write_now = asyncio.Event()
+        # answers that could not be written (a full disk, say); they count in this run
         self.lost = 0
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
@@ -62,7 +60,6 @@ class AnswerCache:
         return Reply.from_json(self._own[key]) if key in self._own else None
 
     async def _listed(self, keys: Sequence[str]) -> list[str]:
-        """Those that the ledger may have."""
         if self._heads is None:
             place = self._endpoint.address, self._endpoint.model
             self._heads = await asyncio.to_thread(self._store.heads, *place)

@@ -1,9 +1,7 @@
 """What an endpoint accepts and gives with a model.
 
-Endpoints differ in what they accept (``max_tokens`` or ``max_completion_tokens``, a temperature,
-a system message, a JSON schema), in what they give (log probabilities, which some drop without a
-word) and in whether the model thinks before it answers. What is refused is left out, one thing at
-a time, and remembered.
+What an endpoint refuses (a limit's name, temperature, system message, JSON schema) is left out, one
+thing at a time, and remembered.
 """
 
 from __future__ import annotations
@@ -45,28 +43,18 @@ PROBE = Prompt(
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """How a model can be asked.
+    """How a model can be asked."""
 
-    Attributes:
-        logprobs: how many alternatives it gives per token; 0 when it gives none.
-        schema: it takes a JSON schema.
-        json_mode: where it takes none, it can be told to answer in JSON.
-        limit: the parameter that limits an answer, or "" when there is none.
-        reasons: it thinks before it answers.
-        stream_usage: it reports what a streamed answer took.
-        context: tokens that it can read and write at once, where the endpoint says so.
-    """
-
-    logprobs: int = 20
+    logprobs: int = 20  # alternatives per token; 0 for none
     schema: bool = True
-    json_mode: bool = False
-    limit: str = "max_tokens"
+    json_mode: bool = False  # takes no schema, but can be asked for JSON
+    limit: str = "max_tokens"  # parameter that limits an answer; "" for none
     temperature: bool = True
     system: bool = True
-    reasons: bool = False
-    context: int | None = None
+    reasons: bool = False  # thinks before it answers
+    context: int | None = None  # tokens read and written at once, where reported
     streams: bool = True
-    stream_usage: bool = True
+    stream_usage: bool = True  # reports the tokens of a streamed answer
 
     def to_json(self) -> str:
         """What the ledger remembers."""
@@ -127,12 +115,8 @@ class Capabilities:
         return body
 
     def without(self, hint: str, prompt: Prompt[Any]) -> Capabilities | None:
-        """The same without what a refusal of ``prompt`` names, else without the likeliest to
-        blame; None when nothing is left to leave out, or the question itself is to blame.
-
-        Args:
-            hint: the refusal in lower case.
-        """
+        """Without what a refusal (``hint``, lower case) names, else the likeliest cause; None where
+        nothing is left to leave out or the question itself is to blame."""
         lesser = list(self._lesser(prompt))
         for name, form in [*lesser, *self._less_streamed()]:
             if re.search(name, hint):
@@ -145,7 +129,7 @@ class Capabilities:
         return None
 
     def _lesser(self, prompt: Prompt[Any]) -> Iterator[tuple[str, Capabilities]]:
-        """What may be to blame, and how to do without it; the likeliest first."""
+        """Possible causes of a refusal and how to do without them; the likeliest first."""
         if prompt.schema is not None and (self.schema or self.json_mode):
             yield _JSON, replace(self, schema=False, json_mode=self.schema)
         if self.limit == "max_tokens":

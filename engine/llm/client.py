@@ -1,7 +1,7 @@
-"""Rounds of questions to a model: cached, concurrent, within a budget, to be cancelled any time.
+"""Rounds of questions to a model: cached, concurrent, within a budget, cancellable.
 
-A failing endpoint is no exception here: what was answered stays usable, the rest is None, and
-:attr:`Client.stopped` says why. Callers that need an answer ask :meth:`Client.raise_problem`.
+A failing endpoint raises nothing here: missing answers are None, :attr:`Client.stopped` says why,
+and :meth:`Client.raise_problem` raises it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ WATCH_SECONDS = 0.05
 
 
 def _same_model(served: str, asked: str) -> bool:
-    """Endpoints answer an alias with a dated name, a path with its last part, and so on."""
+    """Whether names match: endpoints answer an alias with a dated name, a path with its end."""
     served, asked = served.lower(), asked.lower()
     return asked in served or served in asked
 
@@ -76,7 +76,7 @@ async def open_client(
     cancelled: Ask = never,
     tell: Callable[[RoundProgress], None] = tell_nobody,
 ) -> AsyncIterator[Client]:
-    """A client for one run, in the event loop that runs now.
+    """A client for one run, in the running event loop.
 
     Args:
         cancelled: asked many times a second; True ends the run, requests under way included.
@@ -92,12 +92,7 @@ async def open_client(
 
 
 class Client:
-    """Asks one model for one run. See :func:`open_client`.
-
-    Attributes:
-        stopped: why no more questions go out; "" while they do.
-        concurrency: questions that are under way at once.
-    """
+    """Asks one model for one run. See :func:`open_client`."""
 
     def __init__(
         self,
@@ -113,7 +108,7 @@ class Client:
         self._meter = Meter(connection.budget, connection.account)
         self._known: Capabilities | None = None  # what the model can do, once that is found out
         self._refused: int | None = None  # tokens of the shortest question that was too long
-        self.concurrency = max(1, connection.concurrency)
+        self.concurrency = max(1, connection.concurrency)  # questions that are under way at once
         self._slots = asyncio.Semaphore(self.concurrency)
         self._learning, self._adapting = asyncio.Lock(), asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -123,7 +118,7 @@ class Client:
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures_in_a_row = 0
         self._problem: EndpointError | None = None  # what stopped the run, else the last failure
-        self.stopped: Stopped = ""
+        self.stopped: Stopped = ""  # why no more questions go out; "" while they do
 
     async def close(self) -> None:
         """Write what is left to write, and let the connections go."""
@@ -133,10 +128,10 @@ class Client:
     # -- asking ------------------------------------------------------------------------
 
     async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
-        """One round: the answers in the order of the questions, None where there is none.
+        """Answers in the order of the questions, None where there is none; equal questions are
+        asked once.
 
-        Equal questions are asked once, those of rounds under way at the same time included.
-        Raises StorageError, with nothing asked, where the ledger cannot be read.
+        StorageError, with nothing asked, where the ledger cannot be read.
         """
         if not prompts:
             return []
@@ -157,13 +152,13 @@ class Client:
     async def stream(
         self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
     ) -> AsyncGenerator[str]:
-        """One answer, piece by piece, as the model writes it; reasoning before it is left out.
+        """One answer, piece by piece, without reasoning; nothing is kept.
 
-        Nothing is kept. Ends early, without an error, when the run is cancelled; what came before
-        an EndpointError stays valid.
+        Ends early, without an error, when the run is cancelled; what came before an EndpointError
+        stays valid.
 
         Args:
-            messages: the conversation so far, system message first; foreign texts fenced.
+            messages: system message first; foreign texts fenced.
             most_tokens: the answer's length, reasoning aside.
         """
         prompt = Prompt(
@@ -182,7 +177,6 @@ class Client:
             yield rest
 
     async def _pieces(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
-        """The text of one answer, reasoning included, as it comes."""
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
         if await self._capabilities() is None:
@@ -203,8 +197,6 @@ class Client:
             self.raise_problem()
 
     async def _forward(self, prompt: Prompt[str], pieces: asyncio.Queue[str | None]) -> None:
-        """Ask, and put what comes into ``pieces``."""
-
         async def ask(known: Capabilities) -> None:
             body, size = known.body(self._endpoint.model, prompt), known.size(prompt)
             async with aclosing(self._transport.stream(body, self._meter, size)) as arriving:
@@ -234,8 +226,7 @@ class Client:
             await self._run_all([self._trial()])
 
     async def _capabilities(self) -> Capabilities | None:
-        """What the model can do: remembered, or tried out once; None where the run stopped before
-        that was known."""
+        """What the model can do, remembered or tried out once; None where the run stopped."""
         async with self._learning:
             if self._cancelled():
                 self._stop("cancelled")
@@ -253,7 +244,7 @@ class Client:
             self._stop("budget" if isinstance(error, BudgetReachedError) else "endpoint", error)
 
     async def _find_out(self) -> None:
-        """What the model can do: one small question, or a few where it refuses parts."""
+        """Try out what the model can do: one small question, or a few where it refuses parts."""
         model, cards = self._endpoint.model, await self._transport.models()
         context = next((card.context for card in cards if card.name == model), None)
         self._known = Capabilities(context=context)
@@ -274,7 +265,6 @@ class Client:
 
     @property
     def _can(self) -> Capabilities:
-        """What the model can do, as far as is known."""
         return self._known or Capabilities()
 
     async def _learn(self, known: Capabilities) -> None:
@@ -285,8 +275,7 @@ class Client:
     async def _accepted(
         self, prompt: Prompt[Any], ask: Callable[[Capabilities], Awaitable[Value]]
     ) -> Value:
-        """What ``ask`` returns for a form of the prompt that the endpoint accepts; what it refuses
-        is left out from then on. Where it refuses every form, nothing is remembered."""
+        """The result for the first accepted form of the prompt; refusals are remembered."""
         form = self._can
         try:
             return await ask(form)
@@ -312,7 +301,6 @@ class Client:
         raise refusal
 
     def _key(self, prompt: Prompt[Any]) -> str:
-        """What the answer is kept by: it covers all that is sent."""
         parameters = self._can.parameters(self._endpoint.model, prompt)
         return answer_key(self._endpoint.address, prompt, self._can.mode(prompt), parameters)
 
@@ -325,7 +313,6 @@ class Client:
         return await self._accepted(prompt, ask)
 
     def _read(self, prompt: Prompt[Value], reply: Reply) -> Value | None:
-        """The value of a reply that was kept."""
         value = prompt.read(reply, True)
         if value is not None:
             self._count("cached", prompt, reply)
@@ -360,12 +347,7 @@ class Client:
         return None
 
     async def _answer(self, prompt: Prompt[Value]) -> Value | None:
-        """Ask, with texts as short as they must be.
-
-        Texts are shortened before a question is sent where one of its length was too long, and
-        the ledger is searched for the shortened question. None of this outlasts the run:
-        tomorrow's model may take the texts as a whole.
-        """
+        """Ask with texts as short as needed: shortened lengths are remembered for this run only."""
         given = prompt
         while True:
             prompt = self._shortened(prompt)
@@ -406,8 +388,7 @@ class Client:
         return prompt
 
     async def _readable(self, prompt: Prompt[Value], first: Reply) -> tuple[Value | None, Reply]:
-        """The value, None when no reply can be read: of the first reply, else of the one to the
-        nudge, else of the first as it is."""
+        """The value from the first reply, else from the nudged one, else the first as it is."""
         value = prompt.read(first, False)
         if value is not None:
             return value, first
@@ -421,7 +402,6 @@ class Client:
         return None, second
 
     def _keep(self, prompt: Prompt[Any], reply: Reply) -> None:
-        """Write an answer to the ledger, soon, as that to the question that was sent."""
         place = self._key(prompt), self._endpoint.address, self._endpoint.model
         used = reply.used or (0, 0)
         self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
@@ -434,8 +414,8 @@ class Client:
             raise self._problem
 
     def raise_if_nothing_came(self, since: Usage | None = None) -> Usage:
-        """What was used, since then; raises what went wrong where there is not a single answer,
-        and nobody cancelled."""
+        """Usage, since then; raises the problem where there is no answer at all and nobody
+        cancelled."""
         usage = self.usage if since is None else self.usage.since(since)
         failed = usage.failed > 0 or usage.stopped == "endpoint"
         if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
@@ -449,7 +429,7 @@ class Client:
 
     @contextmanager
     def _noting_failures(self) -> Iterator[None]:
-        """A question that is not answered stops the run where asking on is no use."""
+        """Stop the run after a failure that makes further questions useless."""
         try:
             yield
         except BudgetReachedError as error:
@@ -463,7 +443,7 @@ class Client:
                 self._cancel_tasks()
 
     async def _run_all(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run all at once; on a stop, those under way are cancelled."""
+        """Run all concurrently; on a stop, those under way are cancelled."""
         tasks = {asyncio.create_task(one) for one in work}
         self._tasks |= tasks
         watcher = asyncio.create_task(self._watch())
@@ -552,10 +532,7 @@ class Outcome(Generic[Value]):
 
 
 def finish(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run a coroutine to its end: in this thread, or in one of its own where this one has a loop.
-
-    That is so in a notebook.
-    """
+    """Run a coroutine to its end; in a new thread where this one has a loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -573,10 +550,10 @@ def ask_model(
     *,
     raises: bool = True,
 ) -> Outcome[Value]:
-    """Run ``work`` with a model in this thread, for a job that has a thread already.
+    """Run ``work`` with a model in this thread.
 
     Args:
-        raises: EndpointError where the endpoint refused or failed and there is no single answer.
+        raises: EndpointError where the endpoint failed and there is no answer at all.
     """
 
     async def run() -> Outcome[Value]:
@@ -596,10 +573,8 @@ def complete(
     tell: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> Outcome[Value]:
-    """:func:`ask_model` for a command: Ctrl-C cancels it.
-
-    The outcome is what there is until then. A second Ctrl-C is a KeyboardInterrupt.
-    """
+    """:func:`ask_model` for a command: Ctrl-C cancels and gives the outcome so far, a second one is
+    a KeyboardInterrupt."""
     return in_foreground(
         lambda stop: ask_model(connection, store, work, tell, lambda: stop() or cancelled())
     )

@@ -48,12 +48,12 @@ def connect(
     most_calls: int | None = None,
     person: Person = OPERATOR,
 ) -> Connection:
-    """The connection to an endpoint, with the budgets of the settings: of this run, and of
-    the person's day where the endpoint is asked for somebody who logged in.
+    """The connection to an endpoint, with the budgets of the settings for the run and the person's
+    day.
 
     Args:
-        endpoint: None for the one that the settings name.
-        most_calls: requests at most; where the settings allow fewer, theirs is the limit.
+        endpoint: None for the one of the settings.
+        most_calls: requests at most; the settings may allow fewer.
         person: who is logged in, whose day it counts for.
     """
     endpoint = endpoint or find_endpoint(settings)
@@ -86,7 +86,6 @@ def connect(
 
 @lru_cache(maxsize=8)
 def _spending(home: Home, wait_seconds: float, url: str) -> Spending:
-    """The one of this process for a home, or for a ledger on a server."""
     return Ledger(home.ledger, wait_seconds, url).spending
 
 
@@ -119,8 +118,7 @@ def offered_models(connection: Connection, store: Answers) -> list[str]:
 
 
 def try_endpoint(connection: Connection, store: Answers) -> None:
-    """Find out again what the endpoint can do, and remember it; what was remembered stays where
-    it does not answer (EndpointError)."""
+    """Find out again what the endpoint can do; what is remembered stays on an EndpointError."""
 
     async def work(client: Client) -> None:
         await client.try_out()
@@ -134,17 +132,11 @@ def try_endpoint(connection: Connection, store: Answers) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """Sizes of questions to one model.
+    """Sizes of questions to one model."""
 
-    Attributes:
-        known: what the model can do, as far as that was found out before.
-        price: None where none is set; estimates have no cost then.
-        model: its name; "" where none is connected.
-    """
-
-    known: Capabilities
-    price: Price | None = None
-    model: str = ""
+    known: Capabilities  # what the model can do, as far as found out
+    price: Price | None = None  # None where none is set: no cost then
+    model: str = ""  # "" where none is connected
 
     def estimate(self, sample: Sequence[Prompt[Any]], calls: int) -> Estimate:
         """What ``calls`` questions of the mean size of these would take, none in the ledger."""

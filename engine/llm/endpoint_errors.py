@@ -24,16 +24,11 @@ class NoEndpointError(EndpointError):
 
 
 class TransientError(EndpointError):
-    """Asking again may help.
-
-    Attributes:
-        pause: seconds to wait before, where the endpoint says so; 0 for an answer that was lost
-            on its way, None where nobody knows.
-    """
+    """Asking again may help."""
 
     def __init__(self, message: str, remedy: str = "", pause: float | None = None) -> None:
         super().__init__(message, remedy)
-        self.pause = pause
+        self.pause = pause  # seconds to wait: 0 for a lost answer, None for unknown
 
 
 class RefusedError(EndpointError):
@@ -41,15 +36,11 @@ class RefusedError(EndpointError):
 
 
 class UnsupportedError(RefusedError):
-    """The endpoint refuses the form of a request, a parameter of it most likely.
-
-    Attributes:
-        hint: what the endpoint said, in lower case, the parameter's name in it if it gave one.
-    """
+    """The endpoint refuses the form of a request, most likely a parameter."""
 
     def __init__(self, message: str, remedy: str = "", hint: str = "") -> None:
         super().__init__(message, remedy)
-        self.hint = hint
+        self.hint = hint  # what the endpoint said, in lower case
 
 
 class TooLongError(EndpointError):

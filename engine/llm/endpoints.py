@@ -29,21 +29,13 @@ RETRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model at an OpenAI-compatible endpoint.
+    """A model at an OpenAI-compatible endpoint."""
 
-    Attributes:
-        address: base URL, the ``/v1`` included, without user, password, query and last slash.
-        model: what the endpoint calls the model.
-        key: sent to ``address`` only; shown nowhere.
-        entered: by a person who logged in; nothing of the environment is sent there.
-        person: on whose behalf it is asked.
-    """
-
-    address: str
+    address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
-    key: SecretStr = field(default=SecretStr(""))
-    entered: bool = False
-    person: Person = field(default=OPERATOR, compare=False)
+    key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
+    entered: bool = False  # by a logged-in person; nothing of the environment is sent there
+    person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "address", _checked(self.address))
@@ -67,17 +59,16 @@ def find_endpoint(
     session: Mapping[str, str] | None = None,
     person: Person = OPERATOR,
 ) -> Endpoint | None:
-    """The endpoint that was set, or None when none was.
+    """The endpoint that was set, or None: by the session, ``secrets.toml`` or the environment, in
+    that order.
 
-    What the session says comes before ``secrets.toml``, and that before the environment. A key
-    goes to an address of its own or a weaker source only: who enters another address on the page
-    does not send the server's key there.
+    A key goes to an address from its own or a weaker source only, so that an address entered on the
+    page never gets the server's key. A logged-in person enters an address as a lead only, and no
+    other model for the operator's address and key.
 
     Args:
         secrets, session: values by these names; missing or blank means not set.
-        person: who entered what the session says, and on whose behalf the endpoint is asked. Who
-            logged in enters an address as a lead only, and no other model for the operator's
-            address and key, whose prices are those of the operator's model.
+        person: who entered the session's values, and on whose behalf the endpoint is asked.
     """
     environment = {
         ADDRESS: settings.openai_base_url,
@@ -106,10 +97,10 @@ def find_endpoint(
 
 
 def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
-    """Names of headers that the environment sets, where they are not for this endpoint.
+    """Names of headers that the environment sets for another endpoint.
 
-    The ``openai`` client adds those of ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a
-    gateway, and the account's names to every request.
+    The ``openai`` client adds ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a gateway, and
+    the account's names to every request.
     """
     with suppress(NoEndpointError):
         own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
@@ -151,25 +142,17 @@ def _checked(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach a model and how much to ask of it.
-
-    Attributes:
-        concurrency: requests under way at once.
-        timeout: seconds without a piece of an answer until a request counts as lost.
-        retries: how often a request that failed is sent again.
-        account: what the person that asks may spend today; None for no limit.
-    """
+    """How to reach a model and how much to ask of it."""
 
     endpoint: Endpoint
     budget: Budget = field(default_factory=Budget)
-    concurrency: int = CONCURRENCY
-    timeout: float = 60.0
-    retries: int = RETRIES
-    account: Account | None = None
+    concurrency: int = CONCURRENCY  # requests under way at once
+    timeout: float = 60.0  # seconds of silence until a request counts as lost
+    retries: int = RETRIES  # of a failed request
+    account: Account | None = None  # what the person may spend today; None for no limit
 
     def within(self, announced: Estimate) -> Connection:
-        """The same connection for a run of no more requests than were announced; any number
-        where nothing was to be asked."""
+        """The same for a run of no more requests than announced; any number where none were."""
         own, most = self.budget.calls, announced.most_calls
         if not most:
             return self

@@ -34,27 +34,21 @@ OVERHEAD_TOKENS = 200
 
 @dataclass(frozen=True, slots=True)
 class JudgeReport:
-    """What judging was like.
-
-    Attributes:
-        first_share: mean probability given to the place shown first, over ``comparisons``
-            answers; 0.5 is even-handed when every document stood first as often as second.
-        cut: documents of which the model saw the beginning only.
-        empty: documents without text, of which nothing could be asked.
-    """
+    """Statistics of one judging run."""
 
     comparisons: int
+    # mean probability given to the place shown first, over ``comparisons`` answers; 0.5 is
+    # even-handed when every document stood first as often as second
     first_share: float | None
-    cut: tuple[str, ...] = ()
-    empty: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()  # documents of which the model saw the beginning only
+    empty: tuple[str, ...] = ()  # documents without text, not asked about
 
 
 class ModelJudge(Judge):
     """Asks a model about the documents of one query. Every method is one round.
 
-    None says that there is no answer: a failed call, an unreadable reply, a document without
-    text, a budget that was reached, a run that was cancelled. After the round in which the run
-    stopped, answers in the ledger still come; a round of which it has none raises
+    None is no answer: failed call, unreadable reply, no text, budget reached or run cancelled.
+    After a stop, answers in the ledger still come; a round without any raises
     :class:`engine.rerank.protocols.StopAsking`.
 
     Args:
@@ -84,10 +78,8 @@ class ModelJudge(Judge):
         return JudgeReport(self._comparisons, share, cut, empty)
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[Preference]:
-        """Probability that the first of each pair is closer; it is shown first, as A.
-
-        Equal texts are 0.5 without a question. KeyError for a document that was not given.
-        """
+        """Probability that the first of each pair, shown first as A, is closer; 0.5 for equal
+        texts, not asked. KeyError for an unknown document."""
         tokens = await self._room(2)
 
         def ask(pair: tuple[str, str]) -> Prompt[float] | None:
@@ -148,12 +140,10 @@ class ModelJudge(Judge):
         return values
 
     async def _room(self, documents: int) -> int:
-        """Tokens per document when so many share the model's context with the criterion."""
         context = await self._client.context()
         return _room(context, self._criterion, documents)
 
     def _seen(self, doc_id: str, tokens: int) -> str:
-        """The text of a document; what is odd about it is noted."""
         text = self._texts[doc_id]
         if not text:
             self._empty.add(doc_id)
@@ -168,7 +158,7 @@ def document_text(document: Document) -> str:
 
 
 def _room(context: int | None, criterion: Criterion, documents: int) -> int:
-    """Tokens per document in a context of that size (None: unknown)."""
+    """Tokens per document in a context of that size; None for unknown."""
     if context is None:
         return CANDIDATE_TOKENS
     fixed = estimate_tokens(criterion.text) + estimate_tokens(RULES) + OVERHEAD_TOKENS
@@ -182,10 +172,10 @@ def typical_question(
     context: int | None,
     size: int = 2,
 ) -> Prompt[Any]:
-    """A question as long as one about these documents is on the mean, for estimates.
+    """A question of mean length about these documents, for estimates.
 
     Args:
-        context: tokens that the model takes; None where nobody knows.
+        context: tokens that the model takes; None for unknown.
         size: documents per list, for "order".
     """
     count = {"compare": 2, "grade": 1, "order": size}[question]

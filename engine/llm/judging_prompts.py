@@ -1,8 +1,7 @@
 """The questions by which a model judges documents, and the criterion that it judges by.
 
-Another wording is another version: answers are kept by it. What all questions about one query
-share (rules, seed, aspect, instruction) comes first, so that endpoints that reuse prefixes read it
-once. Candidates follow, each in its fence, and the question comes last, behind all foreign text.
+Another wording is another version: answers are kept by it. What all questions about a query share
+comes first, for prefix caches; fenced candidates follow, and the question comes last.
 """
 
 from __future__ import annotations
@@ -52,19 +51,12 @@ _WHAT = "in what the person asks for"
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One query, in the words that a model gets to read.
+    """One query, in the words that a model reads."""
 
-    Attributes:
-        seed: the seed within its budget of tokens.
-        aspect: the aspect's name, "" when the whole seed counts.
-        definition: which sentences serve the aspect.
-        instruction: the person's words, or the built-in ones.
-    """
-
-    seed: str
-    aspect: str = ""
-    definition: str = ""
-    instruction: str = ""
+    seed: str  # within its budget of tokens
+    aspect: str = ""  # its name; "" when the whole seed counts
+    definition: str = ""  # which sentences serve the aspect
+    instruction: str = ""  # the person's words, or the built-in ones
 
     @property
     def text(self) -> str:
@@ -91,9 +83,9 @@ def make_criterion(
     """The criterion for a seed.
 
     Args:
-        instruction: the person's words; blank stands for the aspect's own.
-        weights: how much each sentence of the seed serves the aspect; sentences of greatest
-            weight come first and are the last to be cut. None: all alike.
+        instruction: blank for the aspect's own.
+        weights: how much each sentence of the seed serves the aspect: the heaviest come first and
+            are cut last; None for all alike.
     """
     title = cut_text(seed.title.strip(), SEED_TOKENS // 4).text
     sentences = [s.text for s in seed.sentences] or ([seed.text] if seed.text.strip() else [])

@@ -1,6 +1,6 @@
 """Questions to a model as records, and how its replies are read.
 
-A reply that cannot be read has no value: nothing is made up for it.
+A reply that cannot be read has no value.
 """
 
 from __future__ import annotations
@@ -76,22 +76,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered.
+    """What a model answered."""
 
-    Attributes:
-        text: the answer, reasoning before it included.
-        options: ((token, log probability), ...) at the place of the answer, where there are any.
-        used: (input, output) tokens as reported.
-        cut: the answer stopped at the limit of tokens.
-        reasoned: the endpoint reports reasoning outside of ``text``.
-    """
-
-    text: str
+    text: str  # reasoning before it included
+    # ((token, log probability), ...) at the place of the answer
     options: tuple[tuple[str, float], ...] = ()
-    used: tuple[int, int] | None = None
+    used: tuple[int, int] | None = None  # (input, output) tokens as reported
     model: str = ""
-    cut: bool = False
-    reasoned: bool = False
+    cut: bool = False  # stopped at the limit of tokens
+    reasoned: bool = False  # reasoning is reported outside of ``text``
 
     def to_json(self) -> str:
         """What is kept in the ledger: enough to read the answer again."""
@@ -110,35 +103,24 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[Value]):
-    """One question, and how to read its answer.
+    """One question, and how to read its answer."""
 
-    Attributes:
-        name: kind and version of the wording (``pairwise/1``).
-        read: the answer's value, None when it cannot be read. The second argument is True for
-            the last reading, where an incomplete answer is better than none.
-        nudge: follows an answer that could not be read.
-        most_tokens: of the answer, reasoning aside.
-        choices: the answers that there are, where one of a few words is asked for.
-        schema: JSON schema of the answer.
-        shorter: the same question with shorter texts.
-    """
-
-    name: str
+    name: str  # kind and version of the wording (``pairwise/1``)
     messages: tuple[Message, ...]
+    # the answer's value, None when it cannot be read. The second argument is True for the last
+    # reading, where an incomplete answer is better than none.
     read: Callable[[Reply, bool], Value | None]
-    nudge: str
-    most_tokens: int
-    choices: tuple[str, ...] = ()
-    schema: Mapping[str, Any] | None = None
+    nudge: str  # follows an answer that could not be read
+    most_tokens: int  # of the answer, reasoning aside
+    choices: tuple[str, ...] = ()  # answers to choose from, where one of a few words is asked for
+    schema: Mapping[str, Any] | None = None  # JSON schema of the answer
+    # the same question with shorter texts
     shorter: Callable[[], Prompt[Value]] | None = field(default=None, compare=False)
 
 
 def answer_key(address: str, prompt: Prompt[Any], mode: str, parameters: Mapping[str, Any]) -> str:
-    """64 hex digits that stand for the question: endpoint, wording, mode, parameters and texts.
-
-    ``parameters`` name the model. Texts count as they are sent and in their order: A against B
-    and B against A are two questions.
-    """
+    """64 hex digits for a question: endpoint, wording, mode, parameters (with the model) and texts
+    as sent, in their order."""
     content = {
         "address": address,
         "prompt": prompt.name,
@@ -152,9 +134,8 @@ def answer_key(address: str, prompt: Prompt[Any], mode: str, parameters: Mapping
 
 
 def without_reasoning(text: str) -> str:
-    """The answer behind the reasoning; empty when the reasoning never ended.
-
-    Some endpoints swallow the opening sign, so that a closing one alone ends it too.
+    """The answer after the reasoning; empty when the reasoning never ended. A closing sign alone
+    ends it too, as some endpoints drop the opening one.
 
     >>> without_reasoning("<think>Is it A? No.</think> B")
     'B'
@@ -166,7 +147,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _without_pairs(text: str) -> str:
-    """The text without reasoning that begins and ends; takes time that grows with its length."""
+    """The text without closed reasoning, in linear time."""
     kept, at = [], 0
     endless: set[str] = set()
     for opening in _BEGINS.finditer(text):
@@ -211,7 +192,7 @@ class ReasoningFilter:
         return "" if held.lower().startswith(_OPENINGS) else held
 
     def _answer(self) -> str:
-        """What stands behind the reasoning; of the reasoning, what may be its end is held."""
+        """The part after the reasoning; a possible end of it is held back."""
         end = _CLOSING.search(self._held)
         if end is None:
             self._held = self._held[-_LONGEST_CLOSING:]
@@ -233,11 +214,8 @@ def read_choice(text: str, choices: Sequence[str]) -> str | None:
 
 
 def read_probability(reply: Reply, choices: tuple[str, str]) -> float | None:
-    """Probability of the first choice against the second.
-
-    From the log probabilities where the endpoint gave them, else 1 or 0 by the answer. Only an
-    answer that is one of the choices counts, whatever the log probabilities say.
-    """
+    """Probability of the first choice against the second: from log probabilities, else 1 or 0; None
+    unless the answer is one of the choices."""
     answer = read_choice(reply.text, choices)
     if answer is None:
         return None
@@ -279,13 +257,13 @@ def json_text(text: str) -> str:
 def part_tokens(
     context: int | None, blank: Prompt[Any], most_tokens: Callable[[str], int], fewest: int
 ) -> int:
-    """Room for a part of a document in a model's context.
+    """Tokens for a part of a document in a model's context.
 
     Args:
-        context: None where nobody knows it.
-        blank: the question about a part without the part.
-        most_tokens: the length of an answer about a text, on the high side.
-        fewest: a part is never cut below this.
+        context: None for unknown.
+        blank: the question without the part.
+        most_tokens: upper estimate of the length of an answer about a text.
+        fewest: lower limit of the result.
     """
     if context is None:
         return PART_TOKENS
@@ -307,12 +285,12 @@ def json_prompt(
     """A question whose answer is a record; see :class:`Prompt`.
 
     Args:
-        name: another wording of ``system`` or ``user``, or another ``check``, is another version.
-        system: who the model is and what it does; :data:`QUOTED_RULE` follows it.
-        user: the question, with foreign texts cut and fenced in it.
-        schema: fields with descriptions; every field is asked for, defaults notwithstanding.
-        check: what pydantic cannot see, quotes that must occur in a text, say. Returns the record,
-            mended or as it is; None when the answer is no use.
+        name: changes with ``system``, ``user`` or ``check``.
+        system: the model's role and task; :data:`QUOTED_RULE` follows it.
+        user: the question, with foreign texts cut and fenced.
+        schema: fields with descriptions; every field is asked for, in spite of defaults.
+        check: what pydantic cannot see, such as quotes that must occur in a text. Returns the
+            record, repaired or as it is; None for an unusable answer.
     """
     form = sent_schema(schema)
     asked = f"Answer with one JSON object and nothing else, of this JSON schema:\n{_compact(form)}"
@@ -339,10 +317,8 @@ def json_prompt(
 
 
 def sent_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a record in the form that endpoints with strict schemas accept.
-
-    Every object names all its fields as required and allows no others; what only describes or
-    limits lengths is left to pydantic.
+    """The JSON schema of a record as strict endpoints accept it: all fields required, no others
+    allowed, without descriptions and limits of length.
 
     >>> class Animal(BaseModel):
     ...     legs: int = 4

@@ -30,17 +30,11 @@ OnProgress = Callable[[TaskProgress], None]
 
 @dataclass(slots=True)
 class TaskRun:
-    """A task under way.
+    """A task under way."""
 
-    Attributes:
-        client: None where the task does without a model.
-        on_progress: called after every batch, and for every answer.
-        cancelled: True ends the task after the batch at hand.
-    """
-
-    client: Client | None = None
-    on_progress: OnProgress = tell_nobody
-    cancelled: Ask = never
+    client: Client | None = None  # None for a task without a model
+    on_progress: OnProgress = tell_nobody  # called after every batch and answer
+    cancelled: Ask = never  # True ends the task after the current batch
     started: float = field(default_factory=time.perf_counter)
     _began: float = field(default_factory=time.perf_counter)
     _latest: TaskProgress = field(default_factory=TaskProgress)
@@ -58,11 +52,8 @@ class TaskRun:
         return self.usage.model
 
     async def ask(self, prompts: Sequence[Prompt[Value]], items: int = 0) -> list[Value | None]:
-        """One round of questions; see :meth:`Client.ask`.
-
-        Args:
-            items: that they are about; they count as done while they are answered.
-        """
+        """One round of questions about ``items`` items, which count as done while they are
+        answered; see :meth:`Client.ask`."""
         if self.client is None:
             return [None] * len(prompts)
         self._asking = items
@@ -85,11 +76,8 @@ class TaskRun:
     def progress(
         self, done: int, total: int, *, failed: int = 0, made: int = 0, phase: str = ""
     ) -> None:
-        """Report how far the task is; its clock starts where nothing is done.
-
-        Args:
-            failed: of the items that are done, without a usable answer.
-        """
+        """Report progress; ``failed`` of the done items have no usable answer, and the clock starts
+        at 0 done."""
         usage, now = self.usage, time.perf_counter()
         if not done:
             self._began = now
@@ -100,8 +88,7 @@ class TaskRun:
         self.on_progress(self._latest)
 
     def questions(self, ahead: int, phase: str) -> None:
-        """From now on, what is done are questions that are settled; ``ahead`` are still to come,
-        at most."""
+        """Count settled questions as progress from now on; at most ``ahead`` are still to come."""
         settled = self.usage.settled
         if self._settled is None:
             self._settled = settled
@@ -124,24 +111,16 @@ class TaskRun:
 
 
 class ModelTask(ABC, Generic[R]):
-    """One request to do something with a model, checked.
+    """One checked request to do something with a model."""
 
-    Attributes:
-        request: by which pages know the job.
-        key: of tasks with equal keys, one is run as a job at a time; ``busy`` is said to others.
-        phase: until the first progress.
-        asks: whether it asks a model at all.
-        needs_model: whether it can do nothing without one.
-        raises: what went wrong where not one answer came; False where it reports that itself.
-    """
-
-    request: Any = None
+    request: Any = None  # by which pages know the job
+    # of tasks with equal keys one runs as a job at a time; others get ``busy``
     key: Hashable = None
     busy: str = ""
-    phase: str = ""
-    asks: bool = True
-    needs_model: bool = True
-    raises: bool = True
+    phase: str = ""  # until the first progress
+    asks: bool = True  # whether it asks a model at all
+    needs_model: bool = True  # can do nothing without one
+    raises: bool = True  # raise the problem where no answer came; False where the result reports it
 
     @abstractmethod
     def estimate(self, known: Estimator) -> Estimate:
@@ -157,25 +136,20 @@ class ModelTask(ABC, Generic[R]):
 
 
 class TaskRunner(ForPerson, ABC, Generic[Request, R]):
-    """Runs the tasks of one facade. Safe to share between threads.
-
-    Where an ``endpoint`` is taken, None is the one of the settings.
-
-    Attributes:
-        jobs: tasks in the background, by their keys: ``Job[TaskProgress, TaskReport]``.
-    """
+    """Runs the tasks of one facade; thread-safe. An ``endpoint`` of None is that of the
+    settings."""
 
     def __init__(self, settings: Settings, answers: Answers) -> None:
         self._settings, self._answers = settings, answers
-        self.jobs = JobRunner()
+        self.jobs = JobRunner()  # in the background, by key: ``Job[TaskProgress, TaskReport]``
 
     @abstractmethod
     def _task(self, request: Request) -> ModelTask[R]:
         """The task of a request, checked."""
 
     def estimate(self, request: Request, endpoint: Endpoint | None = None) -> Estimate:
-        """What a request takes at most; nothing is asked. Tokens and cost only where a model is
-        connected."""
+        """Upper estimate of a request, without asking; tokens and cost only with a connected
+        model."""
         return self._estimated(self._task(request), endpoint)
 
     def start(
@@ -185,11 +159,11 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Run in the background; returns the id of the job, which :attr:`jobs` keeps.
+        """Run in the background; returns the job's id in :attr:`jobs`, that of the running job for
+        an equal request.
 
-        The same request that is under way already is not begun again: it is that job's id. Another
-        one of its key is refused with CorpusBusyError, and NoEndpointError says how to connect a
-        model that is needed.
+        CorpusBusyError for another request of the same key, NoEndpointError where a model is
+        needed.
         """
         return self._start(self._task(request), endpoint, most_calls, owner)
 

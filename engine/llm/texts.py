@@ -1,9 +1,7 @@
 """Texts as a model gets to see them: within a budget of tokens, fenced, and harmless.
 
-Documents are foreign texts. What they say is data: it stands between fences that carry a
-code made of the text itself, so that no text can close its own fence, and signs that chat
-templates or our own answers use are taken apart. So are lines like those of a fence, for the code
-of another text beside it could be foretold.
+Documents are foreign texts, hence data: fences carry a code made of the text, so that no text can
+close its own fence, and signs of chat templates, answers and fences are broken up.
 """
 
 from __future__ import annotations
@@ -81,11 +79,8 @@ def _first_words(text: str, tokens: int) -> str:
 def choose_sentences(
     sentences: Sequence[str], weights: Sequence[float], tokens: int
 ) -> tuple[list[int], bool]:
-    """Which sentences of a seed fit into ``tokens``: those of greatest weight first.
-
-    Returns:
-        their numbers in the order of the text, and whether some had to stay out.
-    """
+    """Numbers of the sentences that fit into ``tokens``, heaviest first, in the order of the text;
+    and whether some were left out."""
     order = sorted(range(len(sentences)), key=lambda i: (-weights[i], i))
     chosen: list[int] = []
     left = tokens
@@ -127,21 +122,15 @@ def harmless_line(text: str) -> str:
 
 
 def fenced(name: str, text: str) -> str:
-    """``text`` between two lines that carry a code made of the text: nobody can foretell it.
-
-    The same text gives the same lines, so that answers can be kept and prefixes reused.
-    """
+    """``text`` between two lines with a code made of the text, equal for equal texts."""
     inside = harmless(text).strip()
     code = hashlib.sha256(f"{name}\n{inside}".encode()).hexdigest()[:16]
     return f"=== {name} {code} ===\n{inside}\n=== end {code} ==="
 
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Where ``quote`` stands in ``text``, white space, case and typographic signs aside.
-
-    Returns:
-        character offsets ``[start, end)`` into ``text``; None when it does not occur, or has
-        fewer than eight letters or digits: too little to be evidence.
+    """Character offsets ``[start, end)`` of ``quote`` in ``text``, white space, case and
+    typographic signs aside; None where it does not occur or has fewer than eight letters or digits.
 
     >>> find_quote("We fit a Bayesian  regression.", "fit a bayesian regression")
     (3, 29)
@@ -163,7 +152,7 @@ class Quoted:
 
 
 def _letters(text: str) -> tuple[str, list[int]]:
-    """Letters and digits in lower case, and where in the text each stands."""
+    """Letters and digits in lower case, and their offsets."""
     letters = [(low, i) for i, c in enumerate(text) if c.isalnum() for low in c.lower()]
     return "".join(c for c, _ in letters), [i for _, i in letters]
 
@@ -174,10 +163,8 @@ as it carries."""
 
 
 def parts_of(document: Document, tokens: int = PART_TOKENS) -> list[str]:
-    """The text of a document in parts of at most ``tokens``, cut between sentences.
-
-    A sentence that is longer is a part of its own. No parts for a document without text.
-    """
+    """The text of a document in parts of at most ``tokens``, cut between sentences; a longer
+    sentence is one part."""
     parts: list[str] = []
     start = end = 0
     held = 0

@@ -1,10 +1,8 @@
 """Requests to the endpoint through the ``openai`` client, and its errors as ours.
 
-A request that was refused for the moment or did not get through is sent again (``Retry-After``,
-else after a pause that doubles), and so is one whose answer is lost on its way. Nothing else
-imports ``openai``. Errors are raised outside of ``except`` blocks: the client's
-own carry the request with the key in its headers, and words of the server that may repeat it;
-neither may end up in a traceback.
+Temporary failures and lost answers are retried (``Retry-After``, else after a doubling pause).
+Nothing else imports ``openai``. Errors are raised outside of ``except`` blocks: the client's own
+hold the key, and must not end up in a traceback.
 """
 
 from __future__ import annotations
@@ -76,15 +74,8 @@ class ModelCard:
 class Transport:
     """One endpoint, asked from one event loop. Close it there as well.
 
-    Answers are streamed, so that the timeout is the longest silence between two pieces of an
-    answer, however long the whole of it takes. A request whose answer has not begun waits while
-    others are being answered: small servers answer one or a few at a time, and queue the rest.
-
-    Attributes:
-        repeats: requests that had to be sent again.
-        cut: streams that stopped at the limit of tokens.
-        responsive: something has come from the endpoint. While nothing has, a request that times
-            out is not repeated: it would only keep a slow model busier.
+    Answers are streamed: the timeout is the longest silence between two pieces. A request whose
+    answer has not begun waits while others are answered, as small servers queue them.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -92,7 +83,9 @@ class Transport:
         self._timeout, self._retries = connection.timeout, connection.retries
         # Requests whose answers have not begun, and the latest time at which each is given up.
         self._queued: dict[asyncio.Timeout, float] = {}
-        self.repeats = self.cut = 0
+        self.repeats = self.cut = 0  # requests sent again; streams stopped at the token limit
+        # something has come from the endpoint; before that, a request that times out is not
+        # repeated
         self.responsive = False
         self._dropped = ambient_headers(self.endpoint)
         self._client = openai.AsyncOpenAI(
@@ -122,8 +115,8 @@ class Transport:
 
         Args:
             body: the JSON body of a chat completion.
-            tokens: (input, output) to set aside for each request sent. An answer of many times
-                the output is cut off: the endpoint disregards the limit.
+            tokens: (input, output) to set aside per request; an answer of many times the output is
+                cut off.
             choices: the answers whose alternatives are wanted.
         """
 
@@ -138,10 +131,8 @@ class Transport:
     async def stream(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
     ) -> AsyncGenerator[str]:
-        """The text of one reply, piece by piece, reasoning included.
-
-        What fails after the first piece is raised: what was shown cannot be taken back.
-        """
+        """The text of one reply, piece by piece, reasoning included; not retried after the first
+        piece."""
 
         async def begin() -> tuple[str, AsyncGenerator[str], StreamedReply]:
             answer = StreamedReply()
@@ -166,7 +157,7 @@ class Transport:
             return []
 
     async def _again(self, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """What ``ask`` returns; what failed for the moment is asked for again after a pause."""
+        """What ``ask`` returns, retried after a pause on temporary failures."""
         for pause in (min(LAST_PAUSE, FIRST_PAUSE * 2**n) for n in range(self._retries)):
             try:
                 return await ask()
@@ -181,7 +172,7 @@ class Transport:
     async def _pieces(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: StreamedReply
     ) -> AsyncGenerator[str]:
-        """The text of one answer as it comes; what it used is settled however it ends."""
+        """The text of one answer as it comes; its usage is settled however it ends."""
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
         may_work = False  # the endpoint, which no longer reports what that takes
@@ -217,7 +208,7 @@ class Transport:
             raise failure
 
     async def _chunks(self, body: Mapping[str, Any]) -> AsyncGenerator[Any]:
-        """The JSON of an answer's chunks as they come; a whole answer is the only one."""
+        """The JSON of an answer's chunks as they come; a whole answer is one chunk."""
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(
             self._client.post, "/chat/completions", cast_to=object, body=dict(body)
@@ -246,7 +237,7 @@ class Transport:
 
     @asynccontextmanager
     async def _waiting(self) -> AsyncIterator[None]:
-        """Wait for an answer to begin, no longer than the timeout; see :meth:`_heard`."""
+        """Wait for an answer to begin, at most the timeout; see :meth:`_heard`."""
         async with asyncio.timeout(self._timeout) as limit:
             self._queued[limit] = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
             try:
@@ -265,7 +256,6 @@ class Transport:
             request.headers.update(dict.fromkeys(("Accept", "Content-Type"), "application/json"))
 
     def _heard(self) -> None:
-        """A piece of an answer came: the endpoint is busy, not silent."""
         self.responsive = True
         until = asyncio.get_running_loop().time() + self._timeout
         for limit, latest in self._queued.items():
@@ -273,7 +263,7 @@ class Transport:
                 limit.reschedule(min(until, latest))
 
     def _timed_out(self) -> EndpointError:
-        """Nothing came in time; where nothing came before, asking again is no use."""
+        """An error for the timeout; not to be retried where nothing came before."""
         where, seconds = self.endpoint.address, f"{self._timeout:g} s"
         remedy = (
             f"If the model is slow, set {TIMEOUT} to more seconds, or {CONCURRENCY} to fewer "
@@ -288,7 +278,7 @@ class Transport:
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Those that the client trusts by default; reading them takes longer than a fast answer."""
+    """The default certificates, cached: reading them is slow."""
     return httpx2.create_ssl_context()
 
 
@@ -305,14 +295,7 @@ def _card(fields: Mapping[str, Any]) -> ModelCard:
 
 
 class StreamedReply:
-    """A reply, put together from the chunks of a stream or read from a whole completion.
-
-    Attributes:
-        size: characters so far, reasoning included; every chunk counts as one at least.
-        used: (input, output) tokens, once they are reported.
-        cut: it stopped at the limit of tokens.
-        complete: its end has come.
-    """
+    """A reply, put together from the chunks of a stream or read from a whole completion."""
 
     def __init__(self, choices: tuple[str, ...] = ()) -> None:
         self._choices = choices
@@ -320,10 +303,10 @@ class StreamedReply:
         self._options: tuple[tuple[str, float], ...] = ()
         self._model = ""
         self._reasoned = False
-        self.size = 0
-        self.used: tuple[int, int] | None = None
-        self.cut = False
-        self.complete = False
+        self.size = 0  # characters so far, reasoning included; every chunk counts as at least one
+        self.used: tuple[int, int] | None = None  # (input, output) tokens, once reported
+        self.cut = False  # stopped at the limit of tokens
+        self.complete = False  # its end has come
 
     def add(self, chunk: Any) -> str:
         """The text of a chunk; raises KeyError and its like where parts are missing."""
@@ -368,7 +351,7 @@ def _text(content: Any) -> str:
 
 
 def _sound(text: str) -> str:
-    """A text that can be stored and sent: JSON can hold half a character, which becomes U+FFFD."""
+    """``text`` with lone surrogates replaced by U+FFFD, so that it can be stored and sent."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -384,8 +367,7 @@ def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
 def _options(
     tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
 ) -> tuple[tuple[str, float], ...]:
-    """The alternatives at the first token that spells one of the choices; none where they cannot
-    be read, for the answer stands without them."""
+    """The alternatives at the first token that spells a choice; empty where unreadable."""
     with suppress(TypeError, ValueError, KeyError, AttributeError, OverflowError):
         for token in tokens:
             if read_choice(token["token"], choices) is not None:
@@ -441,7 +423,7 @@ def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
 
 
 def _asked_for(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an endpoint wants to be left alone for; None where it does not say."""
+    """Seconds that an endpoint asks to wait; None where it does not say."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) * unit)
@@ -491,7 +473,7 @@ def _refusal(
 
 
 def _server_message(error: openai.APIStatusError) -> str:
-    """The server's own words, where it has some that are meant for people."""
+    """The server's own message, where it is meant for people."""
     body = error.body
     if isinstance(body, Mapping):
         inner = body.get("error", body)

@@ -19,14 +19,8 @@ MEASURES = (nDCG @ 10, nDCG @ 20, RR, AP, R @ 20, R @ 100, Judged @ 20)
 
 
 def measure_runs(qrels: Qrels, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
-    """Per query: every measure of :data:`MEASURES` by ir_measures, relevant means grade >= 1.
-
-    Returns:
-        query_id -> name -> value, fractions from 0 to 1.
-
-    Raises:
-        ValueError: a ranking holds a document twice.
-    """
+    """query_id -> name -> value, 0 to 1, for :data:`MEASURES` by ir_measures; relevant is grade >=
+    1."""
     run = {r.query_id: _falling(r.doc_ids) for r in rankings if r.doc_ids}
     wanted = {query_id: dict(qrels.get(query_id, {})) for query_id in run}
     values: dict[str, dict[str, float]] = {r.query_id: {} for r in rankings}
@@ -39,18 +33,15 @@ def measure_runs(qrels: Qrels, rankings: Sequence[Ranking]) -> dict[str, dict[st
 
 
 def _falling(doc_ids: Sequence[str]) -> dict[str, float]:
-    """Scores that fall with the rank: ours break ties by doc_id, which evaluators must not redo."""
+    """Scores that fall with the rank, so that evaluators do not break ties again."""
     return {doc_id: float(-rank) for doc_id, rank in ranks(doc_ids).items()}
 
 
 def csfcube_ndcg(doc_ids: Sequence[str], grades: Grades, k: int = 20) -> float:
-    """nDCG@k as CSFCube's evaluation script has it: ranks 1 and 2 are discounted alike.
+    """nDCG@k as in CSFCube's evaluation script (Mysore et al. 2021).
 
-    Gain is the grade, discount ``1 / log2(max(rank, 2))``, the ideal is the best order of
-    all judged documents (Mysore et al. 2021). 0 when nothing is relevant.
-
-    Raises:
-        ValueError: the ranking holds a document twice.
+    Gain is the grade, discount ``1 / log2(max(rank, 2))``, the ideal the best order of all judged
+    documents. 0 when nothing is relevant.
 
     >>> csfcube_ndcg(["b", "a"], {"a": 3, "b": 0})
     1.0
@@ -64,10 +55,7 @@ def csfcube_ndcg(doc_ids: Sequence[str], grades: Grades, k: int = 20) -> float:
 
 
 def judged_at(doc_ids: Sequence[str], grades: Grades, k: int) -> float:
-    """Judged@k: which share of the first ``k`` has a grade, 0 included; 0 for an empty ranking.
-
-    Raises:
-        ValueError: ``k`` is below 1, or the ranking holds a document twice.
+    """Judged@k: share of the first ``k`` with a grade, 0 included; 0 for an empty ranking.
 
     >>> judged_at(["a", "x"], {"a": 0}, k=20)
     0.5
@@ -79,15 +67,10 @@ def judged_at(doc_ids: Sequence[str], grades: Grades, k: int) -> float:
 
 
 def ranking_by_grades(grades: Grades, tie_break: Sequence[str]) -> list[str]:
-    """The pool in the order of one annotator's grades: the ceiling for systems.
+    """The pool by one annotator's grades: the ceiling for systems. Ungraded documents count as 0.
 
     Args:
-        grades: that annotator's. A document without one stands among those of grade 0, and
-            documents outside the pool are left out.
         tie_break: the whole pool, ranked; equal grades keep this order.
-
-    Raises:
-        ValueError: ``tie_break`` holds a document twice.
 
     >>> ranking_by_grades({"a": 1, "c": 3}, tie_break=["b", "a", "c"])
     ['c', 'a', 'b']
@@ -96,13 +79,10 @@ def ranking_by_grades(grades: Grades, tie_break: Sequence[str]) -> list[str]:
 
 
 def robustness(wordings: Sequence[Mapping[str, float]]) -> float | None:
-    """Robustness over wordings: the mean over queries of the lowest value of any wording.
+    """Mean over queries of the lowest value over wordings, each a query_id -> value; None without
+    wordings.
 
-    Of nDCG@10 it is Robustness@10 (Oh et al., InstructIR, 2024), as mteb has it: 0 to 1; None
-    without a wording.
-
-    Args:
-        wordings: for each, query_id -> value, of the same queries.
+    Of nDCG@10 it is Robustness@10 (Oh et al., InstructIR, 2024), as in mteb.
 
     >>> robustness([{"q1": 1.0, "q2": 0.5}, {"q1": 0.5, "q2": 0.75}])
     0.5
@@ -127,13 +107,8 @@ letter takes the square of their number; no word has more than 30 (UAX 15, strea
 
 
 def rouge_1_recall(answer: str, reference: str) -> float:
-    """The share of the reference's words that the answer has, each as often as it has it.
-
-    ``sum(min(count in answer, count in reference)) / words of the reference``, without stemming.
-    Lin, ROUGE (2004).
-
-    Returns:
-        0 to 1; 0 for a reference without words.
+    """``sum(min(count in answer, count in reference)) / words of the reference``, without stemming;
+    0 for an empty reference. Lin, ROUGE (2004).
 
     >>> rouge_1_recall("It is the Nothing phone of 2019.", "Nothing 2019 model")
     0.6666666666666666
@@ -143,7 +118,7 @@ def rouge_1_recall(answer: str, reference: str) -> float:
 
 
 def tokenize(text: str) -> list[str]:
-    """Lower-case words; each sign by itself where a script leaves no blanks.
+    """Lower-case words; single characters in scripts without spaces.
 
     >>> tokenize("Zoë paid $1,950 in 東京.")
     ['zoë', 'paid', '1', '950', 'in', '東', '京']

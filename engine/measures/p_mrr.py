@@ -1,10 +1,9 @@
 """Instruction following: p-MRR (Weller et al., FollowIR, 2024), SICR and WISE.
 
 SICR and WISE (InfoSearch: Zhou et al., "Beyond Content Relevance: Evaluating Instruction Following
-in Retrieval Models", ICLR 2025, arXiv 2410.23841) ask whether relevant documents rise with an
-instruction and fall with its reverse. There, ``plain``, ``instructed`` and ``reverse`` are the
-rankings without the instruction, with it, and with its reverse; a document that one of them lacks
-is behind its last. A ranking that holds a document twice raises ValueError.
+in Retrieval Models", ICLR 2025, arXiv 2410.23841) take rankings without the instruction
+(``plain``), with it and with its reverse; a missing document is behind the last. Duplicates raise
+ValueError.
 """
 
 from __future__ import annotations
@@ -59,19 +58,12 @@ def _complete(collection: Collection, query_id: str, ranked: Sequence[str]) -> M
 def p_mrr_by_document(
     ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
 ) -> dict[str, float]:
-    """How far each telling document follows the instruction: it should be higher here than there.
+    """doc_id -> -1 (the wrong way) to 1 by which a document follows the instruction, in the order
+    of ``ranking``; FollowIR's p-MRR (Weller et al. 2024) for the aspects of a seed.
 
-    A document tells when it is relevant for this aspect (grade >= 1), judged not relevant for
-    the other (grade 0), and in both rankings. With its rank R here and R' there, counted among
-    the documents that both hold: R'/R - 1 if R > R', else 1 - R/R'. FollowIR's p-MRR (Weller
-    et al. 2024), read for the aspects of a seed.
-
-    Returns:
-        doc_id -> -1 (the wrong way) to 1, 0 where it did not move; in the order of ``ranking``;
-        empty when no document tells.
-
-    Raises:
-        ValueError: a ranking holds a document twice.
+    For documents relevant here (grade >= 1), judged not relevant for the other aspect (grade 0),
+    and in both rankings. With ranks R here and R' there among common documents: R'/R - 1 if R > R',
+    else 1 - R/R'.
 
     >>> p_mrr_by_document(["a", "b"], {"a": 2}, ["b", "a"], {"a": 0})
     {'a': 0.5}
@@ -96,29 +88,19 @@ def _rank_shift(here: int, there: int) -> float:
 def p_mrr(
     ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
 ) -> float | None:
-    """How far the ranking for one aspect follows it, against the ranking for another of the seed.
-
-    Returns:
-        mean of :func:`p_mrr_by_document`, from -1 (the wrong way) to 1; 0 when nothing moves;
-        None when no document tells.
-
-    Raises:
-        ValueError: a ranking holds a document twice.
-    """
+    """Mean of :func:`p_mrr_by_document`, -1 to 1; None without such documents."""
     return mean(tuple(p_mrr_by_document(ranking, grades, other_ranking, other_grades).values()))
 
 
 def p_mrr_of_aspect(
     ranking: Sequence[str], others: Mapping[str, Sequence[str]], aspect: str, judgments: Qrels
 ) -> float | None:
-    """p-MRR of one aspect of a seed: the mean of :func:`p_mrr` over its other judged aspects.
+    """p-MRR of one aspect of a seed, -1 to 1: the mean of :func:`p_mrr` over its other judged
+    aspects; None where undefined.
 
     Args:
         others: aspect -> the ranking for it.
         judgments: aspect -> grades; documents judged for one of two aspects only are left out.
-
-    Returns:
-        -1 to 1; None where no document tells.
     """
     grades = judgments.get(aspect, {})
     values = []
@@ -133,13 +115,8 @@ def p_mrr_of_aspect(
 def rank_gain(
     ranking: Sequence[str], other_ranking: Sequence[str], aspect: str, judgments: Qrels
 ) -> float | None:
-    """How far judged documents relevant only to ``aspect`` rank higher than in another ranking.
-
-    The formula of p-MRR, for two rankings for the same aspect: over no wording, say.
-
-    Returns:
-        -1 to 1; 0 when they do not move; None where no document tells.
-    """
+    """How far documents relevant only to ``aspect`` rank higher than in another ranking for it:
+    p-MRR's formula, -1 to 1; None where undefined."""
     return p_mrr_of_aspect(ranking, dict.fromkeys(judgments, other_ranking), aspect, judgments)
 
 
@@ -154,15 +131,12 @@ def sicr(
     instructed: Sequence[str],
     reverse: Sequence[str],
 ) -> float | None:
-    """Strict Instruction Compliance Ratio: the share of relevant documents that obey both ways.
+    """Strict Instruction Compliance Ratio: share of relevant documents that obey both ways; None
+    without any.
 
-    A document obeys when its rank is better with the instruction than without, and worse with
-    the reverse than without; one that is first without has to stay first, and fall. The paper
-    also wants the scores to rise and fall. Ours compare within one ranking only, so ranks
-    decide, and the value is at least the paper's.
-
-    Returns:
-        0 to 1; None where nothing is relevant.
+    A document obeys when its rank is better with the instruction and worse with the reverse than
+    without (first: stays first, and falls). The paper also compares scores, ours are not
+    comparable: the value is at least the paper's.
 
     >>> sicr(["a"], ["x", "a", "y"], ["a", "x", "y"], ["x", "y", "a"])
     1.0
@@ -178,23 +152,18 @@ def wise(
     reverse: Sequence[str],
     candidates: int,
 ) -> float | None:
-    """Weighted Instruction Sensitivity Evaluation: how far relevant documents obey both ways.
+    """Weighted Instruction Sensitivity Evaluation: mean over relevant documents, -1 to 1; None
+    without any.
 
-    With its ranks R without the instruction, I with it and V with the reverse, a document has
+    With its ranks R without the instruction, I with it and V with the reverse, and N ``candidates``
+    (documents relevant to the seed in any aspect), a document has
 
-    - where I <= R < V: 1 if R < N and I = 1; else (1 - sqrt(R - I) / 20) / sqrt(I) if R <= 20;
-      else 0.01
+    - where I <= R < V: 1 if R < N and I = 1; else (1 - sqrt(R - I) / 20) / sqrt(I) if R <= 20; else
+      0.01
     - where V < R < I: -1
     - else: (R - I) / I where R <= I, and (V - R) / R where V <= R
 
     as in the authors' code of February 2025 (their formula of 2024 lacks the square root).
-
-    Args:
-        candidates: N, the documents that are relevant to the seed, in whatever aspect.
-
-    Returns:
-        mean over the relevant documents, -1 to 1; 0 when nothing moves; None where nothing is
-        relevant.
 
     >>> wise(["a"], ["x", "a", "y"], ["a", "x", "y"], ["x", "y", "a"], candidates=3)
     1.0
@@ -217,6 +186,6 @@ def _wise(candidates: int, without: int, with_it: int, against: int) -> float:
 
 
 def _ranks(relevant: Iterable[str], *rankings: Sequence[str]) -> list[list[int]]:
-    """Of each relevant document, its rank in every ranking."""
+    """Each relevant document's ranks in the rankings."""
     places = [ranks(ranking) for ranking in rankings]
     return [[place.get(doc_id, len(place) + 1) for place in places] for doc_id in relevant]

@@ -17,40 +17,25 @@ TOP = 20
 
 @dataclass(frozen=True, slots=True)
 class RankingChange:
-    """Two rankings compared; 1 throughout means that nothing changed.
+    """Two rankings compared; 1 throughout means that nothing changed."""
 
-    Attributes:
-        rbo: :func:`rank_biased_overlap`, 0 to 1; None when both are empty.
-        tau: :func:`kendall_tau`, -1 to 1; None where undefined.
-        overlap: :func:`overlap` of the first 20, 0 to 1; None when both are empty.
-    """
-
-    rbo: float | None
-    tau: float | None
-    overlap: float | None
+    rbo: float | None  # :func:`rank_biased_overlap`, 0 to 1; None when both are empty
+    tau: float | None  # :func:`kendall_tau`, -1 to 1; None where undefined
+    overlap: float | None  # :func:`overlap` of the first 20, 0 to 1; None when both are empty
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A document that stands elsewhere in the second of two rankings.
-
-    Attributes:
-        before: rank in the first ranking, from 1; None where it is missing.
-        after: rank in the second; None where it is missing.
-        change: from -1 to 1, positive when it rose; see :func:`movers`.
-    """
+    """A document with another rank in the second of two rankings."""
 
     doc_id: str
-    before: int | None
-    after: int | None
-    change: float
+    before: int | None  # rank in the first ranking, from 1; None where it is missing
+    after: int | None  # rank in the second; None where it is missing
+    change: float  # from -1 to 1, positive when it rose; see :func:`movers`
 
 
 def ranks(doc_ids: Sequence[str]) -> dict[str, int]:
     """doc_id -> rank, from 1, in the order given.
-
-    Raises:
-        ValueError: a document stands in the ranking more than once.
 
     >>> ranks(["b", "a"])
     {'b': 1, 'a': 2}
@@ -63,10 +48,7 @@ def ranks(doc_ids: Sequence[str]) -> dict[str, int]:
 
 
 def compare_rankings(a: Sequence[str], b: Sequence[str]) -> RankingChange:
-    """All three measures, each at its usual parameter. Exchanging a and b changes nothing.
-
-    Raises:
-        ValueError: a document stands in one of the rankings more than once.
+    """All three measures at their default parameters; symmetric.
 
     >>> compare_rankings(["a", "b", "c"], ["a", "b", "c"])
     RankingChange(rbo=1.0, tau=1.0, overlap=1.0)
@@ -75,19 +57,10 @@ def compare_rankings(a: Sequence[str], b: Sequence[str]) -> RankingChange:
 
 
 def rank_biased_overlap(a: Sequence[str], b: Sequence[str], p: float = PERSISTENCE) -> float | None:
-    """Rank-biased overlap, extrapolated: how alike two rankings are, the top counting most.
+    """Extrapolated rank-biased overlap, 0 to 1, top-weighted; None when both are empty.
 
-    A reader goes from each rank to the next with probability ``p``; the value is the expected
-    share of documents that both rankings have down to where the reader stops. What lies beyond
-    the rankings' ends is taken to agree as what was seen: RBO_ext of Webber, Moffat & Zobel
-    (2010), equation 32, for rankings of any two lengths. A ranking and its own beginning thus
-    agree fully; against an empty ranking nothing agrees.
-
-    Returns:
-        0 (disjoint) to 1; exactly 1 for equal rankings; None when both are empty.
-
-    Raises:
-        ValueError: ``p`` is not between 0 and 1, or a ranking holds a document twice.
+    RBO_ext of Webber, Moffat & Zobel (2010), equation 32, for uneven lengths, with persistence
+    ``p``. A ranking and its own beginning agree fully; against an empty ranking it is 0.
 
     >>> round(rank_biased_overlap(["a", "b", "c"], ["b", "a", "c"]), 6)
     0.9
@@ -114,17 +87,10 @@ def rank_biased_overlap(a: Sequence[str], b: Sequence[str], p: float = PERSISTEN
 
 
 def kendall_tau(a: Sequence[str], b: Sequence[str]) -> float | None:
-    """Kendall's tau-b over all documents of either ranking, every rank counting alike.
+    """Kendall's tau-b, -1 to 1, over all documents of either ranking; missing ones are tied behind
+    the last.
 
-    A document that one ranking lacks stands behind its last rank there, tied with the others
-    that it lacks. Computed by scipy.
-
-    Returns:
-        -1 (reversed) to 1 (exactly 1 for equal rankings); None with fewer than two documents
-        or when one ranking is empty, where all are tied.
-
-    Raises:
-        ValueError: a ranking holds a document twice.
+    None with fewer than two documents or when one ranking is empty.
 
     >>> kendall_tau(["a", "b"], ["b", "a"])
     -1.0
@@ -146,15 +112,8 @@ def kendall_tau(a: Sequence[str], b: Sequence[str]) -> float | None:
 
 
 def overlap(a: Sequence[str], b: Sequence[str], k: int = TOP) -> float | None:
-    """Which share of the first ``k`` both rankings have, in whatever order.
-
-    Where both are shorter than ``k``, out of as many as the longer one holds.
-
-    Returns:
-        0 (disjoint) to 1; None when both are empty.
-
-    Raises:
-        ValueError: ``k`` is below 1, or a ranking holds a document twice.
+    """Share, 0 to 1, of the first ``k`` (of the longer one's length if shorter) in both rankings;
+    None when both are empty.
 
     >>> overlap(["a", "b", "c"], ["b", "x", "y"])
     0.3333333333333333
@@ -167,18 +126,10 @@ def overlap(a: Sequence[str], b: Sequence[str], k: int = TOP) -> float | None:
 
 
 def movers(a: Sequence[str], b: Sequence[str], limit: int) -> tuple[Move, ...]:
-    """The documents that moved most from ``a`` to ``b``, the largest move first.
+    """At most ``limit`` documents that moved from ``a`` to ``b``, the largest move first.
 
-    A rank r is worth ``1 / log2(r + 1)``, nDCG's discount, and a move the difference: from 2
-    to 1 is 0.37, from 20 to 10 is 0.06, from 1000 to 500 is 0.01. A document that one ranking
-    lacks stands behind its last rank there, which is the least it can have moved. Equal moves
-    are ordered by the better of their two ranks, then by doc_id.
-
-    Returns:
-        at most ``limit`` moves; documents that stayed are none.
-
-    Raises:
-        ValueError: ``limit`` is negative, or a ranking holds a document twice.
+    A move is the difference of nDCG's discounts ``1 / log2(r + 1)``: from 2 to 1 is 0.37, from 20
+    to 10 is 0.06. A missing document is behind the last. Ties by the better rank, then doc_id.
     """
     if limit < 0:
         raise ValueError(f"limit is 0 or more; it is {limit}.")

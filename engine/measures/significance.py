@@ -18,22 +18,14 @@ ROUNDING = 1e-12
 def confidence_interval(
     values: Sequence[float | None], level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Between which bounds the mean over more queries of the same kind would lie.
+    """Bounds of a confidence interval for the mean; None with fewer than two defined values.
 
-    The bootstrap over queries, bias-corrected and accelerated (Efron 1987), by scipy, 10,000
-    draws with a fixed seed; undefined values are left out. Of a handful of values it makes too
-    narrow an interval.
+    Bias-corrected and accelerated bootstrap over queries (Efron 1987), by scipy, 10,000 draws with
+    a fixed seed; too narrow for a handful of values.
 
     Args:
         values: one per query.
-        level: how often such an interval holds the true mean, between 0 and 1.
-
-    Returns:
-        lower and upper bound; both the same value where all values are equal; None with
-        fewer than two defined ones.
-
-    Raises:
-        ValueError: ``level`` is not between 0 and 1.
+        level: of confidence, between 0 and 1.
     """
     from scipy.stats import bootstrap
 
@@ -74,19 +66,14 @@ def significance(
     """Pairs of systems on the same queries: difference of means, and two tests of it.
 
     Args:
-        per_query: system -> one value per query, in the same order of queries; None where
-            the measure is undefined. A pair is tested on the queries where both are defined.
+        per_query: system -> one value per query, in one order of queries; None where undefined. A
+            pair is tested on queries where both are defined, at least two.
 
     Returns:
-        one dict per pair with ``queries`` (how many it was tested on), ``difference`` (first
-        minus second), ``t_test_p`` (paired), ``randomisation_p`` (sign flips: all of them
-        where they are no more than 10,000, else so many draws with a fixed seed) and both
-        after Holm over the pairs with a p-value. ``t_test_p`` is None where every query differs
-        by the same, other than 0: without a deviation the test is undefined. A pair with fewer
-        than two queries is left out.
-
-    Raises:
-        ValueError: systems with unequal numbers of values.
+        one dict per pair with ``queries`` (their number), ``difference`` (first minus second),
+            ``t_test_p`` (paired; None where all differences are equal and not 0),
+            ``randomisation_p`` (sign flips: all if at most 10,000, else that many with a fixed
+            seed) and both after Holm over the pairs with a p-value.
     """
     rows: list[dict[str, object]] = []
     t_values, r_values = [], []
@@ -114,7 +101,7 @@ def significance(
 
 
 def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> list[float]:
-    """Query by query where both are defined; 0 where rounding alone sets them apart."""
+    """Per query where both are defined; rounding errors become 0."""
     if len(first) != len(second):
         raise ValueError(
             f"Systems are compared on the same queries; one has {len(first)} values, "
@@ -126,17 +113,13 @@ def _differences(first: Sequence[float | None], second: Sequence[float | None]) 
 
 
 def _holm_of_defined(p_values: Sequence[float | None]) -> list[float | None]:
-    """:func:`holm` over the p-values that there are; None stays None."""
+    """:func:`holm` over the defined p-values."""
     corrected = iter(holm([p for p in p_values if p is not None]))
     return [None if p is None else next(corrected) for p in p_values]
 
 
 def _t_test(differences: Sequence[float]) -> float | None:
-    """Two-sided p-value of the paired t-test; 1 without a difference.
-
-    None where all differences are the same, other than 0: two queries or two thousand would
-    give the same limit, 0, whatever their number says.
-    """
+    """Two-sided p-value of the paired t-test; 1 without, None with equal differences."""
     from scipy.stats import ttest_1samp
 
     if not any(differences):

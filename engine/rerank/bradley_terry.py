@@ -1,9 +1,9 @@
 """Bradley-Terry strengths from noisy comparisons, with the first stage's ranks as prior.
 
 ``P(a is preferred to b, a shown first) = sigmoid(strength_a - strength_b + first)`` (Bradley and
-Terry 1952, with a position term as for the advantage of playing at home). A priori
-``strength_i = trust * z_i + e_i``: ``z`` falls with the first stage's rank, ``e`` is normal, and
-``trust`` is learnt with the rest, so that a first stage that the answers contradict loses its say.
+Terry 1952, with a position term). Prior: ``strength_i = trust * z_i + e_i``, where ``z`` falls with
+the first stage's rank, ``e`` is normal, and ``trust`` is fitted too, so that a contradicted first
+stage loses weight.
 """
 
 from __future__ import annotations
@@ -32,32 +32,21 @@ ENOUGH = 1e-6
 
 
 class Answer(NamedTuple):
-    """One comparison between documents, which are known by their first-stage rank from 0.
-
-    Attributes:
-        won: 0 to 1, how surely ``first`` (shown first) is the better one.
-        weight: how many independent answers it is worth.
-    """
+    """One comparison between documents, given as first-stage ranks from 0."""
 
     first: int
     second: int
-    won: float
-    weight: float = 1.0
+    won: float  # 0 to 1, probability that ``first`` (shown first) is better
+    weight: float = 1.0  # number of independent answers
 
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """The most probable strengths.
+    """The most probable strengths."""
 
-    Attributes:
-        values: (n,).
-        covariance: (n, n) of the values, by Laplace's approximation.
-        first: log-odds that the first of two equally strong documents is preferred.
-    """
-
-    values: Floats
-    covariance: Floats
-    first: float
+    values: Floats  # (n,)
+    covariance: Floats  # (n, n) of the values, by Laplace's approximation
+    first: float  # log-odds that the first of two equally strong documents is preferred
 
     @property
     def deviations(self) -> Floats:
@@ -76,10 +65,8 @@ class Strengths:
         return float(self.values[last] + self.values[following]) / 2
 
     def confidence(self, order: Sequence[int], top: int) -> Floats:
-        """(n,) probability, at least 0.5, that each is on its side of the cut behind ``top``.
-
-        All ones where nothing is out.
-        """
+        """(n,) probability, at least 0.5, that each is on its side of the cut behind ``top``; ones
+        without a cut."""
         if len(order) <= top:
             return np.ones(len(order))
         cut = self.cut(order, top)
@@ -136,16 +123,12 @@ class _Data:
         return cls(n, first, second, rows[:, 2], rows[:, 3])
 
     def residuals(self, x: Floats) -> tuple[Floats, Floats]:
-        """Of each answer, the log-likelihood's slope and negated curvature in its log-odds.
-
-        Args:
-            x: (n + 1,) strengths and ``first``.
-        """
+        """Each answer's slope and negated curvature of the log-likelihood at ``x`` (n + 1,)."""
         p = expit(x[self.first] - x[self.second] + x[self.n])
         return self.weight * (self.won - p), self.weight * p * (1 - p)
 
     def gathered(self, values: Floats) -> Floats:
-        """(n + 1,): each answer's value to its documents and to ``first``."""
+        """(n + 1,): each answer's value added to its documents and to ``first``."""
         sums = _sums(self.first, values, self.n) - _sums(self.second, values, self.n)
         return np.append(sums, values.sum())
 

@@ -1,8 +1,7 @@
 """Short lists ordered by the judge, joined into one ranking by the Bradley-Terry fit.
 
-In every round the documents in the race are cut twice, in the order so far, into lists of
-neighbours; the second cut is shifted by half a list, so that lists overlap. Every list that comes
-back is read as a comparison of each two of its documents.
+Each round cuts the remaining documents, in the order so far, twice into lists of neighbours, the
+second shifted by half a list. An answer counts as comparisons of all pairs in its list.
 """
 
 from __future__ import annotations
@@ -26,10 +25,8 @@ REACH = 1.5
 
 
 async def listwise(asking: Asking) -> None:
-    """Rounds of overlapping lists, each followed by a fit of all answers.
-
-    Where one list holds all documents, its order is the result.
-    """
+    """Rounds of overlapping lists, each followed by a fit of all answers; a single list's order is
+    final."""
     model = BradleyTerry(asking.n)
     strengths = model.fit([])
     for number, size in enumerate(_race_sizes(asking.n)):
@@ -73,7 +70,7 @@ def _in_race(strengths: Strengths, size: int) -> list[int]:
 
 
 def _cut_twice(documents: list[int]) -> list[list[int]]:
-    """Lists of neighbours, and lists from middle to middle of those; one where all fit into it."""
+    """Lists of neighbours, and the same shifted by half a list; one where all fit into it."""
     straight = split(documents, LENGTH)
     if len(straight) == 1:
         return straight
@@ -83,7 +80,7 @@ def _cut_twice(documents: list[int]) -> list[list[int]]:
 
 
 def _comparisons(shown: list[int], best: list[int]) -> list[Answer]:
-    """Each two documents of an ordered list; who was shown earlier counts as the first."""
+    """All pairs of an ordered list, the one shown earlier as first."""
     rank = {i: place for place, i in enumerate(best)}
     listed = [i for i in shown if i in rank]
     return [Answer(a, b, float(rank[a] < rank[b]), WEIGHT) for a, b in combinations(listed, 2)]

@@ -23,19 +23,13 @@ Question = Literal["compare", "grade", "order"]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way to rerank.
-
-    Attributes:
-        description: one line for people.
-        asks: which kind of question the judge gets: ``compare``, ``grade`` or ``order``.
-        algorithm: asks until the order is found.
-        rounds: questions of each round for n documents; None where they depend on the answers.
-    """
+    """A way to rerank."""
 
     name: str
-    description: str
-    asks: Question
-    algorithm: Algorithm
+    description: str  # one line for people
+    asks: Question  # the judge's method: ``compare``, ``grade`` or ``order``
+    algorithm: Algorithm  # asks until the order is found
+    # questions of each round for n documents; None where they depend on the answers
     rounds: Callable[[int], list[int]] | None
 
 
@@ -108,19 +102,15 @@ async def rerank(
     options: Options | None = None,
     on_round: OnRound | None = None,
 ) -> Reranked:
-    """Order ``candidates``, which come in the order of the first stage.
+    """Order ``candidates``, given in the order of the first stage.
 
-    The same candidates and answers give the same questions and the same order, without any
-    random seed; no ordered pair is asked twice. A judge that knows nothing leaves the order of
-    the first stage.
+    Deterministic; no ordered pair is asked twice. Without any information from the judge the order
+    stays.
 
     Args:
         mode: a name of :data:`MODES`.
-        on_round: told after each round; when it returns True, or when the judge raises
+        on_round: called after each round; when it returns True, or the judge raises
             :class:`StopAsking`, the best order so far is the result.
-
-    Raises:
-        ValueError: no such mode, or a candidate is listed twice.
     """
     asking = Asking(candidates, judge, options or Options(), on_round)
     stopped = False
@@ -132,11 +122,7 @@ async def rerank(
 
 
 def find_mode(name: str) -> Mode:
-    """The mode of this name.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """The mode of this name."""
     if name not in MODES:
         raise ValueError(f"There is no reranking mode '{name}'; there are {', '.join(MODES)}.")
     return MODES[name]
@@ -144,13 +130,8 @@ def find_mode(name: str) -> Mode:
 
 @functools.lru_cache(maxsize=256)
 def estimate(mode: str, depth: int, top: int = 20) -> Estimate:
-    """What reranking ``depth`` documents will cost.
-
-    Where the answers decide what is asked next, the cost for a consistent judge that agrees
-    with the first stage no more than chance.
-
-    Raises:
-        ValueError: no such mode, or ``depth`` or ``top`` is below 1.
+    """What reranking ``depth`` documents will cost; where it depends on the answers, for a
+    consistent judge with random preferences.
 
     >>> estimate("pairwise", 100)
     Estimate(calls=300, rounds=6, exact=True)

@@ -1,20 +1,16 @@
-"""Pairwise reranking in few rounds: ask what tells most, fit, repeat.
+"""Pairwise reranking in few rounds: ask the most informative pairs, fit, repeat.
 
-The first round compares neighbours of the first stage; every later one the pairs whose answers
-would say most about the top, given all answers so far and the first stage's ranks
-(:mod:`engine.rerank.bradley_terry`). Pairs of equal strength play each other, as in a Swiss
-tournament, but those near the top and those little is known about more often.
+The first round compares neighbours of the first stage; later ones the pairs most informative about
+the top, given all answers and the first stage's ranks (:mod:`engine.rerank.bradley_terry`): as in a
+Swiss tournament, but more often near the top and for uncertain documents.
 
-Each pair is asked in one order only, chosen so that every document is shown first as often as
-second; what position does to answers is a term of the fit. At equal cost that orders better than
-both orders of half as many pairs.
+Each pair is asked in one order, so that every document is shown first as often as second; position
+is a term of the fit. At equal cost that orders better than both orders of half as many pairs.
 
-The constants were chosen on simulated judges (``benchmarks/simulated_judges.py``: strong, middle,
-weak, biased) over the dense ranking's first 100 of the 27 queries of CSFCube's open half and of
-27 of the first demo's, by mean nDCG@20: rounds and share for about half of heapsort's questions;
-most meetings from 2 to 6; the cut at rank 15, 20 or 30, sharper or softer; the priors halved and
-doubled. Most differences were below a point of nDCG (of 100), as between repeats.
-``python -m benchmarks.reranking`` shows the figures.
+Constants were chosen on simulated judges (``benchmarks/simulated_judges.py``) over the dense
+ranking's first 100 of the 27 queries of CSFCube's open half and of 27 of the first demo's, by mean
+nDCG@20. Most differences were below a point of nDCG (of 100), as between repeats; ``python -m
+benchmarks.reranking`` shows the figures.
 """
 
 from __future__ import annotations
@@ -35,12 +31,7 @@ known within it, so that more of them would ask the same thing several times ove
 
 
 def neighbours(n: int) -> list[Pair]:
-    """``n`` pairs that make a ring through all documents, none further apart than two ranks.
-
-    Every document stands in two of them.
-
-    Args:
-        n: at least 3.
+    """``n`` (at least 3) pairs that make a ring through all documents, at most two ranks apart.
 
     >>> neighbours(5)
     [(0, 1), (0, 2), (1, 3), (2, 4), (3, 4)]
@@ -51,11 +42,10 @@ def neighbours(n: int) -> list[Pair]:
 def most_telling(asking: Asking, strengths: Strengths, wanted: int) -> list[Pair]:
     """The ``wanted`` pairs whose answers would say most about the first ``top`` ranks.
 
-    A pair says much when both documents may belong there, its outcome is open, and their
-    strengths are unsure: the geometric mean of both chances of being above the cut, times
-    ``log(1 + p (1 - p) v)``, twice what the answer tells about the difference of variance ``v``
-    (Laplace's approximation). Pairs never asked come first, then those asked in one order only.
-    Fewer than ``wanted`` only where all pairs were asked in both orders.
+    The value of a pair is the geometric mean of both chances of being above the cut, times ``log(1
+    + p (1 - p) v)``, twice the information about the difference of variance ``v`` (Laplace's
+    approximation). Pairs never asked come first, then those asked in one order. Fewer than
+    ``wanted`` only where all were asked in both orders.
     """
     scores = _worth(strengths, asking.options.top)
     first, second = np.triu_indices(asking.n, 1)
@@ -81,11 +71,8 @@ def most_telling(asking: Asking, strengths: Strengths, wanted: int) -> list[Pair
 
 
 def oriented(asking: Asking, pairs: Sequence[Pair]) -> list[Pair]:
-    """Each pair in the order to show it in, so that everybody is shown first as often as second.
-
-    Where that leaves both orders open, the hash of the ids decides: the same in every repeat. A
-    pair that was asked in one order is shown in the other.
-    """
+    """Each pair in the order to show it: the other order of an asked one, else so that documents
+    are first as often as second; ties by hash of the ids."""
     balance = [0] * asking.n
     for a, b in asking.pairs:
         balance[a] += 1
@@ -111,7 +98,7 @@ def _turn(asking: Asking, a: int, b: int, balance: Sequence[int]) -> bool:
 
 
 def _worth(strengths: Strengths, top: int) -> NDArray[np.float64]:
-    """(n, n), symmetric: what an answer about each pair would say about the top."""
+    """(n, n), symmetric: the value of asking each pair."""
     values, covariance = strengths.values, strengths.covariance
     variance = np.diagonal(covariance)
     above = ndtr((values - strengths.cut(strengths.order, top)) / np.sqrt(variance))
@@ -158,7 +145,7 @@ async def pairwise(asking: Asking, rounds: int = DEFAULT) -> None:
 
 
 def round_sizes(n: int, rounds: int) -> list[int]:
-    """Questions of each round; none is asked twice, so that few documents end it early.
+    """Questions of each round, none asked twice, so that few documents end it early.
 
     >>> round_sizes(100, 6)
     [100, 40, 40, 40, 40, 40]

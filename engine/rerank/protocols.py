@@ -8,31 +8,24 @@ from typing import Protocol
 
 
 class StopAsking(Exception):  # noqa: N818 - it is no error
-    """A judge raises it when it will not answer any more: a budget is spent, a person gave up.
+    """Raised by a judge that stops answering: budget spent, or cancelled.
 
-    Reranking then ends with the best order so far. What the judge knows of the round under way
-    is lost with it; to keep that, return None for the rest of the round and raise in the next.
+    Reranking ends with the best order so far, without the current round; to keep that round, return
+    None for the rest of it and raise in the next.
     """
 
 
 class Judge(Protocol):
     """Answers about documents of one query.
 
-    Every call of a method is one round: its questions do not depend on each other's answers and
-    may be asked at once. The answers come in the order of the questions, one each. None says
-    that there is no usable answer (a failed request, an unreadable one, an exhausted budget);
-    algorithms go on without it and never take it for a judgment. A value that is not a number
-    from 0 to 1 is read as None.
-
-    Whether a pair is asked in one order or in both is the algorithm's business: ``(a, b)`` and
-    ``(b, a)`` are different questions.
+    Every call is one round of independent questions, answered in order. None is no usable answer
+    (failed, unreadable, budget exhausted) and never counts as a judgment; values outside of 0 to 1
+    are read as None. ``(a, b)`` and ``(b, a)`` are different questions.
     """
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Probability, 0 to 1, that the first document of each pair is the better one.
-
-        The first is shown first. A judge that only names one of the two gives 0 or 1.
-        """
+        """Probability, 0 to 1, that the first document of each pair, shown first, is better; 0 or 1
+        for a mere choice."""
         ...
 
     async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
@@ -40,31 +33,21 @@ class Judge(Protocol):
         ...
 
     async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
-        """Each list's documents, best first; they are shown in the order of the list.
+        """Each list's documents, best first; shown in the order of the list.
 
-        Documents may be missing from an answer; what was not asked about is ignored, and so is
-        a document's second mention.
+        Documents may be missing in an answer; unknown and repeated ones are ignored.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a person chooses.
+    """What a person chooses."""
 
-    Attributes:
-        depth: documents of the first stage that are reranked; the others follow in its order.
-        top: ranks that matter; effort goes there.
-        texts: doc_id -> text, for documents that may be copies of others: of those with the same
-            text the judge sees the first, and the others follow it. Ids not listed, and those
-            without text, have one of their own.
-
-    Raises:
-        ValueError: ``depth`` or ``top`` is below 1.
-    """
-
-    depth: int = 100
-    top: int = 20
+    depth: int = 100  # reranked documents of the first stage; the others follow in its order
+    top: int = 20  # ranks that matter; effort goes there
+    # doc_id -> text: of documents with equal text the judge sees the first, and the others follow
+    # it. Ids without a text have no copies.
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,16 +57,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is after a round.
+    """Progress after a round."""
 
-    Attributes:
-        order: all candidates, best first, as far as is known now.
-        calls: questions asked.  unanswered: those of them without a usable answer.
-    """
-
-    order: tuple[str, ...]
+    order: tuple[str, ...]  # all candidates, best first, as far as known
     rounds: int
-    calls: int
+    calls: int  # questions asked; ``unanswered``: without a usable answer
     unanswered: int
 
 
@@ -93,38 +71,25 @@ OnRound = Callable[[Progress], bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The new order and what it rests on.
+    """The new order and its basis."""
 
-    Attributes:
-        order: all candidates, best first.
-        rounds: how often the judge was asked, one round after the other.
-        calls: questions asked, all rounds together.
-        unanswered: questions without a usable answer.
-        confidence: doc_id -> 0.5 to 1, the probability under the fitted Bradley-Terry model
-            that the document is on the right side of the cut behind the first ``top``; for
-            reranked documents only, and empty where documents were not compared.
-        position_bias: estimated probability, 0 to 1, that the first of two equally good
-            documents is preferred: 0.5 is none; None where documents were not compared.
-        stopped: ended early, because it was asked to or because the judge had enough.
-    """
-
-    order: tuple[str, ...]
-    rounds: int
-    calls: int
-    unanswered: int
+    order: tuple[str, ...]  # all candidates, best first
+    rounds: int  # sequential calls of the judge
+    calls: int  # questions asked, all rounds together
+    unanswered: int  # questions without a usable answer
+    # doc_id -> 0.5 to 1, probability under the fitted Bradley-Terry model that a reranked document
+    # is on the right side of the cut behind ``top``; empty without comparisons
     confidence: Mapping[str, float]
+    # estimated probability, 0 to 1, that the first of two equally good documents is preferred: 0.5
+    # is none; None without comparisons
     position_bias: float | None
-    stopped: bool
+    stopped: bool  # ended early, on request or by the judge
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a mode will cost.
-
-    Attributes:
-        exact: the judge's answers do not change the numbers (documents of equal text do).
-    """
+    """What a mode will cost."""
 
     calls: int
     rounds: int
-    exact: bool
+    exact: bool  # independent of the judge's answers, equal texts aside

@@ -1,8 +1,8 @@
-"""Pairwise ranking prompting as it was proposed (all pairs, heapsort, a sliding window), and
-documents by the grade that each gets by itself.
+"""Pairwise ranking prompting as proposed (all pairs, heapsort, sliding window; Qin et al. 2024),
+and pointwise grades.
 
-Every pair is asked in both orders; where these contradict each other it is a tie, and the first
-stage decides (Qin et al. 2024). Probabilities are averaged over both orders instead.
+Every pair is asked in both orders. Contradicting answers are a tie, which the first stage decides;
+probabilities are averaged instead.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ async def allpair(asking: Asking) -> None:
 
 
 async def heapsort(asking: Asking) -> None:
-    """The best ``top`` one after the other off a heap; the others stay in their order.
-
-    Sequential: the two orders of a pair are one round.
-    """
+    """The best ``top`` one by one off a heap; the others keep their order. Sequential: the two
+    orders of a pair are one round."""
     heap = list(range(asking.n))
     found: list[int] = []
     for parent in reversed(range(len(heap) // 2)):
@@ -65,11 +63,8 @@ def _tell_found(asking: Asking, found: list[int]) -> None:
 
 
 async def sliding(asking: Asking) -> None:
-    """A window of two slides from the last rank to the first, ``top`` times: bubble sort.
-
-    Neighbours change places when the lower one is better. Sequential: the two orders of a pair
-    are one round.
-    """
+    """Bubble sort: a window of two slides from the last rank to the first, ``top`` times.
+    Sequential: the two orders of a pair are one round."""
     order = list(range(asking.n))
     for settled in range(min(asking.options.top, asking.n - 1)):
         for place in reversed(range(settled + 1, asking.n)):
@@ -80,11 +75,8 @@ async def sliding(asking: Asking) -> None:
 
 
 async def pointwise(asking: Asking) -> None:
-    """One question per document, all at once; equals in the order of the first stage.
-
-    A document without an answer keeps its first-stage rank: a failed request says nothing
-    against it.
-    """
+    """One question per document, all at once; equal grades in first-stage order. A document without
+    an answer keeps its rank."""
     grades = await asking.grade_each()
     graded = [(-grade, i) for i, grade in enumerate(grades) if grade is not None]
     best_first = iter(sorted(graded))

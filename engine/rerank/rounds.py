@@ -17,14 +17,10 @@ class Stopped(Exception):  # noqa: N818 - it is no error
 
 
 class Asking:
-    """Puts an algorithm's questions to the judge and keeps account of them.
+    """Puts an algorithm's questions to the judge and counts them.
 
-    Algorithms see ``n`` documents, 0 to n - 1 in the order of the first stage. They ask, and
-    tell the order that the answers suggest; the last one told is the result, so that stopping
-    at any moment leaves a usable one.
-
-    Raises:
-        ValueError: a candidate is listed twice.
+    Algorithms see ``n`` documents, 0 to n - 1 in first-stage order, and report orders; the last one
+    is the result, at any stop.
     """
 
     def __init__(
@@ -79,10 +75,10 @@ class Asking:
                 self._compared += 1
 
     def preference(self, a: int, b: int) -> float:
-        """How surely ``a`` is better than ``b``, 0 to 1, from both orders: their mean.
+        """Probability, 0 to 1, that ``a`` is better than ``b``: the mean of both orders.
 
-        What position alone decides cancels out: 0.5. For an order without an answer stands the
-        mean of all answers so far, which is what position does to them; 0.5 without any.
+        Position alone cancels out to 0.5. A missing answer is replaced by the mean of all so far,
+        0.5 without any.
         """
         usual = self._won / self._compared if self._compared else 0.5
         forth, back = (
@@ -92,10 +88,8 @@ class Asking:
         return round((forth + 1 - back) / 2, 9)
 
     async def better(self, a: int, b: int) -> bool:
-        """Whether ``a`` is better than ``b`` in both orders together, asked in one round.
-
-        Where the two orders cancel out, the first stage decides.
-        """
+        """Whether ``a`` is better than ``b`` in both orders, asked in one round; ties by the first
+        stage."""
         await self.compare([(a, b), (b, a)])
         preference = self.preference(a, b)
         return a < b if preference == 0.5 else preference > 0.5
@@ -121,11 +115,8 @@ class Asking:
         return found
 
     def tell(self, order: Sequence[int]) -> None:
-        """Keep the order that all answers so far suggest.
-
-        Raises:
-            Stopped: ``on_round``, told of every round once, has had enough.
-        """
+        """Keep the current order. Raises ``Stopped`` when ``on_round`` (called once per round)
+        stops."""
         self.order = list(order)
         if self.rounds == self._told_rounds:
             return

@@ -1,7 +1,4 @@
-"""A listwise tournament: the better half of every batch goes on to the next round.
-
-After OBLIQ-Bench, appendix C.
-"""
+"""A listwise tournament after OBLIQ-Bench, appendix C: the better half of every batch goes on."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ PROMOTED = 10
 async def tournament(asking: Asking) -> None:
     """Sort batches, promote the best of each, until those left fit into one batch.
 
-    The result is that batch's order and then those eliminated, the last eliminated first; among
-    them, the rank in the batch decides, then the first stage. Batches are shuffled by hash.
+    Result: that batch, then eliminated documents, the last eliminated first, by rank in the batch,
+    then first stage. Batches are shuffled by hash.
     """
     left, out = list(range(asking.n)), list[int]()
     while len(left) > BATCH:

@@ -69,24 +69,17 @@ _ADVERB = re.compile(
 
 
 class Words(NamedTuple):
-    """Telling words of a passage, in reading order.
+    """Telling words of a passage, in reading order."""
 
-    Attributes:
-        spans: where they stand.
-        roots: which have the same inflected form, see :func:`root`.
-        rarity: how rare each is, 0 to 1.
-        vectors: (words, p) unit rows; zeros for numbers, which are close to none.
-    """
-
-    spans: Sequence[Span]
-    roots: NDArray[np.int64]
-    rarity: Sequence[float]
-    vectors: FloatArray
+    spans: Sequence[Span]  # in the text
+    roots: NDArray[np.int64]  # equal for inflected forms, see :func:`root`
+    rarity: Sequence[float]  # 0 to 1
+    vectors: FloatArray  # (words, p) unit rows; zeros for numbers
 
 
 class Found(NamedTuple):
     """How a document is like the seed: the best-aligned sentence pairs, strongest first, the cosine
-    in what was asked for, and places in :data:`WORDS` of that likeness and of the whole's."""
+    in the aspect, and places in :data:`WORDS` for that likeness and the whole's."""
 
     evidence: tuple[Evidence, ...]
     cosine: float
@@ -97,22 +90,19 @@ class Found(NamedTuple):
 class EvidenceFinder:
     """Finds the passages in which documents are alike to one seed.
 
-    A pair of sentences ranks by their cosine in context, times how much the seed's sentence
-    counts for the aspect and how much the document's sentence serves it. Two things keep
-    evidence from being the same everywhere:
+    A pair of sentences ranks by its cosine in context, times how much the seed's sentence counts
+    for the aspect and how much the document's serves it. Against evidence that is the same
+    everywhere:
 
-    - From the cosine is taken how much closer the seed's sentence is than its others to the
-      documents around the seed: a sentence that is close to all of them explains none. That is
-      localised centring (Hara et al., AAAI 2015), for the seed's side.
-    - A pair is shown only if it is stronger than the best one of nine in ten documents that have
-      little to do with the seed (:data:`CHANCE`).
+    - Localised centring (Hara et al., AAAI 2015) on the seed's side: from the cosine is subtracted
+      how much closer the seed's sentence is than its others to the surrounding documents.
+    - A pair must be stronger than the best of nine in ten unrelated documents (:data:`CHANCE`).
 
     Args:
-        seed: the document that others are compared with.
-        focus: how the aspect was read; None for the whole seed.
-        around: what the seed's corpus is like.
-        rarity: how rare a word is in the corpus; common words are not marked.
-        close: cosine from which different words are marked, see :func:`closeness`.
+        focus: the reading of the aspect; None for the whole seed.
+        around: the surroundings of the seed in its corpus.
+        rarity: of words in the corpus; common words are not marked.
+        close: minimal cosine of different words to mark, see :func:`closeness`.
     """
 
     def __init__(
@@ -134,13 +124,8 @@ class EvidenceFinder:
         self._whole_chance = around.chance
 
     def find(self, document: Seed, pairs: int = MOST_PAIRS) -> Found:
-        """How a document is like the seed, without evidence where nothing stands out.
-
-        No sentence is used twice.
-
-        Args:
-            pairs: how many at most.
-        """
+        """At most ``pairs`` pairs, without using a sentence twice; none where nothing stands
+        out."""
         if not len(self.seed.sentences) or not len(document.sentences):
             return self._found(document, (), 0.0)
         cosine = self._sentences @ document.sentences[:MOST_SENTENCES].T
@@ -173,8 +158,7 @@ class EvidenceFinder:
         return Found(tuple(evidence), asked, *levels)
 
     def _by_chance(self, around: Surroundings) -> tuple[float, float]:
-        """The strength that a document reaches without having to do with the seed, and the mean
-        cosine of the sentences asked for with their closest ones in it."""
+        """The strength that unrelated documents reach, and their mean best cosine."""
         if len(around.starts) < FEWEST:
             return 0.0, 0.0
         serves = self._serves(around.roles)
@@ -200,12 +184,7 @@ class EvidenceFinder:
         return np.asarray(roles @ self.focus.aspect_weights)
 
     def _weights(self, serves: FloatArray) -> FloatArray:
-        """(seed sentences, sentences), 0 to 1.
-
-        Args:
-            serves: (sentences,), relative to the one of its document that serves it most. A
-                document without any still has a best one: show it, weakly.
-        """
+        """(seed sentences, sentences), 0 to 1; ``serves`` counts relative to its maximum."""
         return np.asarray(self._mine * (0.15 + 0.85 * serves))
 
     def _pair(self, document: Seed, i: int, j: int, score: float) -> Evidence:
@@ -231,11 +210,12 @@ class EvidenceFinder:
 def match_words(
     mine: Words, theirs: Words, close: float
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Words that two passages share, or that are each other's closest, from ``close`` on.
+    """Words that two passages share, or that are each other's closest, with a cosine from
+    ``close``.
 
     Returns:
-        their spans in either text, in reading order; of more matches than :data:`MOST_MARKS`
-        shared words stay, then the closest pairs, of either the rarest.
+        their spans in either text, in reading order; at most :data:`MOST_MARKS`: shared words
+            first, then the closest pairs, rare ones before common ones.
     """
     if not mine.spans or not theirs.spans:
         return (), ()
@@ -255,10 +235,10 @@ def match_words(
 
 
 def find_words(seed: Seed, span: Span, rarity: Rarity) -> Words:
-    """Telling words of a passage; function words, common ones and single letters are left out.
+    """Telling words of a passage, without function words, common ones and single letters.
 
-    A word's vector is the mean of its tokens' without that of the passage's: in context all words
-    lean towards what their passage is about.
+    A word's vector is the mean of its tokens' minus that of the passage's, as all words in context
+    lean towards it.
     """
     found = [
         (match.span(), content, telling)
@@ -310,9 +290,7 @@ def closeness(corpus: OpenCorpus) -> float:
 
 @functools.lru_cache(maxsize=100_000)
 def root(word: str) -> str:
-    """What the inflections of an English word have in common; "" for one that says little.
-
-    These are stop words, adverbs in -ly, and vague words.
+    """Common root of a word's inflections; "" for stop words, adverbs in -ly, and vague words.
 
     >>> [root(word) for word in ("Studied", "stops", "training", "5,300", "Here", "surprisingly")]
     ['', '', 'train', '5,300', '', '']
@@ -326,7 +304,7 @@ def root(word: str) -> str:
 
 @functools.cache
 def _vague_words() -> frozenset[str]:
-    """Of words that hardly ever stand twice in a text, chosen by hand."""
+    """Chosen by hand."""
     words = (ASSETS / "wordings" / "vague_words.txt").read_text(encoding="utf-8").split()
     return frozenset(map(stem, words))
 
@@ -340,10 +318,8 @@ def explain(
     facts: Sequence[FactMatch],
     reads_aspect: bool,
 ) -> str:
-    """Plain words: what carries the rank and how strongly, by which words, how it moved.
-
-    What answers a fact of the query comes first. Without evidence it says that nothing stands out.
-    """
+    """Plain words for a rank: matched facts first, then how strong the evidence is, its words, and
+    the change of rank."""
     text = "".join(f"It says {in_words(match.found)}. " for match in facts)
     strength = WORDS[found.strength]
     aspect = lens.aspects[int(focus.aspect_weights.argmax())].name.lower() if focus else ""
@@ -363,7 +339,7 @@ def explain(
 
 
 def _matched(evidence: Sequence[Evidence], text: str) -> list[str]:
-    """The marked words of the seed, neighbours as one, those that both texts have first."""
+    """The marked words of the seed, neighbours joined, shared ones first."""
     found: dict[str, tuple[bool, str]] = {}
     for pair in evidence:
         theirs = {root(pair.doc_text[a - pair.doc_span[0] :][: b - a]) for a, b in pair.doc_marks}

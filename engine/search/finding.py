@@ -24,13 +24,13 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 def find_documents(
     searcher: Searcher, words: str, limit: int, *, by_meaning: bool
 ) -> tuple[FoundDocument, ...]:
-    """Documents for words as one types them, at most ``limit``, each once.
+    """At most ``limit`` documents for typed words, each once.
 
-    Titles that have all words (or the document of that id) come first; then, in turn, documents
-    by BM25 of their texts and by the cosine of their vector with that of the words.
+    Titles with all words (or the document of that id) come first, then alternately BM25 of the
+    texts and cosine of the vectors.
 
     Args:
-        by_meaning: needs the corpus's model, which is loaded for it.
+        by_meaning: use vectors; loads the corpus's model.
     """
     words = " ".join(words.split())
     if not words:
@@ -58,7 +58,7 @@ def find_documents(
 
 
 def _nearest(searcher: Searcher, words: str, limit: int) -> tuple[list[str], dict[str, int]]:
-    """The nearest documents, and of each the number of its sentence that is nearest."""
+    """The nearest documents, and the number of each one's nearest sentence."""
     seed = searcher.encode_text(words)
     query = Query(searcher.corpus.name, text=words, system="dense")
     ranking = searcher.rank(query, seed)[:limit]
@@ -114,7 +114,7 @@ def matching_words(text: str, asked: Sequence[str]) -> tuple[Span, ...]:
 
 
 def _stems(word: str) -> list[str]:
-    """A word, and what is left of it without one to three letters at its end."""
+    """A word, and without its last one to three letters."""
     shortest = max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)
     return [word, *(word[:length] for length in range(shortest, len(word)))]
 
@@ -124,7 +124,7 @@ def _words(text: str) -> list[str]:
 
 
 def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Spans in order, those that begin within another one left out."""
+    """Spans in order, without those that begin within another."""
     kept: list[Span] = []
     for span in sorted(spans):
         if not kept or span[0] >= kept[-1][1]:

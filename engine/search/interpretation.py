@@ -57,11 +57,7 @@ def focus_on_aspect(seed: Seed, lens: Lens, aspect: Aspect) -> Focus | None:
 
 
 def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focus | None:
-    """Exactly these sentences of the seed; the aspects are the roles they serve.
-
-    Raises:
-        BadInputError: a sentence that the seed does not have.
-    """
+    """Exactly these sentences of the seed; the aspects are the roles that they serve."""
     count = len(seed.document.sentences)
     beyond = [i for i in sentences if not 0 <= i < count]
     if beyond:
@@ -77,14 +73,11 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
 def focus_on_reading(
     seed: Seed, lens: Lens, reading: Reading, subject: FloatArray | None
 ) -> Focus | None:
-    """Where a free wording points.
-
-    A wording that names aspects focuses on their sentences, the ones closest to the wording
-    most. One that names none may still speak of what some sentences say: then those are the
-    focus. None when it does neither, or the seed has no such sentence.
+    """The focus of a free wording: sentences of its aspects, weighted by closeness to it, else
+    sentences that it describes; None without either.
 
     Args:
-        subject: (d,) vector of what the wording asks for; None when it only rules out.
+        subject: (d,) vector of what is asked for; None when the wording only rules out.
     """
     if reading.strength > 0:
         roles = seed.roles(len(lens.aspects))
@@ -102,22 +95,14 @@ def focus_on_reading(
 
 
 def reweigh_by_words(focus: Focus, seed: Seed, subject: FloatArray) -> Focus:
-    """Let a wording shift weight among the sentences in focus.
-
-    Args:
-        subject: (d,) vector of the person's words.
-    """
+    """Shift weight among the sentences in focus by a wording; ``subject`` is its vector (d,)."""
     closeness = np.exp(SHARPNESS * (seed.sentences @ subject))
     weights = focus.sentence_weights * closeness
     return _focus(weights, focus.aspect_weights, focus.avoided, focus.strength) or focus
 
 
 def avoid(focus: Focus, aspects: FloatArray) -> Focus:
-    """Rule aspects out, except where likeness was asked for.
-
-    Args:
-        aspects: (a,) 0 to 1.
-    """
+    """Rule out ``aspects`` (a,), 0 to 1, except where likeness was asked for."""
     ruled_out = np.where(focus.aspect_weights > 0, 0.0, aspects).astype(np.float32)
     found = _focus(focus.sentence_weights, focus.aspect_weights, ruled_out, focus.strength)
     return found or focus
@@ -152,30 +137,18 @@ Notes = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a query asks for, before its wording is read.
+    """What a query asks for, before its wording is read."""
 
-    Attributes:
-        wanted, ruled_out: aspects that were chosen, or that a correction of the reading names;
-            without any, the wording decides.
-        words: the wording, "" for none.
-        terms: that a correction of the reading names; without one, the wording decides.
-    """
-
+    # wanted, ruled_out: chosen or corrected aspects; without any, the wording decides
     wanted: tuple[Aspect, ...]
     ruled_out: tuple[Aspect, ...]
-    words: str
-    terms: tuple[Term, ...] = ()
+    words: str  # the wording, "" for none
+    terms: tuple[Term, ...] = ()  # of a corrected reading; without one, the wording decides
 
 
 def find_wish(query: Query, lens: Lens) -> Wish:
-    """The aspects and the words that a query goes by, on every page and the command line.
-
-    The exact words of an aspect's built-in wording mean the aspect. A correction of the reading
-    takes the place of the aspect.
-
-    Raises:
-        UnknownNameError: no such aspect.
-    """
+    """The aspects and words of a query. An aspect's built-in wording means the aspect; a corrected
+    reading replaces it."""
     words = (query.instruction or "").strip()
     aspect = find_aspect(lens, query.aspect) if query.aspect else None
     built_in = next((a for a in lens.aspects if a.instruction == words), None)
@@ -194,10 +167,8 @@ def find_wish(query: Query, lens: Lens) -> Wish:
 
 
 def in_words(wish: Wish, query: Query, lens: Lens) -> str:
-    """What to tell a model that reads words: the person's, or the aspects' built-in ones.
-
-    A correction of the reading is told besides; "" where nothing is asked for.
-    """
+    """The query for a model that reads words: the person's or the aspects' built-in ones, and any
+    correction; "" for none."""
     own = " ".join(aspect.instruction for aspect in wish.wanted)
     parts = [wish.words, own] if query.reading else [wish.words or own]
     if not any(parts) and (wish.ruled_out or wish.terms):
@@ -213,46 +184,30 @@ def in_words(wish: Wish, query: Query, lens: Lens) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What a query was read to ask of its seed.
+    """What a query was read to ask of its seed."""
 
-    Attributes:
-        focus: None where the whole text counts.
-        reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
-        sentences: indices of those that were picked, or that the wording quotes.
-        notes: what a reader should know about it.
-        terms: content words that documents should have, or should not.
-        unused: words of the wording that say nothing to the ranking.
-    """
-
-    focus: Focus | None
-    reading: tuple[str, ...] = ()
-    sentences: tuple[int, ...] = ()
-    notes: Notes = ()
-    terms: tuple[Term, ...] = ()
-    unused: tuple[str, ...] = ()
+    focus: Focus | None  # None where the whole text counts
+    reading: tuple[str, ...] = ()  # aspects asked for and ruled out, as in :attr:`Query.reading`
+    sentences: tuple[int, ...] = ()  # indices of picked or quoted ones
+    notes: Notes = ()  # for the reader
+    terms: tuple[Term, ...] = ()  # content words that documents should have, or should not
+    unused: tuple[str, ...] = ()  # words of the wording without effect on the ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """Reads queries.
-
-    Attributes:
-        lens_words: the lens as wordings are compared with it; loaded only for wordings.
-        encode: a wording as a vector (d,) of the corpus's model.
-    """
+    """Reads queries."""
 
     lens: Lens
+    # the lens for comparison with wordings; loaded only for these
     lens_words: Callable[[], LensWords]
-    encode: Callable[[str], FloatArray]
+    encode: Callable[[str], FloatArray]  # a wording as a vector (d,) of the corpus's model
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
-        """What a query asks for: by picked sentences, a correction, its aspect, or its words.
+        """Read a query by its picked sentences, correction, aspect, or words.
 
-        Whichever decides, the words shift weight among the sentences in focus, and what they
-        rule out is ruled out, unless a correction says otherwise.
-
-        Raises:
-            BadInputError: a picked sentence that the seed does not have.
+        In each case words shift weight among the sentences in focus and rule out, unless a
+        correction says otherwise.
         """
         wish = find_wish(query, self.lens)
         said = self.read(wish.words)
@@ -289,7 +244,7 @@ class Interpreter:
         return Reading(nothing, nothing, 0.0, "")
 
     def _asked(self, query: Query, wish: Wish, said: Reading) -> Reading:
-        """The aspects asked for and ruled out, chosen ones in place of those of the words."""
+        """Aspects asked for and ruled out; chosen ones replace those of the words."""
         if not query.reading and (query.focus or not wish.wanted):
             return said
         wants = self._weights(wish.wanted)
@@ -308,7 +263,7 @@ class Interpreter:
     def _parts(
         self, query: Query, wish: Wish, asked: Reading, focus: Focus | None
     ) -> tuple[str, ...]:
-        """The aspects asked for and ruled out, as :attr:`Query.reading` has them."""
+        """Aspects asked for and ruled out, as in :attr:`Query.reading`."""
         if query.reading:
             signed = (("+", wish.wanted), ("-", wish.ruled_out))
             return tuple(sign + aspect.key for sign, aspects in signed for aspect in aspects)
@@ -367,7 +322,7 @@ def _repeats(seed: Seed, subject: FloatArray) -> bool:
 
 
 def _quoted(focus: Focus | None, asked: Reading) -> tuple[int, ...]:
-    """Sentences that a wording speaks of, where it names no aspect."""
+    """Sentences that a wording describes, where it names no aspect."""
     if focus is None or asked.strength > 0:
         return ()
     weights = focus.sentence_weights
@@ -402,11 +357,8 @@ def load_network() -> WordingNetwork:
 
 
 def lens_words(lens: Lens, folder: Path) -> LensWords:
-    """Reads wordings for a lens.
-
-    Args:
-        folder: of the home, for what was read before, see :class:`EmbeddedTexts`.
-    """
+    """Reads wordings for a lens; ``folder`` of the home keeps embeddings, see
+    :class:`EmbeddedTexts`."""
     texts = [gloss(description(aspect)) for aspect in lens.aspects]
 
     @cache

@@ -68,7 +68,7 @@ def check_text(text: str) -> None:
 
 
 def parse_reading(text: str) -> tuple[str, ...]:
-    r"""A query's reading: signed aspects and terms; what has no sign is asked for.
+    r"""A query's reading: signed aspects and terms; + is the default sign.
 
     >>> parse_reading("method, -background, -term:tree kernels")
     ('+method', '-background', '-term:tree kernels')
@@ -95,10 +95,10 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 
 def query_id(query: Query) -> str:
-    """``<seed>_<aspect>``; a pasted text is named by its hash, no aspect is ``any``.
+    """``<seed>_<aspect>``, with the hash of a pasted text as seed and ``any`` for no aspect.
 
-    Picked sentences, a wording of one's own or a corrected reading are another information need:
-    they add ``~`` and a hash, so that their grades are never mixed with the aspect's own.
+    Picked sentences, own wordings and corrected readings add ``~`` and a hash, so that their grades
+    are kept apart.
     """
     seed = query.seed
     if seed is None:
@@ -112,7 +112,7 @@ def query_id(query: Query) -> str:
 
 
 def _is_built_in(instruction: str | None, aspect: str | None) -> bool:
-    """Whether a wording is the aspect's own; another one's asks for something else."""
+    """Whether a wording is this aspect's built-in one."""
     key = (aspect or "").lower()
     return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects if a.key == key}
 

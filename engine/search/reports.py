@@ -77,10 +77,8 @@ def _scenario(found: ScenarioMatch) -> dict[str, Any]:
 
 
 def reranking_report(found: Reranking) -> dict[str, Any]:
-    """``seedlens search --rerank --json``: a search with where each result came from.
-
-    ``score`` is still the first stage's; the order is the model's.
-    """
+    """Output of ``seedlens search --rerank --json``; ``score`` is the first stage's, the order the
+    model's."""
     report = search_report(found.results)
     for result in report["results"]:
         move = found.moves.get(result["doc_id"])

@@ -29,29 +29,23 @@ from storage.scenarios import ScenarioTable
 
 
 class ScenarioIndex:
-    """One version of the scenarios of one version of a corpus.
-
-    Scenarios of documents that have changed since are left out.
-
-    Attributes:
-        settings: what the corpus is set to.
-        doc_ids: documents that have scenarios, in the order of the corpus.
-        rows: (g,) their rows in the corpus.
-        row_of: doc_id -> place in ``doc_ids``.
-        resident: the vectors are in memory, and scores exact: there is room beside the corpus's.
-    """
+    """One version of the scenarios of one version of a corpus, without those of changed
+    documents."""
 
     def __init__(self, corpus: OpenCorpus, table: ScenarioTable) -> None:
         self._table, self._shared = table, corpus.shared
         self._width = corpus.spec.dimension
-        self.settings: ScenarioSettings = read_settings(table.path)
+        self.settings: ScenarioSettings = read_settings(table.path)  # of the corpus
+        # vectors are in memory, and scores exact
         self.resident = corpus.make_room(table.count() * self._width * 4)
         columns = ["doc_id", "content_hash", "position"]
         if self.resident:
             columns += [*TEXT_COLUMNS, "component", "vector"]
         held, groups = _grouped(corpus, pa.Table.from_batches(table.columns(columns)))
-        self.rows, self._starts = groups
+        self.rows, self._starts = groups  # rows: (g,) of ``doc_ids`` in the corpus
+        # documents with scenarios, in the order of the corpus
         self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
+        # doc_id -> place in ``doc_ids``
         self.row_of = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
         self._corpus_ids = corpus.doc_ids
         self._hashes = dict(
@@ -82,11 +76,8 @@ class ScenarioIndex:
         return self._table.is_newest() and read_settings(self._table.path) == self.settings
 
     def best(self, rows: Rows, vector: FloatArray) -> FloatArray:
-        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any.
-
-        Args:
-            rows: (n,) of the documents in the corpus.
-        """
+        """Cosine (n,) of the best scenario of each document in ``rows`` (n,) with ``vector``; NaN
+        without any."""
         best = np.full(len(self._corpus_ids), np.nan, dtype=np.float32)
         if self._texts is None:
             known = [d for d in (self._corpus_ids[row] for row in rows) if d in self.row_of]
@@ -98,11 +89,8 @@ class ScenarioIndex:
         return best[rows]
 
     def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> Rows:
-        """Rows of documents by their best scenario, at most ``limit``, best first.
-
-        Args:
-            allowed: (n,) bool over the corpus.
-        """
+        """Rows of at most ``limit`` documents by their best scenario, best first; ``allowed`` is
+        (n,) over the corpus."""
         if self._texts is None:
             found = dict.fromkeys(self._table.nearest("vector", vector, 4 * limit))
             near = self.rows[[self.row_of[d] for d in found if d in self.row_of]]
@@ -126,11 +114,7 @@ class ScenarioIndex:
     def _compared(
         self, doc_ids: Sequence[str], vector: FloatArray, columns: Sequence[str] = ()
     ) -> tuple[pa.Table, FloatArray]:
-        """The scenarios (s,) of documents that have some, and their cosines (s,) with a vector.
-
-        Args:
-            columns: beside ``doc_id``.
-        """
+        """Scenarios (s,) of documents, and their cosines (s,) with a vector."""
         if self._texts is not None:
             starts = np.append(self._starts, len(self._matrix))
             groups = [
@@ -155,7 +139,7 @@ def _match(row: dict[str, str], score: float, weight: float) -> ScenarioMatch:
 
 
 def _grouped(corpus: OpenCorpus, table: pa.Table) -> tuple[pa.Table, tuple[Rows, Rows]]:
-    """The rows of documents as they are now, sorted by document; rows and starts of the groups."""
+    """Rows of unchanged documents sorted by document, and rows and starts of the groups."""
     hashes = ScenarioStore(corpus).hashes
     ids, given = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
     fresh = np.array([hashes.get(d) == h for d, h in zip(ids, given, strict=True)], dtype=np.bool_)
@@ -195,8 +179,8 @@ def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
 
 
 def ranked_from(corpus: OpenCorpus, systems: Iterable[str]) -> str:
-    """Equal while these systems find the same in a corpus: nobody wrote to it, nor to its scenarios
-    where one of them ranks by these."""
+    """A stamp that changes when the corpus, or scenarios used by one of these systems, are
+    written."""
     if not set(systems) & set(PREPARED):
         return corpus.identity
     path = corpus.table.path

@@ -62,36 +62,27 @@ PASTED = "pasted text"
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """A ranking, and what it was made from.
-
-    Attributes:
-        before: the ranking without aspect and wording; None where there is none to leave out.
-        terms: what the ranking obeys.
-    """
+    """A ranking, and what it was made from."""
 
     query: Query
     seed: Seed
     read: Interpretation
     request: Request
     ranking: RankedDocuments
+    # the ranking without aspect and wording; None where there is none to leave out
     before: RankedDocuments | None
-    terms: Terms
+    terms: Terms  # applied to the ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Answers queries on one opened corpus.
-
-    Attributes:
-        encoder: loads the corpus's model; called only for pasted text and free wordings.
-        lens_words: embeds the words of a lens; called only for free wordings.
-        embed: wordings as vectors of the corpus's model.
-    """
+    """Answers queries on one opened corpus."""
 
     corpus: OpenCorpus
+    # loads the corpus's model, for pasted text and free wordings only
     encoder: Callable[[], Encoder]
-    lens_words: Callable[[Lens], LensWords]
-    embed: Embed
+    lens_words: Callable[[Lens], LensWords]  # embeds the words of a lens, for free wordings only
+    embed: Embed  # wordings as vectors of the corpus's model
 
     def search(self, query: Query) -> SearchResults:
         """The page of results that ``query`` asks for, with evidence."""
@@ -121,11 +112,11 @@ class Searcher:
         ranking: Sequence[ScoredDocument] | None = None,
         started: float | None = None,
     ) -> SearchResults:
-        """The page of results that the query of ``stage`` asks for, with evidence.
+        """The page of results for the query of ``stage``, with evidence.
 
         Args:
             ranking: another order of the same documents; None for the system's own.
-            started: when the search began, by ``time.perf_counter``; None for now.
+            started: start of the search by ``time.perf_counter``; None for now.
         """
         started = time.perf_counter() if started is None else started
         query, read, before = stage.query, stage.read, stage.before
@@ -174,8 +165,7 @@ class Searcher:
         )
 
     def _facts(self, query: Query, seed: Seed, focus: Focus | None) -> tuple[Fact, ...]:
-        """The facts that a query goes by: those of the seed's sentences in focus, and of the
-        wording."""
+        """Facts of a query: of the seed's sentences in focus, and of the wording."""
         if query.system not in GO_BY_FACTS:
             return ()
         stored = seed.document.doc_id
@@ -201,10 +191,8 @@ class Searcher:
         return self.corpus.seed(query.seed or "")
 
     def subset(self, seed: Seed, aspect: str) -> Seed | None:
-        """The seed cut to its sentences of one aspect and encoded anew; None without any.
-
-        Of more than :data:`PASTED_CHARS` characters the first sentences.
-        """
+        """The seed cut to its sentences of one aspect, at most :data:`PASTED_CHARS`, and encoded
+        again; None without any."""
         index = self.corpus.lens.index(aspect)
         chosen = [s for s in seed.document.sentences if s.role == index]
         if not chosen:
@@ -238,7 +226,7 @@ class Searcher:
         return self._encoded(document, encoded)
 
     def _encoded(self, document: Document, found: Encoding) -> Seed:
-        """A seed that is not stored, of its vectors."""
+        """A seed that is not stored, with its vectors."""
         idf = self.corpus.idf(document.text, found.token_spans)
         starts = found.token_spans[:, 0]
         return Seed(document, found.vector, found.sentences, found.tokens, starts, idf)
@@ -262,7 +250,7 @@ class Searcher:
         )
 
     def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
-        """The seed read with the wording in force; None without one, or where nobody asks."""
+        """The seed encoded with the wording; None without one or need."""
         words = self._words_in_force(query)
         if not words or query.system != InstructedSystem.name:
             return None
@@ -293,10 +281,7 @@ class Searcher:
     def _unworded(
         self, query: Query, request: Request, terms: Terms, ranking: RankedDocuments
     ) -> RankedDocuments | None:
-        """The same search without aspect and wording; None when there is none to leave out.
-
-        Nothing where ``ranking`` itself does not read it.
-        """
+        """The ranking without aspect and wording; None where they have no effect."""
         if request.focus is None and request.instructed is None and not terms.scores:
             return None
         system = find_system(query.system)
@@ -353,7 +338,7 @@ class Searcher:
 
 
 def _term_notes(query: Query, read: Interpretation) -> tuple[str, ...]:
-    """Which words of a wording have no part in the ranking."""
+    """Notes on words of a wording without effect on the ranking."""
     if read.terms and query.system not in READ_TERMS:
         names = ", ".join(f"“{term.text}”" for term in read.terms)
         return (f"{query.system} does not read terms. Not used: {names}.",)
@@ -392,7 +377,7 @@ def criterion_for(searcher: Searcher, query: Query, seed: Seed) -> Criterion:
 
 
 def _joined(aspects: tuple[Aspect, ...]) -> Aspect | None:
-    """Several aspects as one that a model can be told."""
+    """Several aspects as one, for a model's instruction."""
     if len(aspects) < 2:
         return aspects[0] if aspects else None
     return Aspect(

@@ -55,7 +55,7 @@ _BRITISH = re.compile(r"iz(?=(?:e[drs]?|ing|ations?)$)")
 
 @functools.lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """What the inflections of an English word have in common, in British spelling (Snowball).
+    """Snowball stem in British spelling.
 
     >>> [stem(word) for word in ("Supervision", "factorizing", "factorisation", "CRFs")]
     ['supervis', 'factoris', 'factoris', 'crf']
@@ -91,7 +91,7 @@ def name_by_words(text: str, rarity: Callable[[str], float]) -> Name | None:
 
 
 def _beginning(word: str) -> str:
-    """What the inflections of a word begin with: its first letters, as its stem has them."""
+    """Common prefix of a word's inflections, as long as its stem."""
     own = stem(word)
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(own, word, strict=False))
     return word[: max(1, len(list(same)) - (len(own) > 5))]
@@ -159,7 +159,7 @@ def find_name(name: Name, title: str, text: str, starts: Sequence[int]) -> Itera
 
 
 def _words(name: Name, part: str) -> Iterator[tuple[Span, str, float]]:
-    """Words of a text that are words of a name, with their stems and what they count."""
+    """Spans of a text's words that are in a name, with their stems and weights."""
     if name.shares and len(lowered := part.lower()) == len(part):
         part = lowered
     for begin in name.beginnings:
@@ -179,7 +179,7 @@ def _words(name: Name, part: str) -> Iterator[tuple[Span, str, float]]:
 
 
 def _narrowest(found: Sequence[tuple[Span, str, float]], kinds: int) -> tuple[Span, ...]:
-    """The fewest letters of a sentence in which all words that it has of a name stand."""
+    """The shortest stretch of a sentence that has all its words of a name."""
     best: tuple[Span, ...] = ()
     for first in range(len(found)):
         inside: dict[str, Span] = {}
@@ -195,7 +195,7 @@ def _narrowest(found: Sequence[tuple[Span, str, float]], kinds: int) -> tuple[Sp
 
 class Meaning:
     """Similarity to texts, in standard deviations over a sample of a corpus's sentences. `vectors`:
-    (n, d) of the texts; the most similar one counts. `sample`: (s, d) vectors of sentences."""
+    (n, d) of the texts, of which the most similar counts; `sample`: (s, d) of sentences."""
 
     def __init__(self, vectors: FloatArray, sample: FloatArray) -> None:
         self._centre = sample.mean(axis=0) if len(sample) else np.zeros(1, np.float32)
@@ -268,7 +268,7 @@ class TermScores:
         odds: FloatArray,
         weights: FloatArray,
     ) -> TermPassage:
-        """The most probable of a passage and of the places of a name in the same document."""
+        """The most probable of a passage and of a name's places in the same document."""
         means: Means = "words" if name.shares else "short form"
         for at, more, marks in places:
             inside = 0 <= at < len(odds)
@@ -281,8 +281,8 @@ class TermScores:
 
 
 def score_term(corpus: OpenCorpus, term: Term, vectors: FloatArray) -> TermScores:
-    """Find the documents of a corpus with a term, and its short and long forms. `vectors`: (n, d)
-    of its alternatives."""
+    """Find the documents with a term, its short and long forms. `vectors`: (n, d) of its
+    alternatives."""
     names: list[Name] = []
     none = np.zeros(0, np.intp)
     naming, near = [none], [none]
@@ -323,14 +323,14 @@ def _other_forms(corpus: OpenCorpus, text: str, name: Name, rows: Rows) -> list[
 
 
 def _most_seen(forms: Iterable[str]) -> str:
-    """The most frequent one; "" where none is there :data:`SEEN` times."""
+    """The most frequent one, if seen :data:`SEEN` times; else ""."""
     counts = Counter(forms)
     form, seen = counts.most_common(1)[0] if counts else ("", 0)
     return form if seen >= SEEN else ""
 
 
 def _introduced(corpus: OpenCorpus, rows: Rows) -> Iterator[tuple[str, str]]:
-    """(short form, long form) of all that documents introduce."""
+    """All (short form, long form) that documents introduce."""
     for text in corpus.table.take(rows, ["text"])["text"].to_pylist():
         for match in _INTRODUCED.finditer(text):
             form = match[1].removesuffix("s") if match[1][:-1].isupper() else match[1]

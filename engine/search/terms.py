@@ -52,11 +52,8 @@ class Terms:
         return cls(corpus, tuple(corpus.term_scores.get(list(by_key), read)))
 
     def rank(self, system: System, request: Request, last: int) -> RankedDocuments:
-        """What a system ranks, with what is wanted first and what is not wanted last.
-
-        Args:
-            last: place of the last document that is shown.
-        """
+        """A system's ranking with wanted terms first and unwanted last; ``last`` is the last shown
+        place."""
         there = [scores for scores in self.scores if len(scores.having)]
         wanted = [scores for scores in there if scores.term.wanted]
         unwanted = [scores for scores in there if not scores.term.wanted]
@@ -76,7 +73,7 @@ class Terms:
         return ranking[: request.depth] if there else ranking
 
     def _read(self, wanted: Sequence[TermScores], request: Request) -> Rows:
-        """The documents near to a term, and of those near to the seed what names one, read."""
+        """Documents to read: near a term, or near the seed and naming one."""
         seed = VectorPart("vector", request.seed.vector, 1.0)
         around = self.corpus.candidates([seed], request, AROUND)
         naming = np.concatenate([scores.naming for scores in wanted])
@@ -89,11 +86,7 @@ class Terms:
     def _without(
         self, unwanted: Sequence[TermScores], ranking: RankedDocuments, last: int
     ) -> RankedDocuments:
-        """The ranking with documents of unwanted terms last.
-
-        Documents are read block by block until enough are left to show; those of one block stand
-        before those of the next, so that a later page goes on where the one before ends.
-        """
+        """The ranking with documents of unwanted terms last, read in blocks up to ``last``."""
         rows = ranking.rows
         chance = np.max([_chances(s, rows, rows[:0]) for s in unwanted], axis=0)
         end = 0
@@ -145,17 +138,12 @@ def _ordered(ranking: RankedDocuments, values: FloatArray, order: Rows) -> Ranke
 
 
 def _gains(wanted: Sequence[TermScores], rows: Rows, read: Rows) -> FloatArray:
-    """What wanted terms count for documents (n,), in doublings of the rank."""
+    """Gains (n,) of documents by wanted terms, in doublings of the rank."""
     return np.asarray(WEIGHT * np.sum([np.sqrt(_chances(s, rows, read)) for s in wanted], axis=0))
 
 
 def _chances(scores: TermScores, rows: Rows, read: Rows) -> FloatArray:
-    """Probabilities (n,) that documents have a term.
-
-    Args:
-        read: documents whose text counts; the others go by name, whatever is known of them, so
-            that a ranking does not depend on earlier searches.
-    """
+    """Probabilities (n,) of a term; documents not in ``read`` go by name only."""
     chance = np.where(np.isin(rows, scores.naming), np.float32(NOT_READ), np.float32(0))
     for at in np.flatnonzero(np.isin(rows, read)).tolist():
         chance[at] = scores.passages[int(rows[at])].probability

@@ -23,27 +23,20 @@ SEEDS_HELD = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
-    """The rankings of one system, ours or uploaded, over the topics of a collection.
-
-    Attributes:
-        seconds: that ranking took; 0 where SeedLens did not do it.
-        notes: plain sentences about what is odd in it.
-        llm: what a language model was asked for it; None where none took part.
-    """
+    """The rankings of one system, ours or uploaded, over the topics of a collection."""
 
     system: str
     rankings: tuple[Ranking, ...]
-    seconds: float = 0.0
+    seconds: float = 0.0  # of ranking; 0 for uploaded runs
     kind: SystemKind = "system"
-    notes: tuple[str, ...] = ()
-    llm: ModelReport | None = None
+    notes: tuple[str, ...] = ()  # plain sentences about oddities
+    llm: ModelReport | None = None  # what a language model was asked; None without one
 
 
 def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
     """The topics of ``seeds`` seeds; all topics of a seed stay together.
 
-    Which ones is decided by the hash of their ids: the same every time, whatever the order of
-    the topics, and a larger sample holds the smaller one.
+    Chosen by hash of the ids: independent of order, and larger samples contain smaller ones.
     """
     if seeds is None:
         return tuple(topics)
@@ -94,10 +87,8 @@ def check_documents(collection: Collection, searcher: Searcher) -> int:
 
 
 class Ranker:
-    """Ranks the topics of a collection, system by system.
-
-    A system that does not read wordings ranks once for all topics of a seed.
-    """
+    """Ranks the topics of a collection, system by system; once per seed for a system that does not
+    read wordings."""
 
     def __init__(self, searcher: Searcher, topics: Sequence[Topic], steer: float | None) -> None:
         self._searcher, self._steer = searcher, steer

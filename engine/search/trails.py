@@ -125,7 +125,7 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
 
 
 def csl_items(kept: Sequence[KeptDocument]) -> list[CslItem]:
-    """The documents as CSL-JSON data; ids are citation keys, each once, such as
+    """The documents as CSL-JSON data; ids are unique citation keys such as
     ``lovelace1843notes``."""
     items, used = [], set[str]()
     for one in kept:
@@ -219,11 +219,7 @@ def _genre(known: Mapping[str, str]) -> str:
 
 
 def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
-    """A name as CSL has it: in parts for a person, whole for an organisation.
-
-    Args:
-        undivided: organisations, and family names of several words.
-    """
+    """A CSL name: in parts for a person, whole for ``undivided`` organisations."""
     words = name.split()
     suffix = words.pop() if len(words) > 2 and words[-1].rstrip(".") in SUFFIXES else ""
     if (
@@ -257,7 +253,7 @@ def _person(name: str, undivided: Sequence[str]) -> dict[str, str]:
 
 
 def _own_key(document: Document) -> str:
-    """The citation key of a document that came from BibTeX: texts cite it already."""
+    """The citation key of a document that came from BibTeX."""
     others = "mastersthesis inbook proceedings unpublished manual booklet online"
     known = {*(bibtex for bibtex, _ in _TYPES.values()), *others.split()}
     from_bibtex = str(document.metadata.get("type", "")) in known
@@ -290,8 +286,8 @@ def to_csl_json(kept: Sequence[KeptDocument]) -> str:
 
 
 def to_bibtex(kept: Sequence[KeptDocument]) -> str:
-    """One entry per document, in UTF-8; notes of the reader are in ``annote``, which styles do
-    not print."""
+    """One UTF-8 entry per document; the reader's notes are in ``annote``, which styles do not
+    print."""
     entries = []
     for item in csl_items(kept):
         entry_type = _TYPES[item["type"]][0]
@@ -353,11 +349,8 @@ def to_ris(kept: Sequence[KeptDocument]) -> str:
 
 
 def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False) -> str:
-    """A bibliography in a style of ``assets/citations``, as plain text, which has no italics.
-
-    Args:
-        page: as an HTML page instead, with its italics.
-    """
+    """A bibliography in a style of ``assets/citations``, as plain text or with ``page`` as HTML
+    with italics."""
     import pypandoc
 
     if len(kept) > MOST_CITED:
@@ -432,11 +425,7 @@ Kept = Sequence[KeptDocument]
 
 
 def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """A readable account.
-
-    Args:
-        titles: doc_id -> title of the seeds.
-    """
+    """A readable account; ``titles`` are by doc_id of the seeds."""
     lines = ["# Exploration", "", "## Searches", ""]
     for number, query in enumerate(steps, start=1):
         seed = titles.get(query.seed or "") or (query.text or "")[:80] or query.seed or ""
@@ -506,12 +495,12 @@ def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str
 
 
 def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> Iterator[str]:
-    """Documents with all their fields in one of :data:`DOCUMENT_FORMATS`, part by part.
+    """Documents with all fields in one of :data:`DOCUMENT_FORMATS`, part by part.
 
     JSONL and CSV, which import reads back, hold one document at a time.
 
     Args:
-        kept: gives the documents, as often as asked: the columns of a CSV are theirs.
+        kept: called repeatedly: the columns of a CSV need all documents.
     """
     if kind == "jsonl":
         yield from json_lines(document_fields(one.document) for one in kept())
@@ -523,7 +512,7 @@ def export_documents(kind: str, kept: Callable[[], Iterable[KeptDocument]]) -> I
 
 
 def document_fields(document: Document) -> dict[str, Any]:
-    """A document as one flat row; a field of its own that is called as one of ours is
+    """A document as one flat row; a metadata field with a reserved name becomes
     ``metadata.<name>``."""
     item = csl_item(document)
     fields: dict[str, Any] = {

@@ -57,48 +57,32 @@ GAP = 1e-6
 
 
 class Neighbours(NamedTuple):
-    """The candidates that each candidate is most alike in the aspect.
+    """The candidates most alike to each candidate in the aspect, by which its score is smoothed."""
 
-    A document whose own text matches the seed badly is raised by what it is most alike, and the
-    other way round.
-
-    Attributes:
-        rows: (n, k) positions among the candidates.
-        weights: (n, k) softmax of the cosines; 0 for a document without the aspect.
-    """
-
-    rows: Rows
-    weights: FloatArray
+    rows: Rows  # (n, k) positions among the candidates
+    weights: FloatArray  # (n, k) softmax of the cosines; 0 for a document without the aspect
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known of n candidates, each signal (n,), higher is more alike.
+    """Signals (n,) of n candidates; higher is more alike."""
 
-    Attributes:
-        whole: signals of the whole document, the same for every aspect.
-        aspect: signals of the aspect; empty without a focus.
-        neighbours: None without a focus.
-    """
-
-    whole: Mapping[str, FloatArray]
-    aspect: Mapping[str, FloatArray]
-    neighbours: Neighbours | None = None
+    whole: Mapping[str, FloatArray]  # of the whole document, independent of the aspect
+    aspect: Mapping[str, FloatArray]  # empty without a focus
+    neighbours: Neighbours | None = None  # None without a focus
 
 
 @functools.lru_cache(maxsize=1)
 def fitted_weights() -> dict[str, dict[str, float]]:
-    """What ``benchmarks/fit_aspect.py`` wrote: ``{"whole": {signal: weight}, "aspect": {...}}``,
-    and as ``"joined"`` what the aspect weighs against the whole at steer 0.5."""
+    """Weights from ``benchmarks/fit_aspect.py``: ``{"whole": {signal: weight}, "aspect": {...}}``,
+    and ``"joined"``, the aspect's weight against the whole at steer 0.5."""
     data = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return {part: data[part] for part in ("whole", "aspect", "joined")}
 
 
 def combined(signals: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
-    """The standardised weighted sum of standardised signals.
-
-    What counts for a document is made convex (:func:`convex`), what counts against it is not.
-    """
+    """The standardised weighted sum of standardised signals; those with positive weights made
+    convex (:func:`convex`)."""
     parts = [
         weight * (convex(signals[name]) if weight > 0 else standardised(signals[name]))
         for name, weight in weights.items()
@@ -107,10 +91,9 @@ def combined(signals: Mapping[str, FloatArray], weights: Mapping[str, float]) ->
 
 
 def convex(values: FloatArray) -> FloatArray:
-    """A signal with its high values pulled apart: standardised ``exp(0.6 clip(z, -3, 4))``.
+    """Standardised ``exp(0.6 clip(z, -3, 4))``: high values count for more.
 
-    To be very like the seed in one signal then counts for more than to be somewhat like it in
-    all. Between 0.6 and 1 nDCG@20 on CSFCube's open half changes little; 0 is no change.
+    Between 0.6 and 1 nDCG@20 on CSFCube's open half changes little; 0 is no change.
     """
     return standardised(np.exp(CONVEXITY * np.clip(standardised(values), -3.0, 4.0)))
 
@@ -129,11 +112,11 @@ def joined(
 
 
 def find_neighbours(space: FloatArray) -> Neighbours | None:
-    """Which candidates are most alike in the aspect; None where there is only one.
+    """Most alike candidates in the aspect; None for a single candidate.
 
     Args:
-        space: (n, d) whose inner products are the cosines of the candidates' aspects; zeros for
-            a document without the aspect, which has no neighbours.
+        space: (n, d) whose inner products are the cosines of the aspects; zeros for a document
+            without the aspect, which has no neighbours.
     """
     count = min(NEIGHBOURS, len(space) - 1)
     if count < 1:
@@ -156,18 +139,16 @@ def find_neighbours(space: FloatArray) -> Neighbours | None:
 class AspectSystem:
     """``(1 - steer) whole + steer aspect``, both standardised among the candidates.
 
-    *whole* joins token MaxSim in both directions, each token weighing its idf, and BM25 of the
-    whole seed. *aspect* joins the cosine of the seed's sentences in focus with the document's
-    sentences of the aspect, token MaxSim between the two, the seed's tokens weighing less the more
-    its other sentences say them too, BM25 of the sentences in focus, and two penalties: for being
-    like these sentences through other aspects, and for being like the seed's other aspects in the
-    same ones. The sum leans on the documents that are alike in the
-    aspect (:class:`Neighbours`). All of it comes from the one encoder pass of the index. Steer 0
-    is the whole document, 1 the aspect alone; in between, relevance is traded for instruction
-    following. Without an aspect steer is 0.
+    *whole*: token MaxSim in both directions, tokens weighted by idf, and BM25 of the whole seed.
+    *aspect*: cosine of the seed's sentences in focus with the document's of the aspect; their token
+    MaxSim, with less weight for seed tokens that its other sentences have too; BM25 of the
+    sentences in focus; penalties for likeness to these sentences through other aspects, and to the
+    seed's other aspects. The sum is smoothed over :class:`Neighbours`. All signals come from the
+    index's one encoder pass. Steer 0 is the whole document, 1 the aspect alone; without an aspect
+    steer is 0.
 
-    The weights were fitted on few queries: ``assets/aspect/weights.json`` says how, and how
-    well they did on queries held out.
+    Weights were fitted on few queries; ``assets/aspect/weights.json`` has the method and held-out
+    results.
     """
 
     name = "aspect"
@@ -207,7 +188,7 @@ class AspectSystem:
 
 
 def _preferred_candidates(corpus: Corpus, request: Request) -> Rows:
-    """Those of :func:`find_candidates`, of the preferred documents only where these fill a page."""
+    """As :func:`find_candidates`; only preferred documents where these fill a page."""
     preferred = request.preferred
     if preferred is None or not len(preferred):
         return find_candidates(corpus, request)
@@ -242,7 +223,7 @@ def find_candidates(corpus: Corpus, request: Request) -> Rows:
 
 
 def _weighed(parts: Sequence[VectorPart], steer: float) -> list[VectorPart]:
-    """What orders the rest: document and aspect vectors, weighed by steer."""
+    """Document and aspect vectors, weighted by steer."""
     document, *aspects = parts
     weighed = [document._replace(weight=1.0 - steer)]
     weighed += [part._replace(weight=steer * part.weight) for part in aspects]
@@ -281,11 +262,7 @@ def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
 
 
 def _same(seed: Seed, columns: Sequence[FloatArray], others: FloatArray) -> FloatArray:
-    """Cosine (n,) of each aspect that was not asked for with the seed's own, weighed and added.
-
-    Args:
-        columns: (n, d) of each aspect.  others: (a,), see :func:`_others`.
-    """
+    """Sum (n,) of cosines of ``columns`` (n, d) with the seed's own, times ``others`` (a,)."""
     roles = seed.roles(len(columns))
     own = without_context(unit(roles.T @ seed.sentences), np.tile(seed.vector, (len(columns), 1)))
     others = np.where(own.any(axis=1), others, 0.0)
@@ -305,17 +282,14 @@ def told_by(idf: FloatArray) -> NDArray[np.bool_]:
 
 
 def _told(found: TokenRows) -> TokenRows:
-    """The tokens of a document that are compared; a long text has many more."""
+    """The compared tokens of a document, chosen by idf: a long text has many more."""
     told = told_by(found.idf)
     vectors, starts = found.vectors[told], found.starts[told]
     return TokenRows(vectors, starts, found.idf[told], found.roles[told])
 
 
 def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
-    """Token MaxSim (n,) of the whole and of the aspect; the latter zeros without a focus.
-
-    What was computed for this seed and focus before is not computed again.
-    """
+    """Token MaxSim (n,) of the whole and of the aspect (zeros without a focus), cached."""
     seed, focus, places = request.seed, request.focus, rows.tolist()
     name = f"tokens {seed.document.doc_id} {hash((seed.document.title, seed.document.text))}"
     known, known_aspect = corpus.remembered(name), {}
@@ -349,16 +323,13 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
 
 
 def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:
-    """The aspect's weights, the penalties up to doubled by what a person rules out.
-
-    Signals are standardised: what :func:`_others` adds up to would count no more otherwise.
-    """
+    """The aspect's weights, with penalties up to doubled by ruled-out aspects."""
     more = 1.0 + float(focus.avoided.max())
     return {name: w * more if w < 0 else w for name, w in weights["aspect"].items()}
 
 
 def _others(focus: Focus) -> FloatArray:
-    """(a,) What likeness through each aspect counts against: all but the ones asked for."""
+    """(a,) Weights of the penalty per aspect: all except the ones asked for."""
     rest = 1.0 - focus.aspect_weights / max(float(focus.aspect_weights.max()), 1e-6)
     # What a person rules out weighs as much as all that nobody mentioned.
     rest = rest + focus.avoided * max(1.0, float(rest.sum()))
@@ -367,21 +338,13 @@ def _others(focus: Focus) -> FloatArray:
 
 
 def _own_terms(tokens: FloatArray, weights: FloatArray) -> FloatArray:
-    """(t,) 0 to 1: how far no token out of focus, the title's included, says what each says.
-
-    Args:
-        tokens: (t, p) of the seed.  weights: (t,), see :func:`_seed_token_weights`.
-    """
+    """(t,) 0 to 1: how far no token out of focus, the title's included, is like each token."""
     said = tokens @ tokens.T * (1.0 - weights)
     return np.asarray(1.0 - np.clip(said.max(axis=1, initial=0.0), 0.0, 1.0), dtype=np.float32)
 
 
 def _seed_token_weights(request: Request, focus: Focus) -> FloatArray:
-    """(t,) 0 to 1: how far each token of the seed stands in focus.
-
-    Predicted roles give every sentence a little of each aspect. They count to the third power in
-    all, which raises nDCG@20 on CSFCube's open half from 0.631 to 0.637.
-    """
+    """(t,) 0 to 1: how far each token of the seed is in focus."""
     seed = request.seed
     roles = seed.roles(len(focus.aspect_weights)) @ focus.aspect_weights
     sentences = focus.sentence_weights * np.maximum(roles, 1e-3) ** 2

@@ -34,10 +34,8 @@ def query_words(title: str, text: str) -> str:
 
 
 def words_in_focus(request: Request) -> str:
-    """The words of the sentences that carry at least half the weight of the strongest.
-
-    Those of the whole seed without a focus.
-    """
+    """The words of sentences with at least half the greatest weight; of the whole seed without a
+    focus."""
     document, focus = request.seed.document, request.focus
     if focus is None:
         return query_words(document.title, document.text)
@@ -116,13 +114,11 @@ class HybridSystem:
 
 
 class InstructedSystem:
-    """Cosine of the documents' vectors and that of the seed under the instruction.
+    """Cosine of the documents' vectors with that of the seed under the instruction.
 
-    The corpus's model encodes wording and seed as one query, with the query prompt that it
-    was trained with (Asai et al., TART, 2023; Muennighoff et al., GritLM, 2024); a model
-    without one reads the wording before the seed's text. Where the two do not fit the
-    model's window, the seed's end is cut. Without an instruction this is dense retrieval.
-    The wording alone decides how far the aspect counts: steer has no part in it.
+    The corpus's model encodes wording and seed as one query, with its query prompt (Asai et al.,
+    TART, 2023; Muennighoff et al., GritLM, 2024) or the wording before the seed's text, cut at the
+    model's window. Dense retrieval without an instruction. Steer has no effect.
     """
 
     name = "instructed"

@@ -23,11 +23,9 @@ COUNTS = 0.25
 class FactsSystem:
     """Facts narrow, the topic decides among equals.
 
-    The score is that of the topic (BM25 of the words outside the facts, and the cosine of the
-    document vectors, each standardised over the documents in scope) plus :data:`NARROWS` times
-    how well a document's facts answer those of the query, after ImpliRet (Taghavi et al.,
-    2025), whose queries ask for what documents only imply. A query without facts is ranked by
-    topic alone.
+    Score: the topic's (BM25 of the words outside the facts plus the cosine of the document vectors,
+    each standardised over the documents in scope) plus :data:`NARROWS` times the match of facts,
+    after ImpliRet (Taghavi et al., 2025). Without facts, topic alone.
     """
 
     name = "facts"
@@ -71,7 +69,7 @@ class WithFacts:
 
 
 def _answers(corpus: Corpus, request: Request) -> tuple[Rows, NDArray[np.float64]]:
-    """The documents that answer the query's facts, best first; how well every document does."""
+    """The documents that answer the query's facts, best first; and all documents' match."""
     found = corpus.by_facts(request.facts, request)
     answers = np.zeros(len(request.scope.allowed))
     answers[found.rows] = found.scores

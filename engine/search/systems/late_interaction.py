@@ -31,25 +31,20 @@ take 64 MB; of two books with 100,000 tokens each, 40 GB."""
 
 
 class TokenCosines(NamedTuple):
-    """Every token of a query against every token of some documents.
+    """Every token of a query against every token of some documents."""
 
-    Attributes:
-        documents: positions of the documents among those asked for.
-        starts: (n,) where each document's tokens begin.  lengths: (n,).
-        cosines: (q, sum of lengths).
-    """
-
-    documents: list[int]
-    starts: NDArray[np.intp]
+    documents: list[int]  # positions among the given documents
+    starts: NDArray[np.intp]  # (n,) where each document's tokens begin; ``lengths``: (n,)
     lengths: NDArray[np.intp]
-    cosines: FloatArray
+    cosines: FloatArray  # (q, sum of lengths)
 
 
 def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterator[TokenCosines]:
-    """Groups of the documents that have tokens, of at most :data:`SIMILARITIES` pairs.
+    """Groups of the documents with tokens, of at most :data:`SIMILARITIES` pairs.
 
     Args:
-        query: (q, p) unit rows.  documents: (t_i, p) unit rows each; may be empty.
+        query: (q, p) unit rows.
+        documents: (t_i, p) unit rows each; may be empty.
     """
     filled = [i for i, tokens in enumerate(documents) if len(tokens)]
     if not len(query):
@@ -71,14 +66,13 @@ def spread(tokens: NDArray[Any], most: int) -> NDArray[Any]:
 def max_similarities(
     query: FloatArray, documents: Sequence[TokenArray], *, symmetric: bool = False
 ) -> FloatArray:
-    """MaxSim of a query against documents (Khattab and Zaharia, SIGIR 2020, section 3.3).
-
-    The mean, over the query's tokens, of the best cosine among the document's tokens; the
-    mean rather than the sum, so that scores of seeds of different length compare.
-    ``symmetric`` averages this with the same from the document's side.
+    """MaxSim of a query against documents (Khattab and Zaharia, SIGIR 2020, section 3.3), as a mean
+    over the query's tokens so that seeds of different length compare.
 
     Args:
-        query: (q, p) unit rows.  documents: (t_i, p) unit rows each; may be empty.
+        query: (q, p) unit rows.
+        documents: (t_i, p) unit rows each; may be empty.
+        symmetric: average with the same from the document's side.
 
     Returns:
         (len(documents),), -1 to 1; 0 for a document without tokens.
@@ -102,13 +96,14 @@ def max_similarity(group: TokenCosines, *, symmetric: bool) -> FloatArray:
 def idf_similarity(
     group: TokenCosines, seed_idf: FloatArray, document_idf: FloatArray
 ) -> FloatArray:
-    """MaxSim of whole documents in both directions, each token weighing its idf.
+    """Idf-weighted MaxSim of whole documents in both directions.
 
     Args:
-        seed_idf: (q,).  document_idf: (t,) of the group's documents, one after another.
+        seed_idf: (q,).
+        document_idf: (t,) of the group's documents, concatenated.
 
     Returns:
-        (documents of the group,), -1 to 1; 0 where nothing carries weight.
+        (documents of the group,), -1 to 1; 0 where nothing has weight.
     """
     forwards = seed_idf @ np.maximum.reduceat(group.cosines, group.starts, axis=1)
     backwards = _weighted_means(group.cosines.max(axis=0), document_idf, group.starts)
@@ -124,17 +119,15 @@ def aspect_similarity(
     seed: tuple[FloatArray, FloatArray],
     documents: tuple[FloatArray, FloatArray],
 ) -> FloatArray:
-    """How well the tokens of an aspect match, in both directions, each token weighing its idf.
-
-    From the document's side, a token's best cosine among the seed's tokens in focus, each cosine
-    times the weight of the seed's; from the seed's side the same the other way round.
+    """Idf-weighted MaxSim of an aspect's tokens in both directions, each cosine times the aspect
+    weight of the other side's token.
 
     Args:
         seed: aspect weights (q,), 0 to 1, and idf (q,) of the seed's tokens.
-        documents: the same (t,), of the group's documents one after another.
+        documents: the same (t,) of the group's documents, concatenated.
 
     Returns:
-        (documents of the group,), -1 to 1; 0 where nothing carries weight.
+        (documents of the group,), -1 to 1; 0 where nothing has weight.
     """
     (mine, my_idf), (theirs, idf) = seed, documents
     focus = mine > IN_FOCUS
@@ -151,7 +144,7 @@ def aspect_similarity(
 def _weighted_means(
     values: FloatArray, weights: FloatArray, starts: NDArray[np.intp]
 ) -> FloatArray:
-    """The weighted mean of each run of values; 0 where nothing carries weight."""
+    """The weighted mean of each run of values; 0 where nothing has weight."""
     totals = np.add.reduceat(weights, starts)
     sums = np.add.reduceat(weights * values, starts)
     return np.asarray(sums / np.where(totals > 0, totals, 1.0), dtype=np.float32)
@@ -179,7 +172,7 @@ class LateInteractionSystem:
 
 
 def _scores(corpus: Corpus, rows: Rows, seed: FloatArray, request: Request) -> FloatArray:
-    """MaxSim (n,) of a seed's tokens (t, p) against these documents, read :data:`CHUNK` at once."""
+    """MaxSim (n,) of a seed's tokens (t, p) against these documents, :data:`CHUNK` at a time."""
     scores = np.zeros(len(rows), dtype=np.float32)
     for start in range(0, len(rows), CHUNK):
         chunk = slice(start, start + CHUNK)

@@ -1,7 +1,7 @@
-"""Optimal transport between sentences: otAspire's way of comparing two documents.
+"""Optimal transport between sentences (otAspire).
 
-Mysore, Cohan and Hope, "Multi-Vector Models with Textual Guidance for Fine-Grained
-Scientific Document Similarity", NAACL 2022, section 3.2; constants as in their code
+Mysore, Cohan and Hope, "Multi-Vector Models with Textual Guidance for Fine-Grained Scientific
+Document Similarity", NAACL 2022, section 3.2; constants as in their code
 (github.com/allenai/aspire, AllPairMaskedWasserstein).
 """
 
@@ -44,17 +44,16 @@ Float64Array = NDArray[np.float64]
 def transport_costs(
     query: FloatArray, documents: Sequence[FloatArray], weights: FloatArray | None = None
 ) -> FloatArray:
-    """Cost of moving the query's sentences onto each document's.
+    """Entropic transport cost between the query's sentences and each document's.
 
-    The sum over sentence pairs of plan times Euclidean distance, where the plan is the
-    cheapest up to :data:`REGULARISATION`. A sentence's share goes with the softmax of minus
-    its distance to the nearest sentence of the other side, and, for the query, with its
-    weight; a query sentence without weight takes no part.
+    The sum of plan times Euclidean distance, with :data:`REGULARISATION`. A sentence's mass is the
+    softmax of minus its distance to the nearest sentence of the other side, for the query times its
+    weight.
 
     Args:
-        query: (q, d) unit rows.  documents: (s_i, d) unit rows each; may be empty. Rows of
-            zeros are sentences without tokens and take no part.
-        weights: (q,), not negative; None for all alike.
+        query: (q, d) unit rows.
+        documents: (s_i, d) unit rows each; may be empty. Rows of zeros take no part.
+        weights: (q,), not negative, 0 takes no part; None for all alike.
 
     Returns:
         (len(documents),), 0 (the same sentences) to 2.
@@ -91,7 +90,7 @@ def _distances(query: FloatArray, document: FloatArray) -> Float64Array:
 
 
 def _alike(distances: dict[int, Float64Array]) -> Iterator[list[int]]:
-    """Documents in groups to be padded to one length: at most twice as many sentences."""
+    """Groups of documents to pad to one length: at most twice as many sentences."""
     by_length: defaultdict[int, list[int]] = defaultdict(list)
     for i, matrix in distances.items():
         by_length[(matrix.shape[1] - 1).bit_length()].append(i)
@@ -132,7 +131,7 @@ def _normalised(shares: Float64Array) -> Float64Array:
 
 
 def _batch_solver() -> Any:
-    """POT's solver for many small problems, imported when first needed (about a second)."""
+    """POT's batch solver, imported lazily (about a second)."""
     for library in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):
         # It would import each of them that is installed, to accept their arrays too.
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
@@ -142,10 +141,10 @@ def _batch_solver() -> Any:
 
 
 class TransportSystem:
-    """Minus the transport cost from the seed's sentences to a document's.
+    """Minus the transport cost between the seed's sentences and a document's.
 
-    With an aspect, the seed's s sentences weigh ``(1 - steer) / s + steer * weight``: at
-    steer 1 only those of the aspect take part, as in the paper's faceted search.
+    With an aspect, the seed's s sentences have weight ``(1 - steer) / s + steer * weight``; steer 1
+    is the paper's faceted search.
     """
 
     name = "transport"

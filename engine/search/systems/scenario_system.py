@@ -1,7 +1,4 @@
-"""Retrieval by scenarios: what a document says, and what somebody could need it for.
-
-After SPIKE (Lee et al., 2025), equation 3.
-"""
+"""Retrieval by documents and their scenarios, after SPIKE (Lee et al., 2025), equation 3."""
 
 from __future__ import annotations
 
@@ -19,13 +16,11 @@ CANDIDATES = 1000
 
 
 class ScenarioSystem:
-    """``weight * document + (1 - weight) * best scenario``.
-
-    A document without scenarios keeps its own score: it is neither raised nor lowered for what
-    nobody wrote about it.
+    """``weight * document + (1 - weight) * best scenario``; the document alone where it has no
+    scenarios.
 
     Args:
-        weight: 0 to 1; None for what the corpus is set to.
+        weight: 0 to 1; None for the corpus's setting.
         base: scores the documents, by cosines of the corpus's model; None for ``dense``.
     """
 
@@ -49,7 +44,7 @@ class ScenarioSystem:
     def _scored(
         self, corpus: Corpus, request: Request, scenarios: ScenarioScores
     ) -> tuple[Rows, FloatArray]:
-        """Documents that may be ranked, and what they score themselves."""
+        """Documents that may be ranked, and their own scores."""
         size, candidates = request.scope.size, max(2 * request.depth, CANDIDATES)
         in_memory = self._base is None and corpus.resident and scenarios.resident
         whole = in_memory or request.depth >= size
