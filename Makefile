@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-# Tests run file by file in so many processes, each with a model of its own (2.5 GB).
-WORKERS ?= 3
+# Tests run file by file in so many processes, each with its own model (2.5 GB): one for each of two
+# cores, as those of the browser start an app and a Chromium besides.
+WORKERS ?= 2
 # One thread each: more threads than cores wait for one another. Bytecode is kept, whatever the
 # environment says: tests start many processes, and each would compile all modules anew.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest

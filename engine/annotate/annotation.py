@@ -316,8 +316,8 @@ class Annotation(ProjectStore):
         stay.
 
         Args:
-            seen: the decision's event that ``by`` saw, "" for none: a newer one of somebody else is
-                refused. None does not check.
+            seen: the event of the decision that ``by`` saw, "" for none; a newer one by somebody
+                else is kept, and this one refused. None does not check.
         """
         if seen is not None:
             check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)
