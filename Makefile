@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Tests run file by file in so many processes, each with its own model (2.5 GB): one for each of two
-# cores, as those of the browser start an app and a Chromium besides.
+# cores. Those of the browser come first, all in one process beside an app and a Chromium.
 WORKERS ?= 2
 # One thread each: more threads than cores wait for one another. Bytecode is kept, whatever the
 # environment says: tests start many processes, and each would compile all modules anew.

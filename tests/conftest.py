@@ -52,15 +52,14 @@ CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-ope
 
 
 class FileScheduling(LoadFileScheduling):
-    """A file's tests stay in one process; those of the browser are two groups.
+    """A file's tests stay in one process, and so do all tests of the browser.
 
-    Each group has a server and a Chromium.
+    Those share one server and one Chromium, which are enough to keep a core busy.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
-        group = "explore to workspace" if path >= f"{BROWSER}test_explore" else "the others"
-        return BROWSER + group if path.startswith(BROWSER) else path
+        return BROWSER if path.startswith(BROWSER) else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
