@@ -533,7 +533,8 @@ def test_several_pdfs_are_read_together_and_each_that_cannot_be_is_named(empty: 
     assert papers[0].title in shown(page)
     parts = next(box for box in page.selectbox if box.label == "Document unit")
     page = run(parts.select("sections") and page)
-    assert "12 documents will be indexed" in shown(page)
+    parts_of_papers = sum(1 + len(paper.sections) for paper in papers)
+    assert f"{parts_of_papers} documents will be indexed" in shown(page)
     assert not next(b for b in page.button if b.key == "library_index").disabled
 
 
