@@ -101,6 +101,5 @@ def _list_views(explorer: Explorer, corpus: str) -> None:
         f"<li><strong>{escape(view)}</strong> {escape(', '.join(columns))}</li>"
         for view, columns in explorer.analysis.views(corpus).items()
     ]
-    st.html(
-        f'<div class="md-dim">Views and their columns</div><ul class="sl-facts">{"".join(lines)}</ul>'
-    )
+    head = '<div class="md-dim">Views and their columns</div>'
+    st.html(f'{head}<ul class="sl-facts">{"".join(lines)}</ul>')
