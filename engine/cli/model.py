@@ -135,6 +135,7 @@ def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> d
         result: what is made is called so, unless it is a record or a dictionary.
     """
     fields = asdict(record)
+    fields.pop("requests", None)
     made = fields.pop("counts", None) or fields.pop("result", {})
     return {**fields, **(made if isinstance(made, dict) else {result: made})}
 

@@ -248,7 +248,8 @@ def _infer(
     )
     announced = {"documents": estimate.items, **task_fields(estimate)}
     counts = {**asdict(report.result), "failed": report.failed}
-    usage = {name: getattr(report, name) for name in (f.name for f in fields(ModelUsage))}
+    usage = {one.name: getattr(report, one.name) for one in fields(ModelUsage)}
+    usage |= report.requests
     done = {"request": request, "counts": counts, "left": report.left, "usage": usage}
     end_run(announced, done, report, _facts_line(name, report), as_json=as_json)
 

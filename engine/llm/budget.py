@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import BadInputError
@@ -134,7 +134,9 @@ class Usage(ModelUsage):
     def taken(self) -> dict[str, Any]:
         """What a :class:`engine.types.models.TaskReport` says of it."""
         names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost")
-        return {name: getattr(self, name) for name in names}
+        further = [one.name for one in fields(self) if one.name not in ModelUsage.__slots__]
+        requests = {name: getattr(self, name) for name in further}
+        return {**{name: getattr(self, name) for name in names}, "requests": requests}
 
 
 class Meter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
 CALLS_EACH = 2  # Requests for a question at most: one more where the answer could not be read
@@ -79,6 +79,7 @@ class TaskReport(ModelUsage, Generic[R]):
 
     result: R
     left: int = 0
+    requests: Mapping[str, Any] = field(default_factory=dict)  # further figures of the client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,6 +212,9 @@ def test_the_command_estimates_asks_and_reports(travels: Explorer, server: Model
         r"5 documents. 5 calls, at most 20 with repeats, [\d,]+ \+ [\d,]+ tokens", done.stderr
     )
     assert done.json["report"]["counts"]["facts"] == 2
+    usage = done.json["report"]["usage"]
+    assert (usage["asked"], usage["answered"], usage["unread"]) == (5, 5, 0)
+    assert {"endpoint", "rounds", "repeats", "shortened", "guessed"} <= usage.keys()
     again = run_inside(home, *command, "--kinds", "place", "--budget-calls", 0, **model)
     assert again.code == 0, again.stderr
     assert "0 calls, 5 answers from the ledger" in again.stdout
