@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date
 from functools import lru_cache, partial
 
 import numpy as np
@@ -30,7 +29,7 @@ from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
 from engine.evaluate.gaps import Gaps
 from engine.evaluate.human import human_rows
-from engine.facts import find_facts
+from engine.facts import find_facts as facts_in
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import ALL_SETS, SETS
@@ -40,9 +39,12 @@ from engine.permissions import check_operator, leads_only, operator_only
 from engine.scenarios.facade import Scenarios
 from engine.search.finding import find_documents
 from engine.search.interpretation import lens_words, load_network
-from engine.search.queries import check_held, parse_filters, parse_reading
+from engine.search.queries import check_held
+from engine.search.queries import parse_filters as filters_in
+from engine.search.queries import parse_reading as reading_in
 from engine.search.searcher import Searcher
-from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system, reads_wording
+from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.search.systems import reads_wording as wording_counts
 from engine.text import size
 from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
@@ -63,35 +65,24 @@ DEMO_SEED = "demo-0232"
 class Explorer(ForPerson):
     """SeedLens over one home. Safe to share between threads.
 
-    Attributes:
-        library: the corpora: importing, listing, deleting.
-        notebook: grades, trails, kept documents.
-        comparing: wordings side by side.
-        maps: the documents of a corpus in the plane.
-        collections: test collections, and judgments and runs that people uploaded.
-        evaluations: how systems do on a test collection.
-        analysis: queries in SQL over a corpus, and over what was judged and measured on it.
-        gaps: how much better a model recognises what is relevant than systems find it.
-        verifier: what a language model adds, where one is connected.
-        annotation: projects, pools, queues and judgments.
-        builds: test collections made from a corpus and an attribute of its documents.
-        reader: questions answered from the documents, where a model is connected.
-        scenarios: what documents are of use for, written beforehand.
-        pair_grading: pairs of documents graded by aspect, for an encoder to learn from.
-        person: for whom it acts; see :meth:`acting_as`.
-        systems: those that every corpus has; :meth:`systems_of` has those of one.
-        known_systems: all that a corpus may have.
-        model_systems: those that need a language model.
-        rerank_modes: how a model reranks: name -> one line for people.
-        wording_sets: built-in wordings that a whole collection can be asked in.
+    Its parts do the work: ``library`` (corpora), ``notebook`` (grades, trails, reading lists),
+    ``comparing`` (wordings side by side), ``maps``, ``collections`` (test collections, uploaded
+    judgments and runs), ``evaluations``, ``gaps`` (retrieval against verification by a model),
+    ``analysis`` (SQL), ``verifier`` (a language model, where one is connected), ``annotation``
+    (projects, pools, judgments), ``builds`` (collections from a corpus), ``reader`` (questions),
+    ``scenarios`` and ``pair_grading`` (pairs of documents, to train an encoder).
     """
 
     demo_corpus = DEMO_CORPUS
-    systems = tuple(SYSTEMS)
-    known_systems = (*SYSTEMS, *PREPARED)
-    model_systems = Assistant.systems
-    rerank_modes = Assistant.modes
-    wording_sets = ALL_SETS
+    systems = tuple(SYSTEMS)  # of every corpus; `systems_of` has those of one
+    known_systems = (*SYSTEMS, *PREPARED)  # that a corpus may have
+    model_systems = Assistant.systems  # that need a language model
+    rerank_modes = Assistant.modes  # name -> one line for people
+    wording_sets = ALL_SETS  # built-in wordings for a whole collection
+    parse_filters = staticmethod(filters_in)  # "year>=2010; venue=ACL|EMNLP"
+    parse_reading = staticmethod(reading_in)  # "+method,-background"
+    reads_wording = staticmethod(wording_counts)  # a system ranks by aspects or terms
+    find_facts = staticmethod(facts_in)
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -102,40 +93,24 @@ class Explorer(ForPerson):
             if not os.access(self.home.ledger, os.R_OK):
                 raise
             log.warning("%s What is there can be searched.", error.message)
-        self._ledger = Ledger(
-            self.home.ledger,
-            self.settings.ledger_wait_seconds,
-            self.settings.ledger_url.get_secret_value(),
-        )
-        self.library = Library(
-            self.home, self._ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
-        )
-        self.annotation = Annotation(self._ledger, self.library, self.searcher, self.settings)
-        self.notebook = Notebook(
-            self._ledger, self.library, self.annotation, self.settings.annotator
-        )
-        self.comparing = Comparisons(
-            self.settings,
-            self._ledger.answers,
-            self.library,
-            self.notebook.grades,
-            self.searcher,
-        )
-        self.maps = Maps(
-            *(self.library, self.annotation, self.searcher, self.settings, self._ledger.answers),
-            partial(adding, self.home, self._ledger),
-        )
-        self.collections = CollectionStore(self._ledger, self.library)
-        self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
-        self.pair_grading = PairGrading(self._ledger, self.settings, self.library)
-        self.builds = CollectionBuilds(
-            self.home, self._ledger, self.settings, self.library, self.annotation
-        )
-        self.verifier = Assistant(self.settings, self._ledger, self.searcher)
-        shared = (self.settings, self._ledger, self.collections, self.searcher)
-        self.evaluations, self.gaps = Evaluations(*shared), Gaps(*shared)
-        self.analysis = Analysis(self.library, self.annotation, self.evaluations)
-        self.reader = Reader(self.settings, self._ledger, self.searcher)
+        home, settings, search = self.home, self.settings, self.searcher
+        url = settings.ledger_url.get_secret_value()
+        ledger = self._ledger = Ledger(home.ledger, settings.ledger_wait_seconds, url)
+        library = self.library = Library(home, ledger, settings, tuple(SYSTEMS), tuple(PREPARED))
+        annotation = self.annotation = Annotation(ledger, library, search, settings)
+        notebook = self.notebook = Notebook(ledger, library, annotation, settings.annotator)
+        answers, add = ledger.answers, partial(adding, home, ledger)
+        self.comparing = Comparisons(settings, answers, library, notebook.grades, search)
+        self.maps = Maps(library, annotation, search, settings, answers, add)
+        self.collections = CollectionStore(ledger, library)
+        self.scenarios = Scenarios(home, ledger, settings, library)
+        self.pair_grading = PairGrading(ledger, settings, library)
+        self.builds = CollectionBuilds(home, ledger, settings, library, annotation)
+        self.verifier = Assistant(settings, ledger, search)
+        self.evaluations = Evaluations(settings, ledger, self.collections, search)
+        self.gaps = Gaps(settings, ledger, self.collections, search)
+        self.analysis = Analysis(library, annotation, self.evaluations)
+        self.reader = Reader(settings, ledger, search)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}
         self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(
             partial(lens_words, folder=self.home.embedded_texts)
@@ -143,15 +118,14 @@ class Explorer(ForPerson):
 
     @property
     def ledger(self) -> Ledger:
-        """What is stored, for commands and programs: nothing in it knows who may do what."""
+        """What is stored, without checks of who may do what: for commands and programs."""
         check_operator(self.person)
         return self._ledger
 
     def acting_as(self, person: Person) -> Explorer:
-        """This explorer for a person who logged in: it refuses what they may not do.
+        """This explorer for a person who logged in, with shared state.
 
-        What is refused raises NotAllowedError. State is shared; asking again gives the same object.
-        Only the operator's explorer acts as somebody else.
+        What they may not do raises NotAllowedError. Only the operator's explorer has this.
         """
         if person != self.person:
             check_operator(self.person)
@@ -160,33 +134,33 @@ class Explorer(ForPerson):
 
     @operator_only
     def start(self) -> None:
-        """What the app does once: :meth:`tidy`, and index the demo in a new home."""
+        """Start of the app: :meth:`tidy`, and index the demo in a new home."""
         self.tidy()
         if not any(row.state == "ready" for row in self._ledger.corpora()):
             job = self.library.demo_job()
             if job is None or job.state in ("interrupted", "elsewhere"):
-                with suppress(CorpusBusyError):  # another server that was started now does it
+                with suppress(CorpusBusyError):  # another server does it
                     self.library.start_demo()
 
     @operator_only
     def tidy(self) -> None:
-        """What the app does once a day: copy the ledger, and forget what was deleted long ago."""
+        """Daily work of the app: copy the ledger, and empty the trash."""
         for step in (self._ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
             try:
                 step()
-            except (StorageError, OSError) as error:  # people can search all the same
+            except (StorageError, OSError) as error:  # searching works without
                 log.warning("%s", error)
 
     @operator_only
     def warm_up(self) -> None:
-        """Do once what the first searches would wait for: the model, and corpora in memory."""
+        """Load the model and the corpora before the first search."""
         for name in self.library.names()[:MOST_OPEN]:
             try:
                 seed, aspect = self.starting_point(name)
                 self.search(Query(name, seed=seed, aspect=aspect or None))
                 self.library.encoder(self.library.open(name))
                 load_network()
-            except SeedLensError as error:  # the others deserve their warm-up all the same
+            except SeedLensError as error:  # the others are warmed up
                 log.warning("Corpus '%s' could not be warmed up: %s", name, error)
 
     # -- searching ---------------------------------------------------------------------
@@ -216,39 +190,21 @@ class Explorer(ForPerson):
         return self.library.corpus(corpus).systems
 
     def reads_aspect(self, system: str) -> bool:
-        """False when the system ranks the same whatever the aspect."""
+        """Whether the ranking of a system depends on the aspect."""
         return find_system(system).reads_aspect
 
-    def reads_wording(self, system: str) -> bool:
-        """Whether the ranking of a system goes by aspects or terms."""
-        return reads_wording(system)
-
     def reads_steer(self, system: str) -> bool:
-        """False when the system ranks the same whatever the steer."""
+        """Whether the ranking of a system depends on the aspect weight."""
         return find_system(system).name in READ_STEER
 
-    def parse_filters(self, text: str) -> tuple[Filter, ...]:
-        """Read filters between semicolons: ``year>=2010; venue=ACL|EMNLP``."""
-        return parse_filters(text)
-
     def facets(self, corpus: str, filters: Sequence[Filter] = ()) -> Facets:
-        """How many documents have what, where these filters hold.
-
-        Raises:
-            UnknownNameError: no such corpus, or a field or an aspect that it does not have.
-            BadInputError: a filter that means nothing.
-        """
+        """How many documents have what, where these filters hold."""
         return self.library.open(corpus).facet_index.facets(filters)
 
     def select(self, corpus: str, doc_ids: Sequence[str]) -> Filter:
-        """Keep a selection of documents with their corpus; returns the filter that is met by them.
+        """Store a selection of documents with their corpus; returns a filter for them.
 
-        The same documents make the same filter. It is kept as long as the corpus is.
-
-        Raises:
-            UnknownNameError: no such corpus, or documents that it does not have; they are named.
-            BadInputError: no document is given.
-            StorageError: it cannot be written.
+        The same documents make the same filter.
         """
         opened = self.library.open(corpus)
         check_held(opened, doc_ids)
@@ -256,11 +212,6 @@ class Explorer(ForPerson):
         if self.home.mirror is not None:
             self.home.mirror.share_selection(corpus, opened.table.path, key)
         return Filter(SELECTION, "=", key)
-
-    @staticmethod
-    def parse_reading(text: str) -> tuple[str, ...]:
-        """Read how a query is to be read, like ``+method,-background``."""
-        return parse_reading(text)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:
         """A seed and an aspect to open a corpus with: the first document that has them all."""
@@ -274,7 +225,7 @@ class Explorer(ForPerson):
 
     @leads_only
     def human_rows(self, project: Project) -> dict[str, SystemScores]:
-        """annotator -> how well their own grades rank what was decided without them."""
+        """annotator -> measures of their grades as a ranking, against decisions without them."""
         queries, judgments = self.annotation.queries(project), self.annotation.judgments(project)
         return human_rows(project, queries, judgments, self.searcher(project.corpus))
 
@@ -294,7 +245,7 @@ class Explorer(ForPerson):
         """Systems side by side on a test collection; see :mod:`engine.evaluate.evaluation_run`.
 
         Args:
-            corpus: holds its documents; None: its own documents, indexed once under its name.
+            corpus: with its documents; None: the collection's own, indexed once under its name.
         """
         searcher = self.searcher(corpus or self.library.import_collection(collection))
         return evaluate(searcher, collection, systems, steer=steer, sample=sample, human=human)
@@ -309,16 +260,16 @@ class Explorer(ForPerson):
         corpus: str | None = None,
         steer: float | None = None,
     ) -> Sensitivity:
-        """How far systems follow the wording; see :func:`engine.compare.sensitivity_table`.
+        """How far systems follow the wording; see :mod:`engine.compare.sensitivity_table`.
 
         Args:
-            corpus: as :meth:`evaluate`.
+            corpus: as in :meth:`evaluate`.
         """
         searcher = self.searcher(corpus or self.library.import_collection(collection))
         return sensitivity(searcher, collection, systems, variants, steer=steer)
 
     def sql(self, corpus: str, query: str) -> pa.Table:
-        """The result of one SELECT over a corpus, and what was judged and measured on it; see
+        """The result of one SELECT over a corpus and its judgments and measures; see
         :mod:`engine.evaluate.analysis`."""
         found = self.analysis.run(corpus, query)
         if found.truncated:
@@ -340,16 +291,8 @@ class Explorer(ForPerson):
         opened = self.library.open(corpus)
         return opened.facts([opened.document(doc_id).doc_id])[doc_id]
 
-    @staticmethod
-    def find_facts(text: str, written: date | None = None) -> tuple[Fact, ...]:
-        """What a text states or implies, when it was written on this day (None: not known)."""
-        return find_facts(text, written)
-
     def find_documents(self, corpus: str, words: str, limit: int = 12) -> tuple[FoundDocument, ...]:
-        """Documents for words as one types them; see :func:`engine.search.finding.find_documents`.
-
-        By their meaning too, once the corpus's model is loaded.
-        """
+        """Documents for typed words; by their meaning too, once the corpus's model is loaded."""
         opened = self.library.open(corpus)
         by_meaning = self.library.loaded_encoder(opened) is not None
         return find_documents(self.searcher(corpus), words, limit, by_meaning=by_meaning)

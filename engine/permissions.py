@@ -1,8 +1,8 @@
 """What each person may do, checked where it is done.
 
-The app acts as whoever is logged in (:meth:`engine.explorer.Explorer.acting_as`); commands,
+The app acts as the person who logged in (:meth:`engine.explorer.Explorer.acting_as`); commands,
 programs and an app without login act as the operator (:data:`engine.types.people.OPERATOR`), who
-may do everything. Who may end a job, :func:`engine.jobs.runner.check_ends` knows.
+may do everything. For ending jobs, see :func:`engine.jobs.runner.check_ends`.
 """
 
 from __future__ import annotations
@@ -23,31 +23,25 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def leads_only(
-    method: Callable[Concatenate[Part, P], R],
+def _checked(
+    check: Callable[[Person], None], method: Callable[Concatenate[Part, P], R]
 ) -> Callable[Concatenate[Part, P], R]:
+    @functools.wraps(method)
+    def checked(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        check(self.person)
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def leads_only(method: Callable[Concatenate[Part, P], R]) -> Callable[Concatenate[Part, P], R]:
     """A method of something :class:`ForPerson` that raises NotAllowedError unless for a lead."""
-
-    @functools.wraps(method)
-    def checked(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_lead(self.person)
-        return method(self, *args, **kwargs)
-
-    return checked
+    return _checked(check_lead, method)
 
 
-def operator_only(
-    method: Callable[Concatenate[Part, P], R],
-) -> Callable[Concatenate[Part, P], R]:
-    """A method that raises NotAllowedError for whoever logged in: for commands and programs, which
-    name paths of this machine, and for what the app does by itself."""
-
-    @functools.wraps(method)
-    def checked(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_operator(self.person)
-        return method(self, *args, **kwargs)
-
-    return checked
+def operator_only(method: Callable[Concatenate[Part, P], R]) -> Callable[Concatenate[Part, P], R]:
+    """A method for commands, programs and the app itself: NotAllowedError for who logged in."""
+    return _checked(check_operator, method)
 
 
 def all_for_leads(part: type[Part]) -> type[Part]:
@@ -58,8 +52,7 @@ def all_for_leads(part: type[Part]) -> type[Part]:
 
 
 def limited(limit: Callable[[Any], Any], *names: str) -> Callable[[type[Part]], type[Part]]:
-    """A part of the facade whose methods of these names are ``leads_only``, or ``operator_only``,
-    although it inherits them."""
+    """A part of the facade with inherited methods that are ``leads_only`` or ``operator_only``."""
 
     def decorate(part: type[Part]) -> type[Part]:
         for name in names:
@@ -70,10 +63,10 @@ def limited(limit: Callable[[Any], Any], *names: str) -> Callable[[type[Part]], 
 
 
 def check_operator(person: Person) -> None:
-    """Raise NotAllowedError for whoever logged in."""
+    """Raise NotAllowedError for a person who logged in."""
     if not person.is_operator:
         raise NotAllowedError(
-            "This is for whoever runs SeedLens.", "Ask them for it: it is done by a command."
+            "This is for the operator of SeedLens.", "Ask them: it is done by a command."
         )
 
 
@@ -84,7 +77,7 @@ def check_lead(person: Person) -> None:
 
 
 def check_own(person: Person, name: str) -> None:
-    """Raise NotAllowedError where a person would speak under another name."""
+    """Raise NotAllowedError where a person would judge under another name."""
     if not person.is_operator and name != person.name:
         raise NotAllowedError(
             f"You are logged in as {person.name}, and cannot judge as {name}.", "Log in as them."
@@ -92,29 +85,20 @@ def check_own(person: Person, name: str) -> None:
 
 
 def check_sees(person: Person, name: str | None) -> None:
-    """Raise NotAllowedError where an annotator would see what others said.
-
-    Args:
-        name: of whoever said it; None for everybody.
-    """
+    """Raise NotAllowedError where an annotator would see judgments of ``name`` (None: of all)."""
     if not person.is_lead and name != person.name:
         raise NotAllowedError(
-            "What others said is for leads.", "Annotators see their own judgments alone."
+            "Judgments of others are for leads.", "Annotators see their own judgments only."
         )
 
 
 def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
-    """A path that a person may import from, made absolute; of who logged in without its links.
+    """A path that a person may import from, made absolute; without links for who logged in.
 
-    The operator may read what they can read anyway. Who logged in may read what lies in one of the
-    folders ``roots``; a folder with links that lead out of it is refused whole.
-
-    Raises:
-        NotAllowedError: it lies elsewhere, or leads elsewhere; it may not be there at all.
+    They may import from the folders ``roots``, and no folder with links that lead out of these.
     """
     if person.is_operator:
         return absolute(path)
-    # A path with a NUL leads nowhere.
     real = path if "\0" in str(path) else Path(os.path.realpath(path))
     inside = [root.resolve() for root in roots]
 
@@ -125,7 +109,7 @@ def check_source(person: Person, path: Path, roots: tuple[Path, ...]) -> Path:
         raise NotAllowedError(
             "With login, documents are imported from an upload, or from the folders that "
             "SEEDLENS_IMPORT_ROOTS names; this path is in none of them.",
-            "Upload the file, or ask whoever runs SeedLens.",
+            "Upload the file, or ask the operator of SeedLens.",
         )
     if real.is_dir():
         for file in real.rglob("*"):

@@ -35,7 +35,6 @@ def size(count: int) -> str:
 
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """What a spreadsheet takes for the beginning of a formula."""
-_MARKED = re.compile(r"'(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
 
 
 def spreadsheet_cell(text: str) -> str:
@@ -53,15 +52,6 @@ def spreadsheet_cell(text: str) -> str:
     return text
 
 
-def plain_cell(text: str) -> str:
-    """The text of a cell that :func:`spreadsheet_cell` made.
-
-    >>> plain_cell("'=1+1"), plain_cell("'tis")
-    ('=1+1', "'tis")
-    """
-    return _MARKED.sub("", text, count=1) if text.startswith("'") else text
-
-
 LINK_CHARS = 2_000  # in every list of results; browsers take little more
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
 """What browsers drop or turn into something else before they read the scheme or the host."""
@@ -70,11 +60,9 @@ _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
 def web_address(text: str) -> str | None:
     """A text as an address that a page may link to; None for anything else.
 
-    A DOI, bare, after ``doi:`` or as an address, becomes ``https://doi.org/...``. Otherwise only
-    ``http`` and ``https`` with a host pass: no other scheme, no address without one, no space or
-    control character in it, no user name before the host, and no more than
-    `LINK_CHARS` characters. A host in other letters than Latin is
-    given in its ASCII form, so that a look-alike can be told.
+    A DOI becomes ``https://doi.org/...``. Otherwise ``http`` and ``https`` with a host pass; no
+    spaces, control characters or user name, at most `LINK_CHARS` characters. The host is in ASCII
+    form, so that look-alikes of other alphabets show.
 
     >>> web_address("10.1000/182")
     'https://doi.org/10.1000/182'

@@ -14,18 +14,18 @@ from engine.cli.common import (
     author_or_own,
     open_explorer,
     parsed_filters,
+    parts_of,
     selection_of,
     system_names,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import bar_of, print_json, say_notes
+from engine.cli.terminal import Figure, bar_of, say, show, table
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
     SCALES,
     Agreement,
     AgreementMeasure,
-    Disagreement,
     GradeMeaning,
     JudgingOrder,
     Judgment,
@@ -33,7 +33,6 @@ from engine.types.annotating import (
     PoolRequest,
     Project,
     Scale,
-    Unjudged,
     are_passed_over,
 )
 from engine.types.evaluations import NDCG, SystemScores
@@ -41,7 +40,6 @@ from engine.types.searches import Query
 
 if TYPE_CHECKING:
     from engine.annotate.annotation import Annotation
-    from engine.annotate.judgment_io import Exported
     from engine.explorer import Explorer
     from engine.types.searches import Ranking
 
@@ -50,7 +48,8 @@ REPORTED = (
     *("corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time"),
     *("note", "marks", "origin", "rank", "system", "instruction", "blind", "seconds", "event"),
 )
-"""What ``judge --json`` says of a judgment."""
+"""Fields of a judgment in ``judge --json``."""
+HUMAN_MEASURES = (NDCG, "p-MRR")
 
 
 # -- judging -------------------------------------------------------------------------------------
@@ -73,52 +72,46 @@ def judge(
     project: str = "",
     as_json: bool = False,
 ) -> None:
-    """Say how relevant a document of corpus NAME is to a query.
+    """Judge how relevant a document of corpus NAME is to a query.
 
-    Nothing is overwritten: the last judgment of each annotator counts, and an undo brings back
-    the one before.
+    Nothing is overwritten: the last judgment of each annotator counts, and an undo restores the
+    one before.
 
     Options:
-        query_id --query QID: Names seed and aspect: <seed>_<aspect>.
-        doc_id --doc DOC_ID: The document that is judged.
+        query_id --query QID: Seed and aspect: <seed>_<aspect>.
+        doc_id --doc DOC_ID: The document to judge.
         grade: A grade of the project's scale; 0 to 3 by default.
-        skip: Pass it over.
+        skip: Skip the item.
         unsure: Leave it to others.
-        undo: Take back the annotator's last judgment; with --query and --doc, their last of it.
-        note TEXT: Why.
-        adjudicate: Decide between annotators, whose own grades stay; --note is the reason. With
-            --undo, take the decision back.
+        undo: Undo the annotator's last judgment; with --query and --doc, the last of it.
+        note TEXT: The reason.
+        adjudicate: Decide between annotators, with a reason in --note; with --undo, withdraw it.
     """
     if sum([grade is not None, skip, unsure, undo]) != 1:
         raise BadInputError(
-            "What is said is not clear.", "Give one of --grade, --skip, --unsure, --undo."
+            "There is no verdict, or more than one.",
+            "Give one of --grade, --skip, --unsure, --undo.",
         )
     item = (query_id, doc_id) if query_id and doc_id else None
     if (query_id or doc_id or adjudicate or not undo) and item is None:
         raise BadInputError("A judgment needs a query and a document.", "Give --query and --doc.")
     who = author_or_own(annotator)
     annotation = open_explorer().annotation
-    asked = annotation.project(name, project)
+    opened = annotation.project(name, project)
     if undo:
-        undone = _undo(annotation, asked, who, item, note, adjudicate=adjudicate)
-        if as_json:
-            print_json({"undone": None if undone is None else _report(undone)})
-        else:
-            click.echo(
-                "Nothing to take back." if undone is None else f"Taken back: {_line(undone)}"
-            )
+        undone = _undo(annotation, opened, who, item, note, adjudicate=adjudicate)
+        report = {"undone": undone and _report(undone)}
+        line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
+        show(report, line, as_json=as_json)
         return
     verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
     if item is None or (adjudicate and grade is None):
         raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
     if adjudicate:
-        judgment = annotation.adjudicate(asked, *item, grade, note, who)
+        judgment = annotation.adjudicate(opened, *item, grade, note, who)
     else:
-        judgment = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
-    if as_json:
-        print_json(_report(judgment))
-    else:
-        click.echo(_line(judgment))
+        judgment = annotation.judge(opened, Judgment(*item, who, grade, verdict, note))
+    show(_report(judgment), _line(judgment), as_json=as_json)
 
 
 def _undo(
@@ -130,13 +123,13 @@ def _undo(
     *,
     adjudicate: bool,
 ) -> Judgment | None:
-    """What was taken back: of an item, or whatever they said last; or a decision of theirs."""
+    """The judgment that was undone: of an item, the annotator's last one, or a decision."""
     if note:
         raise BadInputError("An undo has no note.", "Leave --note out.")
     if item is None or not adjudicate:
         return annotation.undo(project, who, None if item is None else {item})
-    standing = annotation.judgments(project, item[0], who.strip())
-    decided = [j for j in standing if j.doc_id == item[1] and j.origin == "adjudication"]
+    judgments = annotation.judgments(project, item[0], who.strip())
+    decided = [j for j in judgments if j.doc_id == item[1] and j.origin == "adjudication"]
     if decided:
         annotation.adjudicate(project, *item, None, "", who)
     return next(iter(decided), None)
@@ -148,8 +141,8 @@ def _report(judgment: Judgment) -> dict[str, Any]:
 
 
 def _line(judgment: Judgment) -> str:
-    said = judgment.verdict if judgment.relevance is None else f"grade {judgment.relevance}"
-    return f"{judgment.annotator}: {said} for {judgment.doc_id} in {judgment.query_id}"
+    verdict = judgment.verdict if judgment.relevance is None else f"grade {judgment.relevance}"
+    return f"{judgment.annotator}: {verdict} for {judgment.doc_id} in {judgment.query_id}"
 
 
 # -- pools ---------------------------------------------------------------------------------------
@@ -172,86 +165,73 @@ def pool(
     within: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Pool what several systems rank best for the queries of a project on corpus NAME.
+    """Pool the top K of several systems for the queries of a project on corpus NAME.
 
-    The union of their top K is what is to be judged. Pooling again only adds.
+    The union is to be judged. Pooling again only adds.
 
     Options:
         queries FILE: Queries to add first: one id <seed>_<aspect> a line.
         collection PATH: Add the queries of this test collection first.
-        systems S1,S2: Systems to pool; "" for none, where there are runs.
-        depth K: How far down each ranking.
+        systems S1,S2: Systems to pool; "" for none, with runs.
+        depth K: Documents from the top of each ranking.
         variants V1,V2: Also these wordings: generic,definition,paraphrases.
         runs --run FILE: Also a TREC run. Repeatable.
-        unjudged --unjudged --holes: Pool nothing; say what is unjudged in each top K, of systems
-            and runs.
+        unjudged --unjudged --holes: Pool nothing; list the unjudged documents of each top K.
     """
+    from engine.annotate.pool import check_pool
+    from engine.lenses.variants import check_sets
+
     names = () if runs and not systems.strip() else tuple(system_names(systems))
-    request = PoolRequest(names, depth, _sets(variants), _runs(runs), parsed_filters(filters))
-    _check(request, adds=bool(queries or collection), unjudged=unjudged)
+    sets = tuple(check_sets(parts_of(variants))) if parts_of(variants) else ()
+    request = PoolRequest(names, depth, sets, _runs(runs), parsed_filters(filters))
+    check_pool(request)
+    if unjudged and (queries or collection):
+        raise BadInputError(
+            "--unjudged changes nothing, and queries would be added.",
+            "Pool them first, without --unjudged.",
+        )
     explorer = open_explorer()
     annotation = explorer.annotation
-    asked = annotation.project(name, project)
+    opened = annotation.project(name, project)
     within_file = selection_of(explorer, name, within)
     request = replace(request, filters=(*request.filters, *within_file))
-    added = _add_queries(explorer, asked, queries, collection)
-    known = annotation.queries(asked)
+    added = _add_queries(explorer, opened, queries, collection)
+    known = annotation.queries(opened)
     if not known:
         raise BadInputError(
             "The project has no queries yet.", "Give --queries FILE or --collection PATH."
         )
-    _say_what_is_missing(explorer, asked, request)
+    say(_what_is_missing(explorer, opened, request), "Warning")
     if unjudged:
-        _show_unjudged(annotation.unjudged(asked, names, depth, request.runs), as_json)
+        _show_unjudged(annotation, opened, request, as_json)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
-        new = annotation.fill_pool(asked, request, on_query=bar.update)
-    items = len(annotation.pool(asked))
-    if as_json:
-        counts = {"queries": len(known), "queries_added": added, "added": new, "items": items}
-        print_json({"corpus": name, "project": project, **counts})
-        return
+        new = annotation.fill_pool(opened, request, on_query=bar.update)
+    items = len(annotation.pool(opened))
     total = f"{counted(items, 'item')} to judge for {counted(len(known), 'query', 'queries')}"
-    added_now = counted(new, "retrieval is", "retrievals are")
-    click.echo(f"{total}; {added_now} new, one for each document and system.")
+    counts = {"queries": len(known), "queries_added": added, "added": new, "items": items}
+    show(
+        {"corpus": name, "project": project, **counts},
+        f"{total}; {counted(new, 'new retrieval')}, one for each document and system.",
+        as_json=as_json,
+    )
 
 
-def _check(request: PoolRequest, *, adds: bool, unjudged: bool) -> None:
-    """Before anything is written."""
-    from engine.annotate.pool import check_pool
-
-    check_pool(request)
-    if unjudged and adds:
-        raise BadInputError(
-            "--unjudged only looks, and queries would be added.",
-            "Pool them first, without --unjudged.",
-        )
-
-
-def _say_what_is_missing(explorer: Explorer, project: Project, request: PoolRequest) -> None:
-    """What of the runs cannot be judged, and what no system can rank for, on stderr."""
+def _what_is_missing(explorer: Explorer, project: Project, request: PoolRequest) -> Iterator[str]:
+    """Documents of runs that cannot be judged, and queries that no system can rank for."""
     from engine.annotate.pool import not_held
 
     known = explorer.library.open(project.corpus).row_of
-    asked = explorer.annotation.queries(project)
-    for name, number in not_held(known, asked, request.runs, request.depth).items():
-        click.echo(
-            f"Warning: {counted(number, 'document')} of run '{name}' cannot be judged: not in the "
-            "corpus.",
-            err=True,
-        )
+    queries = explorer.annotation.queries(project)
+    for name, number in not_held(known, queries, request.runs, request.depth).items():
+        documents = counted(number, "document")
+        yield f"{documents} of run '{name}' cannot be judged: not in the corpus."
     if request.systems and (gone := explorer.annotation.unaskable(project)):
-        click.echo(f"Warning: {are_passed_over(gone)}", err=True)
-
-
-def _sets(variants: str) -> tuple[str, ...]:
-    from engine.lenses.variants import check_sets
-
-    names = [name.strip() for name in variants.split(",") if name.strip()]
-    return tuple(check_sets(names)) if names else ()
+        yield are_passed_over(gone)
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
+    """The rankings of TREC runs by tag, or by file where two have the same tag."""
     from engine.collections.judgment_formats import text_of
     from engine.collections.trec import read_run
 
@@ -287,24 +267,13 @@ def _add_queries(
     return len(new.keys() - before)
 
 
-def _show_unjudged(systems: Sequence[Unjudged], as_json: bool) -> None:
-    counts = [sum(map(len, one.missing.values())) for one in systems]
-    if as_json:
-        print_json(
-            [
-                {
-                    "system": one.system,
-                    "k": one.k,
-                    "judged": one.judged,
-                    "unjudged": count,
-                    "missing": {query_id: list(ids) for query_id, ids in one.missing.items()},
-                }
-                for one, count in zip(systems, counts, strict=True)
-            ]
-        )
-        return
-    for one, count in zip(systems, counts, strict=True):
-        click.echo(f"{one.system:20} Judged@{one.k} {one.judged:.3f}   {count:,} unjudged")
+def _show_unjudged(
+    annotation: Annotation, project: Project, request: PoolRequest, as_json: bool
+) -> None:
+    systems = annotation.unjudged(project, request.systems, request.depth, request.runs)
+    report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in systems]
+    rows = [(one["system"], f"Judged@{one['k']}", one["judged"], one["unjudged"]) for one in report]
+    show(report, table(("", "", "", "unjudged"), rows), as_json=as_json)
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -320,19 +289,15 @@ class ProjectOptions:
     """Settings of a project.
 
     Options:
-        guidelines [ASPECT=]FILE: Markdown that annotators see, for all aspects or for one.
-            Repeatable.
-        scale SCALE: graded, binary, or a JSON file: [[0, NAME, MEANING], [1, ...]]. The lowest
-            grade is 'not relevant'.
-        annotators --annotator WHO: Who may judge; without any, everybody. Repeatable; "" clears
-            the list.
-        leads --lead WHO: Who adjudicates and may change the project. Repeatable; "" clears the
-            list.
-        per_item N: Annotators that each item needs.
-        order: In which order items come.
+        guidelines [ASPECT=]FILE: Markdown for annotators, for all aspects or for one. Repeatable.
+        scale SCALE: graded, binary, or a JSON file: [[0, NAME, MEANING], [1, ...]].
+        annotators --annotator WHO: Who may judge; default: everybody. Repeatable; "" clears.
+        leads --lead WHO: Who adjudicates and changes the project. Repeatable; "" clears.
+        per_item N: Annotators for each item.
+        order: The order of items.
         blind --blind/--not-blind: Whether ranks and systems are hidden.
-        model_grades --model-grades/--no-model-grades: Whether a grade by a language model counts
-            where no person graded.
+        model_grades --model-grades/--no-model-grades: Whether grades by a model count where no
+            person graded.
     """
 
     guidelines: tuple[str, ...] = ()
@@ -381,7 +346,7 @@ def change(
     author: str | None = None,
     as_json: bool = False,
 ) -> None:
-    """Change settings of PROJECT on corpus NAME; what is not named stays, and so do judgments."""
+    """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
     before = open_explorer().annotation.project(name, project)
     _save_project(before, settings, author, before, as_json)
 
@@ -400,43 +365,39 @@ def _save_project(
         changes["guidelines"] = {**project.guidelines, **read}
     if "scale" in changes:
         changes["scale"] = _scale(changes["scale"])
-    saved = open_explorer().annotation.save(
-        replace(project, **changes), author_or_own(author), before
-    )
-    if as_json:
-        print_json(asdict(saved))
-    else:
-        click.echo(_project_line(saved))
-
-
-@project.command()
-@from_signature
-def show(name: str, project: str = "", *, as_json: bool = False) -> None:
-    """Show PROJECT on corpus NAME (or the corpus's own): settings, and how far it is."""
     annotation = open_explorer().annotation
-    shown = annotation.project(name, project)
-    judgments = annotation.judgments(shown)
-    models = annotation.grading.models(shown)
-    people = sorted({*shown.annotators, *(j.annotator for j in judgments)} - {*models})
+    saved = annotation.save(replace(project, **changes), author_or_own(author), before)
+    show(saved, _project_line(saved), as_json=as_json)
+
+
+@project.command("show")
+@from_signature
+def show_project(name: str, project: str = "", *, as_json: bool = False) -> None:
+    """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own)."""
+    annotation = open_explorer().annotation
+    opened = annotation.project(name, project)
+    judgments = annotation.judgments(opened)
+    models = annotation.grading.models(opened)
+    people = sorted({*opened.annotators, *(j.annotator for j in judgments)} - {*models})
+    progress = {who: annotation.queue(opened, who).progress() for who in people}
+    by_models = {who: sum(j.annotator == who for j in judgments) for who in models}
+    queries, items = len(annotation.queries(opened)), len(annotation.pool(opened))
     state: dict[str, Any] = {
-        "queries": len(annotation.queries(shown)),
-        "items": len(annotation.pool(shown)),
+        "queries": queries,
+        "items": items,
         "judgments": len(judgments),
-        "by_models": {who: sum(j.annotator == who for j in judgments) for who in models},
-        "progress": {who: asdict(annotation.queue(shown, who).progress()) for who in people},
+        "by_models": by_models,
+        "progress": progress,
     }
-    if as_json:
-        print_json({**asdict(shown), **state})
-        return
-    click.echo(_project_line(shown))
-    queries = counted(state["queries"], "query", "queries")
-    items = counted(state["items"], "item")
-    click.echo(f"{queries}, {items}, {counted(state['judgments'], 'judgment')}")
-    for who in people:
-        progress = annotation.queue(shown, who).progress()
-        click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
-    for who, number in state["by_models"].items():
-        click.echo(f"  {who:24} {number:,} items (a language model)")
+    counts = (
+        counted(queries, "query", "queries"),
+        counted(items, "item"),
+        counted(len(judgments), "judgment"),
+    )
+    rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
+    rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
+    lines = (_project_line(opened), ", ".join(counts), table(("", ""), rows))
+    show({**asdict(opened), **state}, *lines, as_json=as_json)
 
 
 @project.command("list")
@@ -446,14 +407,10 @@ def list_(name: str | None = None, *, as_json: bool = False) -> None:
     explorer = open_explorer()
     projects = explorer.annotation.projects(name)
     if name is not None and not projects:
-        explorer.library.corpus(name)  # says that there is none
-    if as_json:
-        print_json([asdict(one) for one in projects])
-        return
-    for one in projects:
-        click.echo(_project_line(one))
-    if not projects:
-        click.echo("No project yet. Try: seedlens project create NAME PROJECT", err=True)
+        explorer.library.corpus(name)  # refuses an unknown one
+    show(projects, *map(_project_line, projects), as_json=as_json)
+    if not projects and not as_json:
+        say(["No project yet. Try: seedlens project create NAME PROJECT"], "")
 
 
 def _project_line(project: Project) -> str:
@@ -489,7 +446,7 @@ def _scale(text: str) -> Scale:
 
 
 def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
-    """TypeError or ValueError for what is none: 0.9 or "01" must not become another grade."""
+    """A grade of a scale; TypeError or ValueError for 0.9 or "01"."""
     if type(value) is not int:
         raise ValueError(f"the grade {json.dumps(value)} is no whole number")
     if not isinstance(name, str) or not isinstance(meaning, str):
@@ -528,28 +485,25 @@ def export(
 ) -> None:
     """Write the judgments of a project on corpus NAME.
 
-    Query ids name seed and aspect. CSV and JSONL with --per-annotator have every field and can
-    be imported elsewhere as they are. Grades that people gave to check a model are left out.
+    Query ids are <seed>_<aspect>. CSV and JSONL with --per-annotator have every field and can be
+    imported. Grades that people gave to check a model are left out.
 
     Options:
-        kind --format: hand-over: all that one annotator did, with undos, queries and settings.
-        per_annotator: Each one's own grades; the adjudicated ones otherwise.
-        annotator WHO: Only this one's own.
-        median: Where grades differ and nobody decided: their median, the lower of two. Otherwise
-            such items are left out.
-        spreadsheet: With csv: no text is a formula to a spreadsheet program. To read, not to
-            import again.
+        kind --format: hand-over: everything of one annotator, with undos, queries and settings.
+        per_annotator: Each annotator's grades instead of the adjudicated ones.
+        annotator WHO: Only this annotator's.
+        median: Undecided items count with their median grade; otherwise they are left out.
+        spreadsheet: With csv: no text is a formula. Not to be imported again.
         out PATH: A file or folder. Default: stdout, for a single file.
         as_json --json: Print what was written as JSON; needs --out.
     """
     if as_json and out is None:
-        raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
+        raise BadInputError("--json describes written files.", "Give --out PATH as well.")
     if spreadsheet and kind != "csv":
         raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
     annotation = open_explorer().annotation
-    asked = annotation.project(name, project)
     exported = annotation.exchange.export(
-        asked,
+        annotation.project(name, project),
         kind,
         per_annotator=per_annotator,
         annotator=annotator,
@@ -558,30 +512,18 @@ def export(
         audit=include_audit,
     )
     if out is None:
-        _print_export(exported)
-        written: tuple[Path, ...] = ()
+        if len(exported.files) != 1:
+            raise BadInputError(
+                f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
+            )
+        # Whole before it is printed: half an export on stdout would look like all of it.
+        click.echo("".join(next(iter(exported.files.values()))), nl=False)
     else:
-        written = exported.write(out)
-    if as_json:
-        print_json(
-            {
-                "files": [str(path) for path in written],
-                "judgments": exported.judgments,
-                "notes": list(exported.notes),
-            }
-        )
-    elif written:
-        click.echo(f"{exported.judgments:,} judgments written: {', '.join(map(str, written))}")
-    say_notes(exported.notes)
-
-
-def _print_export(exported: Exported) -> None:
-    if len(exported.files) != 1:
-        raise BadInputError(
-            f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
-        )
-    # Whole before it is printed: half an export on stdout would look like all of it.
-    click.echo("".join(next(iter(exported.files.values()))), nl=False)
+        files = [*map(str, exported.write(out))]
+        report = {"files": files, "judgments": exported.judgments, "notes": exported.notes}
+        line = f"{exported.judgments:,} judgments written: {', '.join(files)}"
+        show(report, line, as_json=as_json)
+    say(exported.notes)
 
 
 @qrels.command("import")
@@ -598,21 +540,19 @@ def import_(
     overwrite: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Take judgments from PATH into a project on corpus NAME.
+    """Import judgments from PATH into a project on corpus NAME.
 
-    A corpus that came from CSFCube needs no PATH: every annotator's own grades come in, and
-    the adjudicated ones as decisions. The last judgment of an annotator and item counts.
-    Importing twice changes nothing; when any line is broken, nothing is imported.
+    A corpus that came from CSFCube needs no PATH: grades of all annotators are imported, and the
+    adjudicated ones as decisions. The last judgment of an annotator and item counts. Importing
+    twice changes nothing; a broken line refuses the whole file.
 
     Options:
-        project P: Default: the corpus's own, or the one that a hand-over is from.
+        project P: Default: the corpus's own, or that of a hand-over.
         kind --format: How the file is written.
-        annotator WHO: Whose judgments they are where the file does not say (needed for TREC and
-            BEIR); for CSFCube, who adjudicated.
+        annotator WHO: Whose judgments, for TREC and BEIR; for CSFCube, who adjudicated.
         adjudicated: They are decisions between annotators.
-        by_model: All of them are a language model's, which WHO names: no examples for models that
-            grade.
-        overwrite: Where an annotator said something else here, the file's counts from now on.
+        by_model: They are grades of the language model WHO.
+        overwrite: Where the file and the project differ, the file counts.
     """
     imported = open_explorer().annotation.exchange.import_(
         name,
@@ -624,17 +564,12 @@ def import_(
         by_model=by_model,
         overwrite=overwrite,
     )
-    if as_json:
-        print_json(asdict(imported))
-    else:
-        click.echo(f"{imported.added:,} judgments added; {imported.known:,} were there already.")
-    say_notes((*imported.conflicts, *imported.warnings), "Warning")
+    line = f"{imported.added:,} judgments added; {imported.known:,} were there already."
+    show(imported, line, as_json=as_json)
+    say((*imported.conflicts, *imported.warnings), "Warning")
 
 
 # -- agreement ------------------------------------------------------------------------------------
-
-
-HUMAN_MEASURES = (NDCG, "p-MRR")
 
 
 @click.command()
@@ -647,32 +582,28 @@ def agreement(
     include_audit: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Say how far the annotators of a project on corpus NAME agree.
+    """Measure how far the annotators of a project on corpus NAME agree.
 
-    Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
-    Cohen's kappas, with a confusion matrix, of every pair. Language models stand apart: they
-    are compared with people in pairs only. Intervals are bootstraps of 95 % over items. What
-    each annotator's own grades reach as a ranking, held against what was decided without them,
-    is what a system can be asked for at most.
+    Raw agreement, Fleiss' kappa and Krippendorff's alpha over all annotators and by aspect;
+    Cohen's kappas and a confusion matrix for every pair. Language models are compared with people
+    in pairs only. Intervals are bootstraps of 95 % over items. The measures of each annotator's
+    grades as a ranking, against decisions made without them, bound what a system can reach.
 
     Options:
         disagreements: List what is to be adjudicated, widest spread first.
     """
     explorer = open_explorer()
     annotation = explorer.annotation
-    asked = annotation.project(name, project)
+    opened = annotation.project(name, project)
     if disagreements:
-        _show_disagreements(annotation.disagreements(asked), as_json)
+        _show_disagreements(annotation, opened, as_json)
         return
-    result = annotation.agreement(asked, audit=include_audit)
-    rows = explorer.human_rows(asked)
-    if as_json:
-        human = {who: dict(scores.metrics) for who, scores in rows.items()}
-        print_json({**_agreement_report(result), "human": human})
-    else:
-        _print_agreement(result)
-        _print_human(rows)
-    say_notes(result.notes)
+    result = annotation.agreement(opened, audit=include_audit)
+    rows = explorer.human_rows(opened)
+    human = {who: dict(scores.metrics) for who, scores in rows.items()}
+    lines = [*_agreement_lines(result), *_human_lines(rows)]
+    show({**_agreement_report(result), "human": human}, *lines, as_json=as_json)
+    say(result.notes)
 
 
 def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
@@ -682,100 +613,92 @@ def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
 
 def _agreement_report(result: Agreement) -> dict[str, Any]:
     return {
-        "annotators": list(result.annotators),
-        "grades": list(result.grades),
-        "models": list(result.models),
+        "annotators": result.annotators,
+        "grades": result.grades,
+        "models": result.models,
         "measures": measures_report(result.measures),
         "by_aspect": {a or "any": measures_report(m) for a, m in result.by_aspect.items()},
         "pairs": [
             {
-                "annotators": list(pair),
+                "annotators": pair,
                 "with_model": result.with_model(pair),
                 "measures": measures_report(measures),
-                "confusion": [list(row) for row in result.confusion[pair]],
+                "confusion": result.confusion[pair],
             }
             for pair, measures in result.pairs.items()
         ],
-        "notes": list(result.notes),
+        "notes": result.notes,
     }
 
 
-def _print_agreement(result: Agreement) -> None:
+def _agreement_lines(result: Agreement) -> Iterator[str]:
     people = {
         "all": result.measures,
         **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
         **{" and ".join(p): m for p, m in result.pairs.items() if not result.with_model(p)},
     }
     models = {" and ".join(p): m for p, m in result.pairs.items() if result.with_model(p)}
-    for title, groups in (("", people), ("Against language models", models)):
-        if title and groups:
-            click.echo(f"\n{title}")
-        for group, measures in groups.items():
-            click.echo(f"{group} ({measures[0].items:,} items)")
-            for line in measure_lines(measures):
-                click.echo(line)
+    yield measures_table(people)
+    if models:
+        yield f"\nAgainst language models\n{measures_table(models)}"
     for (one, other), counts in result.confusion.items():
-        click.echo(f"\nrows: {one}, columns: {other}")
-        for line in confusion_lines(result.grades, counts):
-            click.echo(line)
+        yield f"\nrows: {one}, columns: {other}\n{confusion_table(result.grades, counts)}"
 
 
-def _print_human(rows: Mapping[str, SystemScores]) -> None:
-    if not rows:
-        return
-    click.echo(
-        "\nLeave-one-out: an annotator's grades as a ranking, against what was decided without them"
-    )
-    click.echo(f"  {'':32}" + "".join(f"{measure:>9}" for measure in HUMAN_MEASURES) + "  queries")
-    for who, scores in rows.items():
-        values = (scores.metrics[measure] for measure in HUMAN_MEASURES)
-        shown = "".join(f"{'–' if v is None else f'{v:.3f}':>9}" for v in values)
-        click.echo(f"  {who:32}{shown}{len(scores.per_query):>9,}")
+def _human_lines(rows: Mapping[str, SystemScores]) -> Iterator[str]:
+    if rows:
+        yield "\nLeave-one-out: an annotator's grades as a ranking, against others' decisions"
+        values = [
+            (who, *(scores.metrics[m] for m in HUMAN_MEASURES), len(scores.per_query))
+            for who, scores in rows.items()
+        ]
+        yield table(("", *HUMAN_MEASURES, "queries"), values)
 
 
-def measure_lines(measures: Sequence[AgreementMeasure]) -> Iterator[str]:
-    """A line per measure, with its interval."""
-    for measure in measures:
-        yield f"  {measure.title:32}{_shown(measure)}"
-
-
-def confusion_lines(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> Iterator[str]:
-    """A matrix of counts, grades at its head and side."""
-    yield "     " + "".join(f"{grade:>7}" for grade in grades)
-    for grade, row in zip(grades, counts, strict=True):
-        yield f"  {grade:>3}" + "".join(f"{number:>7,}" for number in row)
-
-
-def _shown(measure: AgreementMeasure) -> str:
-    value = "undefined" if measure.value is None else f"{measure.value:.3f}"
-    if measure.interval is None:
-        return value
-    low, high = measure.interval
-    return f"{value}   {low:.3f} to {high:.3f}"
-
-
-def _show_disagreements(items: Sequence[Disagreement], as_json: bool) -> None:
-    if as_json:
-        print_json(
-            [
-                {
-                    "query_id": d.query_id,
-                    "doc_id": d.doc_id,
-                    "spread": d.spread,
-                    "said": {j.annotator: _said(j) for j in d.said},
-                    "decided": None if d.decided is None else d.decided.relevance,
-                }
-                for d in items
-            ]
+def measures_table(groups: Mapping[str, Sequence[AgreementMeasure]]) -> str:
+    """A row per group and measure, with its interval and number of items."""
+    rows = [
+        (
+            name,
+            m.title,
+            Figure("undefined") if m.value is None else m.value,
+            m.interval or Figure(""),
+            m.items,
         )
-        return
-    for d in items:
-        said = ", ".join(f"{j.annotator} {_said(j)}" for j in d.said)
-        decided = "" if d.decided is None else f"  -> {d.decided.relevance}"
-        click.echo(f"{d.query_id}  {d.doc_id}  {said}{decided}")
-    if not items:
-        click.echo("Nothing to adjudicate.", err=True)
+        for name, measures in groups.items()
+        for m in measures
+    ]
+    return table(("", "", "", "95 %", "items"), rows)
 
 
-def _said(judgment: Judgment) -> int | str:
-    return judgment.verdict if judgment.relevance is None else judgment.relevance
+def confusion_table(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> str:
+    """A matrix of counts, with grades in its head and first column."""
+    rows = [(grade, *row) for grade, row in zip(grades, counts, strict=True)]
+    return table(("", *map(str, grades)), rows)
+
+
+def _show_disagreements(annotation: Annotation, project: Project, as_json: bool) -> None:
+    items = annotation.disagreements(project)
+    report = [
+        {
+            "query_id": d.query_id,
+            "doc_id": d.doc_id,
+            "spread": d.spread,
+            "said": {
+                j.annotator: j.verdict if j.relevance is None else j.relevance for j in d.said
+            },
+            "decided": None if d.decided is None else d.decided.relevance,
+        }
+        for d in items
+    ]
+    rows = [
+        (
+            *(one["query_id"], one["doc_id"]),
+            ", ".join(f"{who} {grade}" for who, grade in one["said"].items()),
+            "" if one["decided"] is None else f"-> {one['decided']}",
+        )
+        for one in report
+    ]
+    show(report, table(("", "", "", ""), rows), as_json=as_json)
+    if not items and not as_json:
+        say(["Nothing to adjudicate."], "")

@@ -1,19 +1,19 @@
-"""``seedlens grade``: let a language model grade what is pooled, and hold it against people."""
+"""``seedlens grade``: let a language model grade a pool, and compare it with people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import click
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import PositiveInt
 
-from engine.cli.annotate import confusion_lines, measure_lines, measures_report
+from engine.cli.annotate import confusion_table, measures_report, measures_table
 from engine.cli.common import open_explorer
-from engine.cli.model import end_run, run_task, taken, task_fields
+from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
 from engine.cli.options import from_signature
-from engine.cli.terminal import print_json, say_notes, what_else
+from engine.cli.terminal import say, show
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import ANCHORS, GradeCounts, GradingRequest, ModelCheck
@@ -36,25 +36,22 @@ def grade(
     again: bool = False,
     only_estimate: bool = False,
     check: bool = False,
-    yes: bool = False,
-    budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
+    run: ModelRun,
 ) -> None:
     """Let the language model grade the pool of a project on corpus NAME.
 
-    It reads the query, the guidelines, documents that are known to be relevant, and one
-    candidate at a time, and grades by a name of its own, model:<name>. People's grades stay as
-    they are, and its own count only where the project says so (seedlens project change
-    --model-grades). What it will take is said before anything is asked. A run that was stopped
-    goes on when the same command is run again.
+    It reads the query, the guidelines, documents known to be relevant, and one candidate at a
+    time. Its grades are stored under model:<name>; people's are kept, and count alone unless the
+    project takes its grades (seedlens project change --model-grades). The same command resumes a
+    run that was stopped.
 
     Options:
         query_ids --query QID: Only this query. Repeatable.
-        anchors N: Documents known to be relevant that are shown beside each candidate, at most.
-        limit N: Grade N candidates at most, and go on from there the next time.
-        judged: Also what people graded, to compare the model.
-        again: Also what this model graded before.
-        check: Only say how far people agree with the model.
+        anchors N: Most known relevant documents beside each candidate.
+        limit N: Grade at most N candidates; the next run goes on from there.
+        judged: Also candidates that people graded, to compare the model.
+        again: Also candidates that this model graded before.
+        check: Grade nothing; measure how far people agree with the model.
     """
     if not project:
         raise BadInputError(
@@ -63,43 +60,38 @@ def grade(
     from engine.annotate.projects import model_annotator
 
     explorer = open_explorer()
-    annotation = explorer.annotation
-    asked, grading = annotation.project(name, project), annotation.grading
+    opened, grading = explorer.annotation.project(name, project), explorer.annotation.grading
     if check:
-        _show_check(grading.check(asked), as_json)
+        found = grading.check(opened)
+        say(found.notes)
+        show(_check_report(found), *_check_lines(found), as_json=run.as_json)
         return
-    request = GradingRequest(asked, tuple(query_ids), anchors, again, limit, judged)
+    request = GradingRequest(opened, tuple(query_ids), anchors, again, limit, judged)
     settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
 
     def announced(estimate: Estimate) -> dict[str, Any]:
         model = explorer.verifier.endpoint().model
-        asked = {"request": settings, "annotator": model and model_annotator(model)}
-        return {**asked, "candidates": estimate.items, **task_fields(estimate)}
+        annotator = model and model_annotator(model)
+        candidates = {"candidates": estimate.items, **task_fields(estimate)}
+        return {"request": settings, "annotator": annotator, **candidates}
 
     estimate, report = run_task(
-        grading,
-        request,
-        _to_grade,
+        *(grading, request, _to_grade, run),
         unit="candidates",
-        yes=yes,
-        budget_calls=budget_calls,
-        only_estimate=only_estimate,
-        announced=announced,
-        as_json=as_json,
+        announced=announced if only_estimate else None,
     )
     done = {"request": settings, **task_fields(report)}
-    end_run(announced(estimate), done, report, report_line(report), as_json=as_json)
+    end_run(announced(estimate), done, report, report_line(report), as_json=run.as_json)
 
 
 def _to_grade(estimate: Estimate) -> str:
     """What is to be done."""
     counts = estimate.counts
-    queries = counted(counts["queries"], "query", "queries")
-    text = f"{estimate.items:,} candidates of {queries} to grade"
+    text = f"{estimate.items:,} candidates of {counted(counts['queries'], 'query', 'queries')}"
     if counts["done"]:
         text += f"; {counts['done']:,} have this model's grade already"
     if counts["judged"]:
-        text += f"; {counts['judged']:,} are left to people, who graded them"
+        text += f"; {counts['judged']:,} left out, as people graded them"
     return f"{text}."
 
 
@@ -107,65 +99,41 @@ def report_line(report: TaskReport[GradeCounts]) -> str:
     """What a run did, in a sentence or two."""
     made = report.result
     each = ", ".join(f"{number:,} x {value}" for value, number in made.grades.items() if number)
-    text = (
-        f"{made.annotator}: {made.graded:,} candidates graded{f' ({each})' if each else ''} in "
-        f"{report.seconds:.1f} s; {taken(report)}"
-    )
-    parts = [
-        (made.changed, "graded otherwise than before"),
-        (report.failed, "candidates without a usable answer"),
-        (report.left, "candidates not reached"),
-    ]
-    return text + what_else(parts, goes_on=bool(report.failed or report.left))
+    graded = f"{made.annotator}: {made.graded:,} candidates graded{f' ({each})' if each else ''}"
+    changed = (made.changed, "graded otherwise than before")
+    return outcome(graded, report, changed, unit="candidates")
 
 
-# -- people against the model --------------------------------------------------------------------
+def _check_report(found: ModelCheck) -> dict[str, Any]:
+    return {
+        "annotator": found.annotator,
+        "graded": found.graded,
+        "items": found.items,
+        "undecided": found.undecided,
+        "grades": found.grades,
+        "measures": measures_report(found.measures),
+        "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
+        "confusion": found.confusion,
+        "differences": [asdict(difference) for difference in found.differences],
+    }
 
 
-def _show_check(comparison: ModelCheck, as_json: bool) -> None:
-    say_notes(comparison.notes)
-    if as_json:
-        print_json(
-            {
-                "annotator": comparison.annotator,
-                "graded": comparison.graded,
-                "items": comparison.items,
-                "undecided": comparison.undecided,
-                "grades": list(comparison.grades),
-                "measures": measures_report(comparison.measures),
-                "by_aspect": {
-                    a or "any": measures_report(m) for a, m in comparison.by_aspect.items()
-                },
-                "confusion": [list(row) for row in comparison.confusion],
-                "differences": [asdict(difference) for difference in comparison.differences],
-            }
-        )
+def _check_lines(found: ModelCheck) -> Iterator[str]:
+    if not found.annotator:
+        yield "No model has graded anything in this project."
         return
-    if not comparison.annotator:
-        click.echo("No model has graded anything in this project.", err=True)
+    both = f"people graded {found.items:,} of them"
+    yield f"{found.annotator} graded {found.graded:,} items; {both}."
+    if not found.items:
         return
-    click.echo(
-        f"{comparison.annotator} graded {comparison.graded:,} items; people graded "
-        f"{comparison.items:,} of them."
-    )
-    if not comparison.items:
-        return
-    for line in measure_lines(comparison.measures):
-        click.echo(line)
-    if len(comparison.by_aspect) > 1:
-        for aspect, measures in comparison.by_aspect.items():
-            click.echo(f"{aspect or 'any'} ({measures[0].items:,} items)")
-            for line in measure_lines(measures):
-                click.echo(line)
-    click.echo("rows: people, columns: the model")
-    for line in confusion_lines(comparison.grades, comparison.confusion):
-        click.echo(line)
-    for one in comparison.differences[:LISTED]:
-        said = [f"{who} {grade}" for who, grade in one.said.items()]
+    by_aspect = {aspect or "any": measures for aspect, measures in found.by_aspect.items()}
+    yield measures_table({"all": found.measures, **(by_aspect if len(by_aspect) > 1 else {})})
+    yield f"rows: people, columns: the model\n{confusion_table(found.grades, found.confusion)}"
+    for one in found.differences[:LISTED]:
+        grades = [f"{who} {grade}" for who, grade in one.said.items()]
         if one.decided_by:
-            said.append(f"decided by {one.decided_by}: {one.people}")
-        click.echo(
-            f"{one.query_id}  {one.doc_id}  {', '.join(said)}, model {one.model}: {one.reason}"
-        )
-    if (more := len(comparison.differences) - LISTED) > 0:
-        click.echo(f"And {more:,} more differences; --json has them all.", err=True)
+            grades.append(f"decided by {one.decided_by}: {one.people}")
+        item = f"{one.query_id}  {one.doc_id}"
+        yield f"{item}  {', '.join(grades)}, model {one.model}: {one.reason}"
+    if (more := len(found.differences) - LISTED) > 0:
+        yield f"And {more:,} more differences; --json has them all."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,31 +16,26 @@ from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
     FAILED,
     INTERRUPTED,
-    asking_questions,
-    at_most,
+    ModelRun,
+    asking,
     exit_code,
+    outcome,
     run_task,
     say_problem,
-    taken,
     task_fields,
+    to_do,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import bar_of, print_json, stop_requested, what_else
+from engine.cli.terminal import bar_of, say, show, stop_requested
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
-from engine.types.builds import (
-    BuildSpec,
-    BuildState,
-    BuildStep,
-    StepRequest,
-)
+from engine.types.builds import BuildSpec, BuildState, BuildStep, StepRequest
 from engine.types.models import Estimate, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
     from engine.generate.generator import BuiltCollection
-    from engine.llm.budget import Usage
 
 COUNTED = {
     "label": "documents",
@@ -54,13 +49,14 @@ MADE = {
     "verbalise": "queries worded",
     "expand": "candidates graded",
 }
+Settings = Annotated[dict[str, Any], BuildSpec]
 
 
 @click.group()
 def build() -> None:
     """Build a test collection from a corpus for an attribute, with a language model.
 
-    The steps are label, collapse, verbalise and expand. What each of them made can be read and
+    The steps are label, collapse, verbalise and expand. The result of each can be read and
     changed before the next one uses it.
     """
 
@@ -72,7 +68,7 @@ def new(
     name: str,
     *,
     attribute: str,
-    settings: Annotated[dict[str, Any], BuildSpec],
+    settings: Settings,
     systems: str | None = None,
     author: str | None = None,
     as_json: bool = False,
@@ -80,9 +76,8 @@ def new(
     """Begin the build NAME on CORPUS.
 
     Options:
-        attribute TEXT: What documents show without saying so: 'the method by which evidence was
-            gathered'.
-        systems S1,S2: To pool. Default: bm25,dense,late-interaction.
+        attribute TEXT: What documents only imply: 'the method by which evidence was gathered'.
+        systems S1,S2: Systems to pool. Default: bm25,dense,late-interaction.
     """
     builds = open_explorer().builds
     if (corpus, name) in builds.names():
@@ -98,15 +93,15 @@ def change(
     corpus: str,
     name: str,
     *,
-    settings: Annotated[dict[str, Any], BuildSpec],
+    settings: Settings,
     systems: str | None = None,
     author: str | None = None,
     as_json: bool = False,
 ) -> None:
-    """Change the attribute or settings of NAME; what is not named stays, later steps are stale.
+    """Change settings of the build NAME; other settings are kept, later steps become stale.
 
     Options:
-        systems S1,S2: To pool.
+        systems S1,S2: Systems to pool.
     """
     builds = open_explorer().builds
     _save(builds, builds.open(corpus, name).spec, settings, systems, author, as_json)
@@ -123,7 +118,8 @@ def _save(
     if systems is not None:
         settings = {**settings, "systems": tuple(system_names(systems))}
     saved = builds.save(replace(spec, **settings), author_or_own(author))
-    _show_state(builds.open(saved.corpus, saved.name).state(), as_json)
+    state = builds.open(saved.corpus, saved.name).state()
+    show(_state_fields(state), *_state_lines(state), as_json=as_json)
 
 
 @build.command("list")
@@ -134,19 +130,19 @@ def list_(corpus: str | None = None, *, as_json: bool = False) -> None:
     if corpus is not None:
         explorer.library.corpus(corpus)
     states = [explorer.builds.open(*pair).state() for pair in explorer.builds.names(corpus)]
-    if as_json:
-        print_json([_state_fields(state) for state in states])
-        return
-    for state in states:
-        upcoming = f"next: {state.next}" if state.next else "complete"
-        click.echo(f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute} ({upcoming})")
-    if not states:
-        click.echo("No build yet. Try: seedlens build new CORPUS NAME --attribute ...", err=True)
+    lines = [
+        f"{s.spec.corpus}/{s.spec.name}: {s.spec.attribute} "
+        f"({f'next: {s.next}' if s.next else 'complete'})"
+        for s in states
+    ]
+    show([*map(_state_fields, states)], *lines, as_json=as_json)
+    if not states and not as_json:
+        say(["No build yet. Try: seedlens build new CORPUS NAME --attribute ..."], "")
 
 
-@build.command()
+@build.command("show")
 @from_signature
-def show(
+def show_build(
     corpus: str,
     name: str,
     *,
@@ -155,7 +151,7 @@ def show(
     spreadsheet: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Show how the build NAME stands, or what one of its steps made.
+    """Show the state of the build NAME, or the result of one step.
 
     Options:
         as_csv --csv: As a CSV file.
@@ -166,83 +162,67 @@ def show(
     opened = open_explorer().builds.open(corpus, name)
     if as_csv or spreadsheet:
         if step is None:
-            raise BadInputError("--csv shows what a step made.", "Name it with --step.")
+            raise BadInputError("--csv shows the result of a step.", "Name it with --step.")
         for line in sheet(opened, step, spreadsheet=spreadsheet):
             click.echo(line, nl=False)
-        return
-    if step is None:
-        _show_state(opened.state(), as_json)
-        return
-    made = _made_by(opened, step)
-    if as_json:
-        print_json([_plain_fields(one) for one in made])
-        return
-    for one in made:
-        click.echo(_line_of(step, one))
+    elif step is None:
+        state = opened.state()
+        show(_state_fields(state), *_state_lines(state), as_json=as_json)
+    else:
+        made = _made_by(opened, step)
+        lines = [_line_of(step, one) for one in made]
+        show([*map(_plain_fields, made)], *lines, as_json=as_json)
 
 
-@build.command()
+@build.command("run")
 @from_signature
-def run(
+def run_step(
     corpus: str,
     name: str,
     *,
     step: BuildStep | None = None,
     all_steps: bool = False,
     only_estimate: bool = False,
-    yes: bool = False,
-    budget_calls: NonNegativeInt | None = None,
     author: str | None = None,
-    as_json: bool = False,
+    run: ModelRun,
 ) -> None:
-    """Run a step of NAME: the one named, or the next that is not complete.
+    """Run a step of the build NAME: the one named, or the next incomplete one.
 
-    What it takes is said before anything is asked. What was stopped goes on when the same
-    command is run again; what people changed stays. --budget-calls is for each step.
+    The same command resumes a step that was stopped; changes by people are kept. --budget-calls
+    is for each step.
 
     Options:
-        all_steps --all: Every step that is not complete.
+        all_steps --all: Every incomplete step.
     """
     if all_steps and step is not None:
         raise BadInputError("--step and --all exclude each other.", "Name one.")
     builds = open_explorer().builds
     opened = builds.open(corpus, name)
-    first = step or opened.state().next
+    upcoming = step or opened.state().next
     if only_estimate:
-        _only_estimate(builds, corpus, name, first, as_json)
+        if upcoming is None:
+            say(["Every step is complete."], "")
+            return
+        estimate = builds.estimate(StepRequest(corpus, name, upcoming))
+        line = to_do(_to_do(upcoming, estimate), estimate)
+        show({"step": upcoming, **task_fields(estimate)}, line, as_json=run.as_json)
         return
     done: dict[BuildStep, tuple[Estimate, TaskReport[int]]] = {}
-    upcoming: BuildStep | None = first
     while upcoming is not None and upcoming not in done:
-        done[upcoming] = run_task(
-            builds,
-            StepRequest(corpus, name, upcoming, author_or_own(author)),
-            partial(_to_do, upcoming),
-            unit=COUNTED[upcoming],
-            yes=yes,
-            budget_calls=budget_calls,
-        )
+        request = StepRequest(corpus, name, upcoming, author_or_own(author))
+        line = partial(_to_do, upcoming)
+        done[upcoming] = run_task(builds, request, line, run, unit=COUNTED[upcoming])
         report = done[upcoming][1]
-        if not as_json:
-            click.echo(_report_line(upcoming, report))
-        say_problem(report.notes, report.problem)
+        if not run.as_json:
+            click.echo(outcome(f"{upcoming}: {report.result:,} {MADE[upcoming]}", report))
+        say_problem(report)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
-    _finish(opened.state(), done, as_json)
+    _finish(opened.state(), done, run.as_json)
 
 
-def _only_estimate(
-    builds: CollectionBuilds, corpus: str, name: str, step: BuildStep | None, as_json: bool
-) -> None:
-    if step is None:
-        click.echo("Every step is complete.", err=True)
-        return
-    estimate = builds.estimate(StepRequest(corpus, name, step))
-    if as_json:
-        print_json({"step": step, **task_fields(estimate)})
-    else:
-        asked = f" {at_most(estimate)}" if estimate.calls else ""
-        click.echo(f"{_to_do(step, estimate)}{asked}")
+def _to_do(step: BuildStep, estimate: Estimate) -> str:
+    return f"{step}: {estimate.items:,} {COUNTED[step]} to do."
 
 
 def _finish(
@@ -250,17 +230,16 @@ def _finish(
     done: Mapping[BuildStep, tuple[Estimate, TaskReport[int]]],
     as_json: bool,
 ) -> None:
-    if as_json:
-        steps = [
-            {
-                "estimate": {"step": step, **task_fields(estimate)},
-                "report": {"step": step, **task_fields(report, "made")},
-            }
-            for step, (estimate, report) in done.items()
-        ]
-        print_json({"steps": steps, "next": state.next})
-    elif state.next is None:
-        click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
+    steps = [
+        {
+            "estimate": {"step": step, **task_fields(estimate)},
+            "report": {"step": step, **task_fields(report, "made")},
+        }
+        for step, (estimate, report) in done.items()
+    ]
+    show({"steps": steps, "next": state.next}, as_json=as_json)
+    if state.next is None and not as_json:
+        say(["Every step is complete. Export it with: seedlens build export."], "")
     sys.exit(exit_code(*(report for _, report in done.values())))
 
 
@@ -274,29 +253,26 @@ def export(
     overwrite: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Write the collection into a folder that `seedlens evaluate` and others read.
+    """Write the collection into a folder, in formats that `seedlens evaluate` and others read.
 
-    BEIR's layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), TREC's judgments, and where it
-    all comes from (provenance.json).
+    BEIR's layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), TREC's judgments, and how it was
+    made (provenance.json).
 
     Options:
         out DIR: The folder to write to.
-        overwrite: Replace what was exported there before.
+        overwrite: Replace an earlier export.
     """
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
-    if as_json:
-        print_json({"files": files, **_plain_fields(builds.provenance(corpus, name))})
-        return
-    for path in files:
-        click.echo(path)
+    report = {"files": files, **_plain_fields(builds.provenance(corpus, name))}
+    show(report, *map(str, files), as_json=as_json)
 
 
 # -- what is printed -------------------------------------------------------------------------------
 
 
 def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
-    """What a step made: labels, clusters, queries, or where the collection comes from."""
+    """The result of a step: labels, clusters, queries, or the collection's provenance."""
     from engine.build.collection_export import provenance
 
     if step == "label":
@@ -330,38 +306,22 @@ def _plain_fields(record: Any) -> dict[str, Any]:
 
 
 def _state_fields(state: BuildState) -> dict[str, Any]:
-    """How a build stands, as JSON has it."""
+    """The state of a build, as JSON has it."""
     steps = [{**_plain_fields(step), "complete": step.is_complete} for step in state.steps]
     return {**_plain_fields(state), "steps": steps, "next": state.next}
 
 
-def _show_state(state: BuildState, as_json: bool) -> None:
-    """Print how a build stands, a line for each step."""
-    if as_json:
-        print_json(_state_fields(state))
-        return
-    click.echo(f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute}")
+def _state_lines(state: BuildState) -> Iterator[str]:
+    """The state of a build, a line for each step."""
+    yield f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute}"
     for step in state.steps:
         how = "not run" if step.at is None else f"{step.at:%Y-%m-%d %H:%M}"
         how += f", by {step.model}" if step.model else ""
-        how += ", stale: what it rests on has changed" if step.stale else ""
+        how += ", stale: an earlier step has changed" if step.stale else ""
         how += ", stopped before the end" if step.unfinished else ""
         how += f", {step.edits:,} changed by people" if step.edits else ""
-        click.echo(f"  {step.step:10} {step.done:,} of {step.total:,} {COUNTED[step.step]} ({how})")
-    click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
-
-
-def _to_do(step: BuildStep, estimate: Estimate) -> str:
-    return f"{step}: {estimate.items:,} {COUNTED[step]} to do."
-
-
-def _report_line(step: BuildStep, report: TaskReport[int]) -> str:
-    """What a step did, in a sentence or two."""
-    text = f"{step}: {report.result:,} {MADE[step]} in {report.seconds:.1f} s"
-    if report.calls or report.cached:
-        text += f"; {taken(report)}"
-    parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]
-    return text + what_else(parts, goes_on=bool(report.failed or report.left))
+        yield f"  {step.step:10} {step.done:,} of {step.total:,} {COUNTED[step.step]} ({how})"
+    yield f"Next: {state.next}." if state.next else "Every step is complete."
 
 
 # -- collections made from nothing ---------------------------------------------------------------
@@ -384,25 +344,25 @@ def implicit(
     budget_calls: NonNegativeInt | None = None,
     as_json: bool = False,
 ) -> None:
-    """Generate documents that only imply what their queries ask for, as ImpliRet does.
+    """Generate documents that only imply what their queries ask for, as in ImpliRet.
 
-    "Two days ago" in a message stands for a date, "half the price of the other" for an amount,
-    and a town for its country; the query names the date, the amount or the country. Every query
-    has exactly one relevant document. Evaluate DIR with: seedlens evaluate DIR
+    "Two days ago" in a message implies a date, "half the price of the other" an amount, and a
+    town its country; the query names the date, the amount or the country. Every query has one
+    relevant document. Evaluate DIR with: seedlens evaluate DIR
 
     Options:
         folder --out DIR: Where to write the collection.
         overwrite: Replace a collection that was generated in DIR.
-        with_model --model: Let the connected language model write the documents; each is verified
-            by a second pass, and a template stands in where that fails.
-        tries: With --model: documents asked for per tuple at most.
+        with_model --model: The language model writes and verifies the documents; templates replace
+            failures.
+        tries: With --model: most attempts per document.
     """
     from engine.generate.generator import generate_implicit
 
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
     bar = bar_of("sets", "generating", total=request.sets)
-    with bar, asking_questions() as tell, stop_requested() as stopped:
+    with bar, asking() as tell, stop_requested() as stopped:
         made = generate_implicit(
             explorer.ledger.answers,
             request,
@@ -415,64 +375,47 @@ def implicit(
             cancelled=stopped,
         )
     _say_usage(made)
-    if as_json:
-        print_json(_made_report(made))
-    elif made.folder is not None:
-        click.echo(_made_line(made))
-    sys.exit(_made_code(made))
-
-
-def _made_line(made: BuiltCollection) -> str:
-    asked = made.request
-    return (
-        f"{made.folder}: {made.documents:,} documents and as many queries in {asked.sets:,} "
-        f"sets ({asked.category}, {asked.style}-speaker, seed {asked.seed}), "
+    line = (
+        f"{made.folder}: {made.documents:,} documents and as many queries in {request.sets:,} "
+        f"sets ({request.category}, {request.style}-speaker, seed {request.seed}), "
         f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
     )
+    show(_made_report(made), line if made.folder is not None else "", as_json=as_json)
+    failed = made.usage is not None and made.usage.stopped == "endpoint"
+    sys.exit(INTERRUPTED if made.folder is None else FAILED if failed else 0)
 
 
 def _say_usage(made: BuiltCollection) -> None:
     usage, counts = made.usage, made.verification
     if made.folder is None:
-        click.echo("Cancelled: nothing was written. Answers are kept for the next time.", err=True)
+        say(["Cancelled: nothing was written. Answers are kept for the next time."], "")
     if usage is None:
         return
-    click.echo(
+    line = (
         f"model: {counts.by_model:,} documents written and verified, {counts.by_templates:,} by "
         f"templates; {sum(counts.rejected.values()):,} attempts rejected; {usage.calls:,} calls, "
-        f"{usage.cached:,} from the ledger",
-        err=True,
+        f"{usage.cached:,} from the ledger"
     )
+    say([line], "")
     if usage.stopped or usage.failed:
         problem = " ".join(usage.problem.split()) or f"It ended early ({usage.stopped})."
-        click.echo(f"Warning: {problem}", err=True)
-
-
-def _made_code(made: BuiltCollection) -> int:
-    if made.folder is None:
-        return INTERRUPTED
-    return FAILED if made.usage is not None and made.usage.stopped == "endpoint" else 0
+        say([problem], "Warning")
 
 
 def _made_report(made: BuiltCollection) -> dict[str, Any]:
-    asked, counts = made.request, made.verification
+    usage, counts = made.usage, made.verification
+    names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
+    llm = usage and {name: getattr(usage, name) for name in (*names, "cost", "stopped")}
     return {
         "collection": made.name or None,
         "folder": made.folder,
         "table": made.table,
-        **asdict(asked),
+        **asdict(made.request),
         "documents": made.documents,
         "queries": made.documents,
         "constraints": made.constraints,
         "written": {"model": counts.by_model, "templates": counts.by_templates},
         "rejected": counts.rejected,
-        "llm": _usage_report(made.usage),
+        "llm": llm,
         "seconds": round(made.seconds, 3),
     }
-
-
-def _usage_report(usage: Usage | None) -> dict[str, Any] | None:
-    if usage is None:
-        return None
-    names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
-    return {name: getattr(usage, name) for name in (*names, "cost", "stopped")}

@@ -1,4 +1,4 @@
-"""What the commands share: the engine opened late, names that are checked early."""
+"""The engine, opened late, and the values of options, checked early."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.terminal import progress
+from engine.cli.terminal import advancing
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_explorer(**settings: Any) -> Explorer:
-    """The engine, loaded late: ``--help`` and bad options should not wait for databases.
+    """The engine, loaded late, so that ``--help`` and bad options do not wait for databases.
 
     Args:
         settings: in place of the environment.
@@ -29,14 +29,14 @@ def open_explorer(**settings: Any) -> Explorer:
 
 
 def parsed_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
-    """The filters that ``--filter`` gave."""
+    """The filters of ``--filter``."""
     from engine.search.queries import parse_filter
 
     return tuple(map(parse_filter, texts))
 
 
 def selection_of(explorer: Explorer, corpus: str, file: Path | None) -> tuple[Filter, ...]:
-    """The filter that ``--within`` stands for, if it was given."""
+    """The filter of ``--within``, if it was given."""
     if file is None:
         return ()
     explorer.library.corpus(corpus)
@@ -60,15 +60,18 @@ def ids_in(file: Path) -> list[str]:
 
 
 def import_command(source: str, name: str) -> str:
-    """The command that imports a source again under its name; of a query whose end is left out,
-    that it is the same as before."""
+    """The command that imports a source again under its name.
+
+    Args:
+        source: of a query whose end was left out, the command is not known.
+    """
     if source.endswith(" …"):
-        return "as it was begun."
+        return "with the command of the first import."
     return f"seedlens import {shlex.quote(source)} --name {name}"
 
 
 def author_or_own(author: str | None) -> str:
-    """The name that ``--author`` or ``--annotator`` gave, or the one of the settings."""
+    """The name that ``--author`` or ``--annotator`` gave, or that of the settings."""
     return Settings().annotator if author is None else author
 
 
@@ -80,7 +83,7 @@ def parts_of(text: str) -> list[str]:
 def whole_numbers(text: str, what: str, example: str) -> tuple[int, ...]:
     """Numbers between commas; ``what`` they are, in the plural, for the error."""
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        return tuple(map(int, parts_of(text)))
     except ValueError as error:
         raise BadInputError(f"The {what} '{text}' are no numbers.", f"Write {example}.") from error
 
@@ -96,8 +99,8 @@ def system_names(text: str) -> list[str]:
 
 
 def corpus_of(explorer: Explorer, collection: Collection, corpus: str | None) -> str:
-    """The corpus that was named, or the one of a collection's own documents, indexed if need be."""
-    with progress() as tell:
+    """The corpus that was named, or that of the collection's own documents, indexed if needed."""
+    with advancing("documents", "checking") as tell:
         return corpus or explorer.library.import_collection(collection, tell)
 
 

@@ -1,17 +1,21 @@
-"""What is installed, what loads, and what has to be fixed."""
+"""``seedlens doctor``: what is installed, what loads, and what has to be fixed."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import NoReturn
 
+import click
 import httpx2
 
+from engine.cli.common import open_explorer
+from engine.cli.terminal import show, table
 from engine.config import Settings
 from engine.errors import SeedLensError, StorageError
 
@@ -19,13 +23,12 @@ PACKAGES = (
     *("streamlit", "lancedb", "sqlalchemy", "sentence-transformers", "pylate", "torch"),
     *("transformers", "openai", "plotly", "scikit-learn"),
 )
-
-_REMEDY = "Delete it on Library and import its source again, or restore a backup from before."
+_REMEDY = "Delete it on Library and import its source again, or restore a backup."
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding; ``optional`` ones do not make the doctor unhappy."""
+    """One finding; a failed optional one is no fault."""
 
     name: str
     ok: bool
@@ -33,13 +36,32 @@ class Check:
     optional: bool = False
 
 
+def diagnose(*, rebuild: bool, as_json: bool) -> NoReturn:
+    """Print all checks, and end with exit code 1 where one is not passed."""
+    for line in rebuild_corpora() if rebuild else ():
+        click.echo(line, err=as_json)
+    checks = examine(Settings())
+    rows = [("ok" if c.ok else "none" if c.optional else "BAD", c.name, c.detail) for c in checks]
+    show(checks, table(("", "", ""), rows), as_json=as_json)
+    sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
+
+
+def rebuild_corpora() -> list[str]:
+    """List corpora again that the ledger lost; returns a line about each."""
+    found, unknown = open_explorer().library.rebuild()
+    return [
+        *(f"Listed again: {name}" for name in found),
+        *(f"Not listed: {name}. Import its documents again under this name." for name in unknown),
+        *(["Every corpus in the home is listed."] if not found and not unknown else []),
+    ]
+
+
 def examine(settings: Settings) -> list[Check]:
     """All checks, cheap ones first."""
-    store = [_check("store", partial(_store, settings))] if settings.store else []
     return [
-        *(_check(name, partial(_version, name)) for name in PACKAGES),
-        *store,
-        _check("home", partial(_home, settings)),
+        *(_check(name, _version, name) for name in PACKAGES),
+        *([_check("store", _store, settings)] if settings.store else []),
+        _check("home", _home, settings),
         *_corpora(settings),
         _encoder(settings),
         _openvino(),
@@ -48,24 +70,12 @@ def examine(settings: Settings) -> list[Check]:
     ]
 
 
-def _check(name: str, find: Callable[[], str]) -> Check:
-    """A check that is passed where what it finds is no error."""
+def _check(name: str, find: Callable[..., str], *given: object) -> Check:
+    """A check that is passed unless it raises an error of ours."""
     try:
-        return Check(name, True, find())
+        return Check(name, True, find(*given))
     except SeedLensError as error:
         return Check(name, False, str(error))
-
-
-def rebuild_corpora() -> list[str]:
-    """List corpora again that the ledger lost; a line of what became of each."""
-    from engine.explorer import Explorer
-
-    found, unknown = Explorer(Settings()).library.rebuild()
-    return [
-        *(f"Listed again: {name}" for name in found),
-        *(f"Not listed: {name}. Import its documents again under this name." for name in unknown),
-        *(["Every corpus in the home is listed."] if not found and not unknown else []),
-    ]
 
 
 def _version(package: str) -> str:
@@ -81,42 +91,43 @@ def _home(settings: Settings) -> str:
     explorer = Explorer(settings)
     names = [info.name for info in explorer.library.corpora()]
     explorer.home.create()
-    held = ", ".join(names) if names else "no corpus yet"
     ledger = explorer.ledger.name
     elsewhere = "" if ledger == str(explorer.home.ledger) else f"; its ledger is {ledger}"
-    return f"{settings.home} ({held}){elsewhere}"
+    return f"{settings.home} ({', '.join(names) or 'no corpus yet'}){elsewhere}"
 
 
 def _corpora(settings: Settings) -> list[Check]:
-    """Can the documents of all corpora in the home be read, and are they all there?"""
-    from engine.corpora.folders import store_of
-    from engine.explorer import Explorer
-    from storage.vectors import DocumentTable
-
-    checks = []
+    """Whether the documents of all corpora can be read, and are complete."""
     try:
-        explorer = Explorer(settings)
-        for row in explorer.ledger.listed_corpora():
-            folder = store_of(explorer.home, row)
-            if row.state != "ready" or (row.generation and not DocumentTable.is_stored(folder)):
-                continue
-            try:
-                batches = DocumentTable.open(folder).columns(["doc_id"])
-                there = sum(batch.num_rows for batch in batches)
-            except StorageError as error:
-                checks.append(Check("corpora", False, f"{error.message} {_REMEDY}"))
-                continue
-            if there < row.documents:
-                lacks = f"'{row.name}' has {there:,} of {row.documents:,} documents"
-                checks.append(Check("corpora", False, f"The corpus {lacks}. {_REMEDY}"))
+        checks = [Check("corpora", False, f"{fault} {_REMEDY}") for fault in _faults(settings)]
     except (SeedLensError, OSError) as error:
         return [Check("corpora", False, str(error))]
     return checks or [Check("corpora", True, "all documents can be read")]
 
 
+def _faults(settings: Settings) -> Iterator[str]:
+    """A sentence about each corpus that cannot be read, or lacks documents."""
+    from engine.corpora.folders import store_of
+    from engine.explorer import Explorer
+    from storage.vectors import DocumentTable
+
+    explorer = Explorer(settings)
+    for row in explorer.ledger.listed_corpora():
+        folder = store_of(explorer.home, row)
+        if row.state != "ready" or (row.generation and not DocumentTable.is_stored(folder)):
+            continue
+        try:
+            batches = DocumentTable.open(folder).columns(["doc_id"])
+            there = sum(batch.num_rows for batch in batches)
+        except StorageError as error:
+            yield error.message
+            continue
+        if there < row.documents:
+            yield f"The corpus '{row.name}' has {there:,} of {row.documents:,} documents."
+
+
 def _store(settings: Settings) -> str:
-    """Can the store be read and written to? What did not get there yet does now. No credentials
-    are shown."""
+    """Read from and write to the store; what is not there yet is sent."""
     from engine.explorer import Explorer
 
     explorer = Explorer(settings)
@@ -144,21 +155,18 @@ def _encoder(settings: Settings) -> Check:
 def _openvino() -> Check:
     present = importlib.util.find_spec("openvino") is not None
     missing = "not installed; pip install 'seedlens[openvino]' indexes faster"
-    detail = "installed: indexing uses it" if present else missing
-    return Check("openvino", present, detail, optional=True)
+    return Check("openvino", present, "used to index" if present else missing, optional=True)
 
 
 def _endpoint() -> Check:
-    """Is the language model endpoint reachable? Neither key nor password is shown."""
-    ok, detail = False, "none (set OPENAI_BASE_URL to use one)"
-    if url := os.environ.get("OPENAI_BASE_URL", ""):
-        ok, detail = _reached(url)
+    """Whether the language model answers; key and password are not shown."""
+    url = os.environ.get("OPENAI_BASE_URL", "")
+    ok, detail = _reached(url) if url else (False, "none (set OPENAI_BASE_URL to use one)")
     return Check("LLM endpoint", ok, detail, optional=True)
 
 
 def _reached(url: str) -> tuple[bool, str]:
-    """Whether an address answers, and how; redirects are not followed, for the client follows
-    none: they would send the key to another address."""
+    """Whether an address answers, and how. Redirects are not followed: the key would go along."""
     try:
         address = httpx2.URL(url)
     except httpx2.InvalidURL:
@@ -172,18 +180,16 @@ def _reached(url: str) -> tuple[bool, str]:
         answer = httpx2.get(f"{url.rstrip('/')}/models", headers=headers, timeout=5)
     except (httpx2.HTTPError, ValueError) as error:  # a key that no header can have
         return False, f"{shown} does not answer: {error}"
-    if answer.is_success:
-        return True, f"{shown} answers ({answer.status_code})"
     detail = f"{shown} answers {answer.status_code} ({answer.reason_phrase})"
     if answer.status_code in (401, 403):
         detail += "; check OPENAI_API_KEY"
     elif answer.is_redirect:
         detail += "; redirects are not followed: set OPENAI_BASE_URL to the address itself"
-    return False, detail
+    return answer.is_success, detail
 
 
 def _login() -> Check:
-    """Do people log in to the app? Of secrets.toml, only how many and by what is shown."""
+    """Whether people log in to the app: how many, and by which providers."""
     from engine.people import exposed, read_login, secrets_files
 
     if open_files := exposed(secrets_files()):
@@ -193,7 +199,7 @@ def _login() -> Check:
     except SeedLensError as error:
         return Check("login", False, str(error))
     if login is None:
-        return Check("login", False, "none (everybody gives a name of their own)", optional=True)
+        return Check("login", False, "none (everybody enters a name)", optional=True)
     leads = sum(person.is_lead for person in login.people.values())
     by = ", ".join(provider.name for provider in login.providers)
     return Check("login", True, f"{len(login.people)} people, {leads} of them leads, by {by}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,20 +22,13 @@ from engine.cli.common import (
 from engine.cli.model import (
     INTERRUPTED,
     asking,
+    at_most,
     check_depth,
-    cost,
     exit_code,
     say_what_it_took,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import (
-    Figure,
-    bar_of,
-    cell,
-    print_json,
-    print_table,
-    say_notes,
-)
+from engine.cli.terminal import Figure, bar_of, cell, say, show, table
 from engine.errors import BadInputError, SeedLensError
 from engine.lenses.variants import SETS
 from engine.search.reports import evaluation_report, gap_report
@@ -48,7 +42,7 @@ from engine.types.evaluations import (
     EvaluationRequest,
     Interval,
 )
-from engine.types.models import Estimate, ModelReport, TaskReport
+from engine.types.models import ModelReport, TaskReport
 from engine.types.reading import ReadingTest
 from engine.types.reranking import Gap, GapRequest
 
@@ -80,16 +74,13 @@ def evaluate(
 ) -> None:
     """Measure systems side by side on the test collection at PATH.
 
-    PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl
-    and TREC qrels. Rankings are kept: the same command again goes on where it was interrupted,
-    and the Evaluate page shows the result, too.
+    PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl and
+    TREC qrels. Rankings are kept: the same command resumes an evaluation that was interrupted.
 
     Options:
-        systems: Systems to compare, separated by commas; with a language model also rewrite and
-            multi-hop.
+        systems: Systems between commas; with a language model also rewrite and multi-hop.
         human: Also measure the annotators' own grades against the adjudicated ones.
-        own_runs --run FILE: A TREC run of your own, measured beside the systems on the queries that
-            it ranks, and kept for the collection. Repeatable.
+        own_runs --run FILE: A TREC run to measure beside the systems. Repeatable.
         run_out DIR: Write one TREC run per system into DIR.
     """
     from engine.collections.readers import read_collection
@@ -108,29 +99,29 @@ def evaluate(
     _check_model(explorer, request)
     if run_out is not None:
         _make_folder(run_out)
-    say_notes(collection.warnings, "Warning")
+    say(collection.warnings, "Warning")
     runs = [(file.name, file.read_bytes()) for file in own_runs]
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
     for name, content in runs:
         explorer.collections.add_run(key, name, content)
-    with asking("evaluating") as tell:
+    with asking("evaluating", "done") as tell:
         report = explorer.evaluations.run(request, most_calls=budget_calls, tell=tell)
     evaluation = _result(report, request)
-    _say_what_is_missing(evaluation)
-    for system, asked in evaluation.model_reports.items():
-        say_what_it_took(system, asked)
+    if missing := evaluation.missing_documents:
+        which = counted(missing, "judged document; it counts", "judged documents; they count")
+        say([f"the corpus lacks {which} as never found."], "Warning")
+    for system, usage in evaluation.model_reports.items():
+        say_what_it_took(system, usage)
     if run_out is not None:
         _write_runs(evaluation, run_out)
-    if as_json:
-        print_json(evaluation_report(evaluation))
-    else:
-        _print_evaluation(evaluation)
+    show(evaluation_report(evaluation), *_evaluation_lines(evaluation), as_json=as_json)
+    say(() if as_json else evaluation.notes)
     sys.exit(exit_code(*evaluation.model_reports.values()))
 
 
 def _names(systems: str) -> list[str]:
-    """All systems of the list, those that need a model among them, checked before anything."""
+    """All systems of the list, those with a model among them, checked before anything."""
     from engine.assist.model_systems import MODEL_SYSTEMS, names_of
 
     parts = parts_of(systems)
@@ -151,16 +142,12 @@ def _check_model(explorer: Explorer, request: EvaluationRequest) -> None:
 
 
 def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evaluation:
-    """The evaluation in the order of the request, with what was asked of a model in this run and
-    not in previous ones."""
+    """The evaluation in the order of the request, with what this run asked of a model."""
     from engine.evaluate.model_runs import run_names
 
     evaluation, stopped = report.result.evaluation, report.stopped
     if evaluation is None:
-        click.echo(
-            "Cancelled: systems that were ranked are kept. Run the same command again to go on.",
-            err=True,
-        )
+        say(["Cancelled: finished rankings are kept. Run the same command again to go on."], "")
         sys.exit(INTERRUPTED)
     if stopped == "endpoint" and not any(r.stopped for r in evaluation.model_reports.values()):
         raise SeedLensError(report.problem)
@@ -175,18 +162,11 @@ def _result(report: TaskReport[Evaluated], request: EvaluationRequest) -> Evalua
 
 
 def _from_ledger(report: ModelReport) -> ModelReport:
-    """What a model was asked for a run that there was before: nothing."""
-    asked = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
-    none: dict[str, Any] = dict.fromkeys(asked, 0)
+    """What a model was asked for a run that was known before: nothing."""
+    counts = ("calls", "repeats", "input_tokens", "output_tokens", "guessed")
+    none: dict[str, Any] = dict.fromkeys(counts, 0)
     free = None if report.cost is None else 0.0
     return replace(report, **none, cost=free, cached=report.questions - report.failed)
-
-
-def _say_what_is_missing(evaluation: Evaluation) -> None:
-    missing = evaluation.missing_documents
-    if missing:
-        which = counted(missing, "judged document; it counts", "judged documents; they count")
-        click.echo(f"Warning: the corpus lacks {which} as never found.", err=True)
 
 
 def _write_runs(evaluation: Evaluation, folder: Path) -> None:
@@ -209,26 +189,20 @@ def _make_folder(path: Path) -> None:
         ) from error
 
 
-def _print_evaluation(evaluation: Evaluation) -> None:
-    """A row per system, the interval beside the main measure; notes go to stderr."""
+def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
+    """A row per system and annotator, the interval beside the main measure."""
+    sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
+    queries = f"{counted(evaluation.queries, 'query', 'queries')}{sample}"
+    yield f"{evaluation.collection}: {queries} on corpus '{evaluation.corpus}'\n"
     measures = next(iter(evaluation.systems.values())).metrics
-    rows: list[tuple[object, ...]] = [
-        (
-            name,
-            *scores.metrics.values(),
-            scores.confidence.get(NDCG),
-            Figure(f"{scores.seconds:.1f}"),
-        )
-        for name, scores in evaluation.systems.items()
-    ]
+    rows: list[tuple[object, ...]] = []
+    for name, scores in evaluation.systems.items():
+        seconds = Figure(f"{scores.seconds:.1f}")
+        rows.append((name, *scores.metrics.values(), scores.confidence.get(NDCG), seconds))
     for scores in evaluation.systems.values():
         for who, metrics in scores.annotators.items():
             rows.append((who, *metrics.values(), Figure(""), Figure("")))
-    sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
-    asked = f"{counted(evaluation.queries, 'query', 'queries')}{sample}"
-    click.echo(f"{evaluation.collection}: {asked} on corpus '{evaluation.corpus}'\n")
-    print_table(("", *measures, f"{NDCG} 95 % CI", "seconds"), rows)
-    say_notes(evaluation.notes)
+    yield table(("", *measures, f"{NDCG} 95 % CI", "seconds"), rows)
 
 
 # -- wordings ------------------------------------------------------------------------------------
@@ -247,17 +221,16 @@ def sensitivity(
 ) -> None:
     """Measure how far systems follow the wording, on the test collection at PATH.
 
-    Every (seed, aspect) query is asked in several wordings, which are read from their words
-    alone: a short one that names the aspect (base), one that names none (generic), the
-    aspect's definition, paraphrases, and base with the seed cut to the aspect's sentences.
-    SICR and WISE (InfoSearch, ICLR 2025) tell how far relevant documents rise with a wording,
-    against none, and fall with one that rules the aspect out (reverse). Robustness@10 is the
-    lowest nDCG@10 of any wording that asks for the aspect, averaged over queries.
+    Every (seed, aspect) query is asked in several wordings, read from their words alone: a short
+    one with the aspect's name (base), one without (generic), the definition, paraphrases, and
+    base with the seed cut to the aspect's sentences (subset). SICR and WISE (InfoSearch, ICLR
+    2025): how far relevant documents rise with a wording, and fall with one that rules the aspect
+    out (reverse). Robustness@10: the lowest nDCG@10 of any wording for the aspect, averaged over
+    queries.
 
     Options:
-        systems: Systems to compare, separated by commas.
-        variants: Wordings of the instruction, separated by commas: of base, generic, definition,
-            paraphrases, subset, reverse.
+        systems: Systems to compare, between commas.
+        variants: Wordings, of base, generic, definition, paraphrases, subset, reverse.
     """
     from engine.collections.readers import read_collection
     from engine.compare.sensitivity_table import sensitivity as run
@@ -272,30 +245,23 @@ def sensitivity(
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
     total = len(names) * sum(topic.aspect is not None for topic in collection.topics)
     with bar_of("queries", total=total) as bar:
-        table = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
-    if table.single_aspect:
-        click.echo(
-            "Note: no seed is judged for two aspects, so p-MRR is undefined; RBO, tau and the "
-            "overlap say how far the wording changes the rankings.",
-            err=True,
-        )
-    if as_json:
-        print_json(sensitivity_report(table))
-    else:
-        _print_sensitivity(table)
+        found = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
+    if found.single_aspect:
+        undefined = "no seed is judged for two aspects, so p-MRR is undefined"
+        say([f"{undefined}; RBO, tau and the overlap show how wordings change the rankings."])
+    show(sensitivity_report(found), *_sensitivity_lines(found), as_json=as_json)
 
 
-def _print_sensitivity(table: Sensitivity) -> None:
-    """One table per system: a line per variant."""
-    queries = counted(table.queries, "query", "queries")
-    click.echo(f"{queries} of {table.collection} on corpus {table.corpus}")
-    for system in table.systems:
-        click.echo()
+def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
+    """A table per system, with a row per wording."""
+    queries = counted(found.queries, "query", "queries")
+    yield f"{queries} of {found.collection} on corpus {found.corpus}"
+    for system in found.systems:
         rows = [
             (row.variant, *(row.metrics[name] for name in VARIANT_MEASURES)) for row in system.rows
         ]
-        print_table((system.system, *VARIANT_MEASURES), rows)
-        click.echo(f"Robustness@10 over wordings: {cell(system.robustness)}")
+        yield f"\n{table((system.system, *VARIANT_MEASURES), rows)}"
+        yield f"Robustness@10 over wordings: {cell(system.robustness)}"
 
 
 # -- the retrieval-verification gap --------------------------------------------------------------
@@ -316,14 +282,14 @@ def gap(
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
 
-    A language model ranks the candidates that the retrievers return (lower bound), and the same
-    with the missing relevant documents put in (upper bound). What lies between these and the
-    best retriever is what retrieval still misses although it can be recognised.
+    A language model ranks the candidates of the retrievers (lower bound), and the same with the
+    missing relevant documents added (upper bound). The distance to the best retriever is what
+    retrieval misses although it can be recognised.
 
     Options:
         verifier: How the model ranks a pool.
-        pool_sizes: Candidates per query, separated by commas.
-        systems: Retrievers, separated by commas; candidates are drawn from all of them in turn.
+        pool_sizes: Candidates per query, between commas.
+        systems: Retrievers, between commas; candidates are drawn from all in turn.
     """
     from engine.collections.readers import read_collection
     from engine.evaluate.verification_gap import check_gap
@@ -336,55 +302,45 @@ def gap(
     explorer.verifier.connection()  # or says how to connect one, before anything is done
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
     request = replace(request, collection=key)
-    with asking("measuring") as tell:
+    with asking("measuring", "done") as tell:
         measured = explorer.gaps.run(request, most_calls=budget_calls, tell=tell).result
     if measured is None:
-        click.echo("Cancelled before the model was asked anything.", err=True)
+        say(["Cancelled before the model was asked anything."], "")
         sys.exit(INTERRUPTED)
     say_what_it_took(verifier, measured.report)
-    if as_json:
-        print_json(gap_report(measured))
-    else:
-        _print_gap(measured)
+    show(gap_report(measured), *_gap_lines(measured), as_json=as_json)
+    say(() if as_json else measured.notes)
     sys.exit(exit_code(measured.report))
 
 
-def _print_gap(gap: Gap) -> None:
+def _gap_lines(gap: Gap) -> Iterator[str]:
     """A row per size with both bounds, and the retrievers; intervals of 95 % in brackets."""
     queries = counted(gap.queries, "query", "queries")
-    click.echo(
+    yield (
         f"{gap.collection}: {queries} on corpus '{gap.corpus}', {gap.measure}, "
         f"verified by {gap.verifier} ({gap.report.model})\n"
     )
     rows = []
     for point in gap.points:
         lower, upper = gap.gap(point)
-        rows.append(
-            (
-                point.size,
-                point.found,
-                Figure(f"{point.lower:.3f}{_bounds(point.lower_interval)}"),
-                Figure(f"{point.upper:.3f}{_bounds(point.upper_interval)}"),
-                Figure(f"{lower:+.3f}{_bounds(point.gap_lower_interval, '+')}"),
-                Figure(f"{upper:+.3f}{_bounds(point.gap_upper_interval, '+')}"),
-            )
+        bounds = (
+            _bounded(point.lower, point.lower_interval),
+            _bounded(point.upper, point.upper_interval),
+            _bounded(lower, point.gap_lower_interval, "+"),
+            _bounded(upper, point.gap_upper_interval, "+"),
         )
-    print_table(("pool", "found", "lower", "upper", "gap, lower", "gap, upper"), rows)
-    click.echo("")
-    best = [
-        (name, value, "best retriever" if name == gap.best else "")
-        for name, value in gap.best_first
-    ]
-    print_table(("", "", ""), best)
-    say_notes(gap.notes)
+        rows.append((point.size, point.found, *bounds))
+    yield table(("pool", "found", "lower", "upper", "gap, lower", "gap, upper"), rows)
+    best = [(name, v, "best retriever" if name == gap.best else "") for name, v in gap.best_first]
+    yield f"\n{table(('', '', ''), best)}"
 
 
-def _bounds(interval: Interval, sign: str = "") -> str:
-    """`` (0.552 to 0.661)``: 95 %, or nothing."""
+def _bounded(value: float, interval: Interval, sign: str = "") -> Figure:
+    """``0.610 (0.552 to 0.661)``: a value and its interval, if it has one."""
     if interval is None:
-        return ""
-    low, high = (f"{value:{sign}.3f}" for value in interval)
-    return f" ({low} to {high})"
+        return Figure(f"{value:{sign}.3f}")
+    low, high = interval
+    return Figure(f"{value:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})")
 
 
 # -- answers from documents ----------------------------------------------------------------------
@@ -401,23 +357,22 @@ def read(
     with_scenarios: bool = False,
     grade: bool = False,
     sample: PositiveInt | None = None,
-    estimate: bool = False,
+    only_estimate: bool = False,
     budget_calls: NonNegativeInt | None = None,
     as_json: bool = False,
 ) -> None:
     """Let a language model answer the questions of the test collection at PATH.
 
-    It is given the document that holds the answer among k - 1 documents that look like it, or
-    the k best documents of a system. Answers are compared with the collection's by ROUGE-1
-    recall. They are kept: the same test again asks nothing.
+    It reads the document with the answer among k - 1 documents that look like it, or the k best
+    documents of a system. ROUGE-1 recall compares its answers with the collection's. Answers are
+    kept: the same test again asks nothing.
 
     Options:
-        sizes --k: Documents given to the model, separated by commas.
-        systems: Systems whose best documents are read too, separated by commas. Default: none.
-        with_scenarios: Everything once more, with the documents' scenarios as further context.
+        sizes --k: Documents given to the model, between commas.
+        systems: Also read the best documents of these systems, between commas. Default: none.
+        with_scenarios: Repeat everything with the documents' scenarios as further context.
         grade: The model also grades the answers, 0 to 100.
-        sample N: Ask only N queries, the same ones every time. Default: all.
-        estimate: Say what it would cost at most, and ask nothing.
+        sample N: Ask only N queries, always the same. Default: all.
     """
     from engine.ask.passages import stored_scenarios
     from engine.ask.reader_test import ReaderTest
@@ -436,67 +391,42 @@ def read(
         prepared = prepare(searcher, collection, plan, stored, bar.update)
     tester = ReaderTest(explorer.settings, explorer.ledger.answers)
     most = tester.estimate(prepared)
-    if estimate:
-        if as_json:
-            print_json({"mode": "read", "depth": max(numbers), **asdict(most)})
-        else:
-            click.echo(_cost_line(most))
+    if only_estimate:
+        report = {"mode": "read", "depth": max(numbers), **asdict(most)}
+        show(report, at_most(most), as_json=as_json)
         return
-    click.echo(f"At most: {_cost_line(most)}", err=True)
-    with asking("reading") as tell:
+    say([at_most(most)], "")
+    with asking("reading", "done") as tell:
         test = tester.run(prepared, most_calls=budget_calls, tell=tell).result
     say_what_it_took("read", test.report)
-    if as_json:
-        print_json(_reading_report(test))
-    else:
-        _print_reading(test)
+    report = asdict(test)
+    for row, one in zip(report["rows"], test.rows, strict=True):
+        row["name"], row["unanswered"] = one.name, one.unanswered
+    show(report, *_reading_lines(test), as_json=as_json)
+    say(() if as_json else test.notes)
     sys.exit(exit_code(test.report))
 
 
-def _cost_line(estimate: Estimate) -> str:
-    """``270 questions, 410,000 + 27,000 tokens``."""
-    return (
-        f"{estimate.calls:,} questions, {estimate.input_tokens or 0:,} + "
-        f"{estimate.output_tokens or 0:,} tokens{cost(estimate.cost)}"
-    )
-
-
-def _reading_report(test: ReadingTest) -> dict[str, Any]:
-    """``seedlens read --json``."""
-    data = asdict(test)
-    for row, one in zip(data["rows"], test.rows, strict=True):
-        row["name"], row["unanswered"] = one.name, one.unanswered
-    return data
-
-
-def _print_reading(test: ReadingTest) -> None:
+def _reading_lines(test: ReadingTest) -> Iterator[str]:
     """A row per condition."""
-    click.echo(
-        f"{test.collection}: {test.queries} questions on corpus '{test.corpus}', answered by "
-        f"{test.report.model}"
-    )
-    if test.negatives:
-        click.echo(f"Hard negatives: {test.negatives}")
-    graded = any(row.graded for row in test.rows)
+    questions = f"{test.queries} questions on corpus '{test.corpus}'"
+    yield f"{test.collection}: {questions}, answered by {test.report.model}"
+    yield f"Hard negatives: {test.negatives}\n" if test.negatives else ""
     rows = []
     for row in test.rows:
         bounds = row.rouge_interval
-        rows.append(
-            (
-                row.name,
-                Figure(f"{row.answered}/{row.queries}"),
-                row.declined,
-                Figure(f"{row.found:.0%}"),
-                _rounded(row.words),
-                _rounded(None if row.rouge is None else 100 * row.rouge, 2),
-                None if bounds is None else tuple(_rounded(100 * bound) for bound in bounds),
-                *([_rounded(row.grade)] if graded else []),
-            )
+        counts = (Figure(f"{row.answered}/{row.queries}"), row.declined)
+        measures = (
+            Figure(f"{row.found:.0%}"),
+            _rounded(row.words),
+            _rounded(None if row.rouge is None else 100 * row.rouge, 2),
+            None if bounds is None else tuple(_rounded(100 * bound) for bound in bounds),
+            _rounded(row.grade),
         )
+        rows.append((row.name, *counts, *measures))
     heads = ("", "answered", "declined", "gold given", "words", "ROUGE-1 R", "95 %", "grade")
-    click.echo("")
-    print_table(heads if graded else heads[:-1], rows)
-    say_notes(test.notes)
+    shown = len(heads) if any(row.graded for row in test.rows) else len(heads) - 1
+    yield table(heads[:shown], [row[:shown] for row in rows])
 
 
 def _rounded(value: float | None, places: int = 1) -> Figure | None:

@@ -1,4 +1,4 @@
-"""``seedlens search``, ``trail``, ``export`` and ``map``: what is explored, and files of it."""
+"""``seedlens search``, ``trail``, ``export`` and ``map``: exploring, and files of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,29 +14,23 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from engine.cli.common import (
-    ids_in,
-    open_explorer,
-    parsed_filters,
-    selection_of,
-)
+from engine.cli.common import ids_in, open_explorer, parsed_filters, selection_of
 from engine.cli.model import (
     INTERRUPTED,
-    asking_questions,
+    asking,
     at_most,
     check_depth,
     exit_code,
-    say_problem,
     say_what_it_took,
     taken,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import print_json, print_table, progress, say_notes, stop_requested
+from engine.cli.terminal import advancing, say, show, stop_requested, table
 from engine.errors import BadInputError, UnknownNameError
 from engine.text import spreadsheet_cell
 from engine.types.models import ModelUsage, summed
-from engine.types.reranking import DEFAULT_DEPTH, Move, Reranking, RerankRequest
-from engine.types.searches import DOCUMENT_FORMATS, EXPORT_FORMATS, Query, SearchResults, TrailInfo
+from engine.types.reranking import DEFAULT_DEPTH, Move, RerankRequest
+from engine.types.searches import DOCUMENT_FORMATS, EXPORT_FORMATS, Query, SearchResults
 
 if TYPE_CHECKING:
     from engine.assist.assistant import Assistant
@@ -45,7 +39,7 @@ if TYPE_CHECKING:
     from engine.types.maps import CorpusMap, Layout
 
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
-"""Of engine.assist.model_systems, which is loaded when one is asked for."""
+"""Of engine.assist.model_systems, which is loaded late."""
 MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 
 
@@ -77,37 +71,28 @@ def search(
 ) -> None:
     """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
 
-    Every result comes with the passages that explain it.
+    Every result has the passages that explain its rank.
 
     Options:
         seed DOC_ID: A document of the corpus to start from.
         text: A text to start from instead.
-        aspect: What should be similar: background, method or result, or an aspect of the corpus's
-            lens.
+        aspect: What should be similar: an aspect of the corpus's lens, such as method.
         instruction: The aspect in your own words.
-        reading ASPECTS,TERMS: Correct how aspect and wording are read:
-            +method,-background,+term:tree kernels asks for an aspect and for words, and rules an
-            aspect out; any asks for none.
-        sentences --sentence: Ask for this sentence of the seed, counted from 1. Repeatable.
+        reading ASPECTS,TERMS: Correct how the wording is read: +method,-background,+term:tree
+            kernels; any for no aspect.
+        sentences --sentence: Search with this sentence of the seed, counted from 1. Repeatable.
         system: bm25, dense, late-interaction, hybrid, aspect, bm25-aspect, transport, instructed,
-            facts, hybrid+facts or aspect+facts; scenario once scenarios were made; with a language
-            model also rewrite or multi-hop.
-        steer --steer --aspect-weight: 0: whole document; 1: the aspect only.
+            facts, hybrid+facts, aspect+facts, scenario, rewrite or multi-hop.
         k: How many results.
         symmetric: late-interaction: score both directions.
-        model_reading: Let a language model read the wording (--instruction): one question. Where it
-            gives no answer, the built-in reading counts.
+        model_reading: Let a language model read the wording of --instruction: one question.
     """
     from engine.search.queries import parse_reading
     from engine.search.reports import search_report
 
     check_depth(rerank, depth)
     query = Query(
-        name,
-        seed,
-        text,
-        aspect,
-        instruction,
+        *(name, seed, text, aspect, instruction),
         focus=tuple(sorted({number - 1 for number in sentences})),
         reading=parse_reading(reading),
         system=system,
@@ -124,14 +109,12 @@ def search(
         _search_with_model(explorer.verifier, query, rerank, depth, budget_calls, as_json)
         return
     results = explorer.search(query)
-    say_notes(results.notes)
-    if as_json:
-        print_json(search_report(results))
-        return
-    _print_results(results)
-    if not results.total:
-        for effect in explorer.searcher(name).filter_effects(query):
-            click.echo(f"{effect}.", err=True)
+    say(results.notes)
+    show(search_report(results), *_result_lines(results), as_json=as_json)
+    if not as_json:
+        say(_reading_lines(results), "")
+        if not results.total:
+            say([f"{effect}." for effect in explorer.searcher(name).filter_effects(query)], "")
 
 
 def _read_by_model(
@@ -139,28 +122,28 @@ def _read_by_model(
 ) -> tuple[Query, int | None]:
     """The query with a model's reading of its wording, and the calls that are left.
 
-    What was asked and understood goes to stderr; without an answer, the query stays as it is.
+    Without an answer, the query is unchanged.
     """
     words = (query.instruction or "").strip()
     if not words:
         raise BadInputError("--model-reading is for a wording.", "Give one with --instruction.")
     if query.reading:
         raise BadInputError(
-            "--reading says already what the wording is read as.",
+            "--reading and --model-reading both read the wording.",
             "Leave out either --reading or --model-reading.",
         )
     found = assistant.read_wordings(query.corpus, [words], most_calls=most_calls)
     left = None if most_calls is None else max(0, most_calls - found.usage.calls)
     model = found.usage.model
-    click.echo(f"model-reading: {taken(found.usage)}", err=True)
+    say([f"model-reading: {taken(found.usage)}"], "")
     read = found.readings.get(words)
     if read is None:
         unread = f"{model} did not read the wording; the built-in reading is used."
-        say_problem((), f"{unread} {found.problem}")
+        say([f"{unread} {' '.join(found.problem.split())}"], "Warning")
         return query, left
     query = replace(query, reading=read.terms(query))
     how = f"as {','.join(query.reading)}" if query.reading else "to name no aspect"
-    say_notes([f"{model} reads the wording {how}."])
+    say([f"{model} reads the wording {how}."])
     return query, left
 
 
@@ -180,48 +163,46 @@ def _search_with_model(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
-    with asking_questions() as tell:
+    with asking() as tell:
         request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
         reranking = assistant.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)
-    if as_json:
-        print_json(reranking_report(reranking))
-    else:
-        _print_reranking(reranking)
+    results = reranking.results.results
+    lines = [
+        f"{r.rank:>3}  {_moved(reranking.moves.get(r.doc_id)):>9}  "
+        f"{r.document.title or r.document.text[:80]}  [{r.doc_id}]"
+        for r in results
+    ]
+    show(reranking_report(reranking), *lines, as_json=as_json)
+    say(() if as_json else reranking.results.notes)
     sys.exit(exit_code(reranking.report))
 
 
-def _print_results(results: SearchResults) -> None:
-    for use in results.terms:
-        click.echo(use.sentence(results.corpus_size), err=True)
-    if results.query.instruction and (results.reading or results.sentences):
-        sentences = [f"sentence {index + 1}" for index in results.sentences]
-        click.echo(f"Read as {', '.join([*results.reading, *sentences])}", err=True)
+def _result_lines(results: SearchResults) -> Iterator[str]:
     for r in results.results:
         moved = f"  {r.rank_change:+d}" if r.rank_change else ""
         year = f" ({r.document.year})" if r.document.year else ""
         title = r.document.title or r.document.text[:80]
-        click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
+        yield f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}"
         for evidence in r.evidence[:1]:
-            click.echo(f"       seed: {evidence.seed_text}")
-            click.echo(f"       it:   {evidence.doc_text}")
+            yield f"       seed: {evidence.seed_text}\n       it:   {evidence.doc_text}"
         if not r.evidence and r.explanation:
-            click.echo(f"       {r.explanation}")
+            yield f"       {r.explanation}"
         if r.scenario is not None:
-            click.echo(f"       need: {r.scenario.scenario.need}")
-            click.echo(f"       why:  {r.scenario.scenario.explanation}")
+            scenario = r.scenario.scenario
+            yield f"       need: {scenario.need}\n       why:  {scenario.explanation}"
+
+
+def _reading_lines(results: SearchResults) -> Iterator[str]:
+    """How the wording was read, and how many documents were ranked."""
+    for use in results.terms:
+        yield use.sentence(results.corpus_size)
+    if results.query.instruction and (results.reading or results.sentences):
+        sentences = [f"sentence {index + 1}" for index in results.sentences]
+        yield f"Read as {', '.join([*results.reading, *sentences])}"
     if not results.results:
-        click.echo("No document matches.", err=True)
-    click.echo(f"{results.total:,} ranked in {results.seconds:.2f} s", err=True)
-
-
-def _print_reranking(reranking: Reranking) -> None:
-    """Results in the model's order, with how far each moved."""
-    for result in reranking.results.results:
-        move = reranking.moves.get(result.doc_id)
-        title = result.document.title or result.document.text[:80]
-        click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
-    say_notes(reranking.results.notes)
+        yield "No document matches."
+    yield f"{results.total:,} ranked in {results.seconds:.2f} s"
 
 
 def _moved(move: Move | None) -> str:
@@ -236,38 +217,27 @@ def _moved(move: Move | None) -> str:
 
 @click.group()
 def trail() -> None:
-    """Trails: the searches made on Explore one after another, and their reading lists."""
+    """Trails: successive searches on Explore, and their reading lists."""
 
 
 @trail.command("list")
 @from_signature
 def list_trails(*, as_json: bool = False) -> None:
-    """List the latest 50 trails, the newest first.
+    """List the latest 50 trails, newest first.
 
-    A single search of which nothing was kept is not listed.
+    A single search without kept documents is not listed.
     """
     trails = open_explorer().notebook.trails()
-    if as_json:
-        print_json([_trail_report(one) for one in trails])
-        return
-    if not trails:
-        click.echo("No trail yet. They are made on Explore: seedlens app", err=True)
-    rows = [
-        (
-            one.trail_id,
-            f"{one.time.astimezone():%Y-%m-%d %H:%M}",
-            one.searches,
-            one.kept,
-            one.name or " > ".join(one.seeds[:3]),
-        )
-        for one in trails
-    ]
-    print_table(("trail", "time", "searches", "kept", "name"), rows)
-
-
-def _trail_report(one: TrailInfo) -> dict[str, object]:
-    names = ("trail_id", "name", "seeds", "searches", "kept")
-    return {**{name: getattr(one, name) for name in names}, "time": one.time.isoformat()}
+    report = [{**asdict(one), "time": one.time.isoformat()} for one in trails]
+    rows = []
+    for one in trails:
+        time = f"{one.time.astimezone():%Y-%m-%d %H:%M}"
+        name = one.name or " > ".join(one.seeds[:3])
+        rows.append((one.trail_id, time, one.searches, one.kept, name))
+    heads = ("trail", "time", "searches", "kept", "name")
+    show(report, table(heads, rows), as_json=as_json)
+    if not trails and not as_json:
+        say(["No trail yet. They are made on Explore: seedlens app"], "")
 
 
 @trail.command("show")
@@ -287,12 +257,10 @@ def export_trail(
 ) -> None:
     """Export the reading list of TRAIL.
 
-    BibTeX, RIS and CSL-JSON have entry types, DOIs and your notes; import reads BibTeX and
-    RIS back.
+    BibTeX, RIS and CSL-JSON have entry types, DOIs and your notes; import reads BibTeX and RIS.
 
     Options:
-        kind --format: apa to nature: formatted citations as text, apa-html ...: as a page that has
-            their italics. markdown and jsonl have the searches too.
+        kind --format: apa to nature: citations; with -html, italics. markdown, jsonl: searches too.
     """
     _write_out([_known(trail).notebook.export_trail(trail, kind)], out)
 
@@ -309,9 +277,8 @@ def export_corpus(
     """Write the documents of corpus NAME with all their fields.
 
     Options:
-        kind --format: jsonl and csv have all fields, and import reads them back; apa to nature:
-            citations.
-        ids FILE: Only the documents that FILE names, an id on each line, in this order.
+        kind --format: jsonl and csv have all fields and can be imported; apa to nature: citations.
+        ids FILE: Only the documents whose ids FILE lists, in this order.
     """
     doc_ids = None if ids is None else ids_in(ids)
     _write_out(open_explorer().notebook.export_corpus(name, kind, doc_ids), out)
@@ -348,26 +315,25 @@ def map_command(
     own_names: bool = False,
     budget_calls: NonNegativeInt | None = None,
 ) -> None:
-    """Lay the documents of CORPUS out in the plane: as a whole, and by each aspect.
+    """Compute the map of CORPUS: its documents in the plane, as a whole and by aspect.
 
-    Documents that are on its map stay where they are; new ones are placed among them. With
-    --rebuild all are laid out again.
+    Documents on the map keep their places, and new ones are placed among them.
 
     Options:
         rebuild: Lay all documents out again.
         output FILE: Write positions and clusters to FILE.json or FILE.csv.
-        model_names: Let a language model word the names of clusters: a question for each layout.
-        own_names: Take the names that a model gave back.
+        model_names: Let a language model name the clusters: a question for each layout.
+        own_names: Return to names made of the clusters' own words.
     """
     if model_names and own_names:
-        raise BadInputError("--model-names and --own-names ask for opposites.", "Give one.")
+        raise BadInputError("--model-names and --own-names exclude each other.", "Give one.")
     if output is not None and output.suffix.lower() not in (".json", ".csv"):
         raise BadInputError(f"A map cannot be written as {output.name}.", "Use .json or .csv.")
     maps = open_explorer().maps
-    with progress() as tell, stop_requested() as stopped:
+    with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = maps.build(corpus, tell, stopped, rebuild=rebuild)
     if report.stopped:
-        click.echo("Stopped; nothing was changed.", err=True)
+        say(["Stopped; nothing was changed."], "")
         sys.exit(INTERRUPTED)
     done = f"{len(report.layouts)} layouts made" if report.layouts else "the map is up to date"
     placed = f"; {report.placed:,} documents placed in it" if report.placed else ""
@@ -376,7 +342,7 @@ def map_command(
     )
     found = maps.view(corpus)
     if found is not None and (model_names or own_names):
-        _name_clusters(maps, corpus, found, model_names, budget_calls)
+        click.echo(_name_clusters(maps, corpus, found, model_names, budget_calls))
         found = maps.view(corpus)
     if output is not None and found is not None:
         _write_map(output, found)
@@ -385,22 +351,20 @@ def map_command(
 
 def _name_clusters(
     maps: Maps, corpus: str, found: CorpusMap, model_names: bool, most_calls: int | None
-) -> None:
+) -> str:
     """Have the clusters of every layout named by a model, or by their own words."""
     if not model_names:
         for name, layout in found.layouts.items():
             if layout.worded_by:
                 maps.own_names(corpus, name)
-        click.echo("Clusters are named by their own words.")
-        return
-    estimate = summed([maps.estimate_names(corpus, name) for name in found.layouts])
-    click.echo(at_most(estimate), err=True)
+        return "Clusters are named by their own words."
+    say([at_most(summed([maps.estimate_names(corpus, name) for name in found.layouts]))], "")
     used: list[ModelUsage] = []
     for name in found.layouts:
         left = None if most_calls is None else most_calls - sum(one.calls for one in used)
         used.append(maps.word_names(corpus, name, most_calls=left))
     calls, cached = sum(one.calls for one in used), sum(one.cached for one in used)
-    click.echo(f"Clusters are named by {used[0].model}: {calls:,} calls, {cached:,} known before.")
+    return f"Clusters are named by {used[0].model}: {calls:,} calls, {cached:,} known before."
 
 
 def _write_map(output: Path, found: CorpusMap) -> None:

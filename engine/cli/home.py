@@ -1,15 +1,18 @@
-"""``seedlens backup``, ``restore``, ``verify`` and ``ledger``: the files of a home."""
+"""``seedlens backup``, ``restore``, ``verify``, ``ledger`` and ``sql``: what a home holds."""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
+from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from engine.cli.common import import_command, open_explorer
 from engine.cli.options import from_signature
-from engine.cli.terminal import print_json
+from engine.cli.terminal import Figure, say, show, table
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.text import size
@@ -29,16 +32,15 @@ def backup(
 ) -> None:
     """Write the home to FILE, a ZIP archive, while the app may run.
 
-    It holds what people judged and kept, uploaded files, and the corpora.
+    It has judgments, trails, reading lists, uploaded files and corpora.
 
     Options:
-        only: irreplaceable: all but documents and vectors, which importing their sources makes
-            again. ledger: judgments, trails and settings alone.
+        only: irreplaceable: no documents and vectors. ledger: judgments, trails and settings only.
     """
     from engine.corpora.backup import back_up
 
     explorer = open_explorer()
-    _say(back_up(explorer.home, explorer.ledger, file.absolute(), only), "Written", as_json)
+    _show(back_up(explorer.home, explorer.ledger, file.absolute(), only), "Written", as_json)
 
 
 @click.command()
@@ -47,53 +49,48 @@ def verify(file: Path, *, as_json: bool = False) -> None:
     """Check all of the backup FILE against its manifest."""
     from engine.corpora.backup import verify as verify_backup
 
-    _say(verify_backup(file), "Sound", as_json)
+    _show(verify_backup(file), "Sound", as_json)
 
 
 @click.command()
 @from_signature
 def restore(file: Path, *, as_json: bool = False) -> None:
-    """Put the backup FILE into the home, SEEDLENS_HOME, which must be empty."""
+    """Restore the backup FILE into the home, SEEDLENS_HOME, which must be empty."""
     from engine.corpora.backup import restore as restore_backup
 
     settings = Settings()
-    home = settings.home
-    _say(restore_backup(file, Home(home)), f"Restored to {home}", as_json)
+    home = Home(settings.home)
+    _show(restore_backup(file, home), f"Restored to {settings.home}", as_json)
     if settings.ledger_url.get_secret_value():
-        click.echo(
-            f"Its ledger is {Home(home).ledger}. Copy it to an empty database: "
-            "seedlens ledger copy server",
-            err=True,
-        )
+        copy = "Copy it to an empty database: seedlens ledger copy server"
+        say([f"Its ledger is {home.ledger}. {copy}"], "")
 
 
-def _say(report: BackupReport, done: str, as_json: bool) -> None:
-    if as_json:
-        print_json(report)
-        return
-    held = ", ".join(report.corpora) if report.corpora else "no corpora"
-    click.echo(
-        f"{done}: {report.file}, {report.files:,} files, {size(report.bytes)}, "
-        f"made {report.made_at} by SeedLens {report.version} ({held})"
+def _show(report: BackupReport, done: str, as_json: bool) -> None:
+    line = (
+        f"{done}: {report.file}, {report.files:,} files, {size(report.bytes)}, made "
+        f"{report.made_at} by SeedLens {report.version} "
+        f"({', '.join(report.corpora) or 'no corpora'})"
     )
+    show(report, line, as_json=as_json)
     home = Home(Settings().home)
-    for name, source in report.without:
-        command = import_command(home.located(source), name)
-        click.echo(f"Without documents: {name}. Import it again: {command}", err=True)
+    for name, source in () if as_json else report.without:
+        again = import_command(home.located(source), name)
+        say([f"Without documents: {name}. Import it again: {again}"], "")
 
 
 @click.group()
 def ledger() -> None:
-    """Judgments, trails and the list of corpora: a file of the home, or a PostgreSQL database."""
+    """Judgments, trails and the list of corpora: a file, or a PostgreSQL database."""
 
 
 @ledger.command()
 @from_signature
 def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = False) -> None:
-    """Copy the ledger TO the server of SEEDLENS_LEDGER_URL, or to the file of the home.
+    """Copy the ledger TO the server of SEEDLENS_LEDGER_URL, or to the home's file.
 
-    What it is copied to has to be empty, and what it is copied from stays. Nobody can write to
-    either meanwhile: end the apps, copy, and start them with or without SEEDLENS_LEDGER_URL.
+    The target must be empty; the source is kept. Stop the apps before, and start them afterwards
+    with or without SEEDLENS_LEDGER_URL.
     """
     from storage.ledger import Ledger
     from storage.sqlite import OLD_NAME
@@ -116,7 +113,58 @@ def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = Fals
     server = Ledger(home.ledger, settings.ledger_wait_seconds, url)
     source, target = (file, server) if to == "server" else (server, file)
     rows = source.copy_to(target)
+    line = f"Copied {sum(rows.values()):,} rows from {source.name} to {target.name}."
+    show({"from": source.name, "to": target.name, "rows": rows}, line, as_json=as_json)
+
+
+@click.command()
+@from_signature
+def sql(
+    name: str,
+    query: str,
+    *,
+    csv_file: Path | None = None,
+    parquet_file: Path | None = None,
+    seconds: Annotated[float, Field(gt=0)] = 60.0,
+    as_json: bool = False,
+) -> None:
+    """Run QUERY, one SELECT in the SQL of DuckDB, over corpus NAME.
+
+    Views: documents, sentences, facts, judgments, pools, runs and measures; DESCRIBE VIEW lists
+    the columns of each. A query changes nothing, and reads no files and no network.
+
+    Options:
+        csv_file --csv FILE: Write the result to a CSV file.
+        parquet_file --parquet FILE: Write the result to a Parquet file.
+        seconds: Stop the query after this time.
+    """
+    found = open_explorer().analysis.run(name, query, seconds=seconds)
+    columns, rows = found.table.column_names, found.table.num_rows
+    if found.truncated:
+        say([f"The result is too large: its first {rows:,} rows are shown."])
+    if csv_file is not None:
+        with csv_file.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([columns, *found.rows()])
+    if parquet_file is not None:
+        parquet_file.write_bytes(found.to_parquet())
+    written = [file for file in (csv_file, parquet_file) if file is not None]
+    say([f"{rows:,} rows written to {file}." for file in written], "")
     if as_json:
-        print_json({"from": source.name, "to": target.name, "rows": rows})
-        return
-    click.echo(f"Copied {sum(rows.values()):,} rows from {source.name} to {target.name}.")
+        report = {
+            "corpus": name,
+            "columns": columns,
+            "rows": to_jsonable_python(
+                found.table.to_pylist(), inf_nan_mode="null", bytes_mode="base64"
+            ),
+            "truncated": found.truncated,
+            "seconds": round(found.seconds, 3),
+        }
+        show(report, as_json=True)
+    elif not written:
+        click.echo(table(columns, [map(_cell, row) for row in found.rows()]), nl=bool(rows))
+        say([] if rows else ["The result has no rows."])
+
+
+def _cell(value: object) -> object:
+    """Whole numbers without commas: they may be years."""
+    return Figure(value) if isinstance(value, int) and not isinstance(value, bool) else value

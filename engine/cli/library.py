@@ -1,4 +1,4 @@
-"""``seedlens import``, ``update``, ``corpora`` and ``lens``: corpora, and what they are read by."""
+"""``seedlens import``, ``update``, ``corpora`` and ``lens``: corpora and their lenses."""
 
 from __future__ import annotations
 
@@ -14,19 +14,11 @@ from pydantic import Field
 
 from engine.cli.common import import_command, open_explorer
 from engine.cli.options import from_signature
-from engine.cli.terminal import (
-    Figure,
-    print_json,
-    print_table,
-    progress,
-    say_notes,
-    stop_requested,
-)
+from engine.cli.terminal import Figure, advancing, say, show, stop_requested, table
 from engine.errors import BadInputError
 from engine.text import counted, size
 from engine.types.corpora import (
     DATASET_PREFIX,
-    CorpusInfo,
     ImportReport,
     ImportRequest,
     NamedDataset,
@@ -61,37 +53,31 @@ def import_(
 ) -> None:
     """Read the documents at SOURCE and index them as a corpus.
 
-    SOURCE is a file, a folder, or what a service on the internet is asked: openalex:WORDS,
-    arxiv:WORDS, s2:WORDS (Semantic Scholar), acl:IDS (ACL Anthology), zotero:users/NUMBER,
-    zotero:groups/NUMBER or zotero:local. In place of words, ids between commas, or @FILE of ids.
-    Or it is ir:NAME, a data set of ir_datasets (ir-datasets.com), with its queries and judgments.
+    SOURCE is a file, a folder, a query to a service (openalex:WORDS, arxiv:WORDS, s2:WORDS of
+    Semantic Scholar, acl:IDS of the ACL Anthology, zotero:users/NUMBER, zotero:groups/NUMBER,
+    zotero:local; ids between commas or @FILE of ids in place of words), or ir:NAME, a data set
+    of ir_datasets (ir-datasets.com) with its queries and judgments.
 
     Everything is checked before anything is written; rows that cannot be used refuse the
-    import, unless an option says what becomes of them. An import that was stopped goes on
-    when the same command is run again; running it twice changes nothing.
+    import, unless an option says what to do with them. The same command resumes an import that
+    was stopped; running it twice changes nothing.
 
     Options:
-        name: Name of the corpus: letters, digits, - and _. Default: made of the file's name.
-        limit N: Documents at most that a service is asked for. Default: 1,000, or as many as there
-            are ids.
-        source_format --format: auto, jsonl, json, csv, tsv, xlsx, parquet, bibtex, ris, nbib
-            (PubMed), ciw (Web of Science), enw (EndNote), xml (of both), beir, pdf, csfcube or
-            impliret.
-        mapping --map FIELD=COLUMN: Read FIELD (id, title, text, year ...) from COLUMN;
-            text=data.text reads a field of an object. Repeatable.
-        encoder: A preset (scincl, gritlm-7b ...; KEY=FOLDER for a model on disk), or a
-            sentence-transformers or PyLate model: name or folder. Default: the embedded model.
-        lens LENS: research, conversations, posts, or a lens file (see: seedlens lens). Default:
-            research, or the corpus's own.
-        ignore_labels: Estimate the sentences' roles even where the source labels them.
-        on ADDRESS: Have the workers of a Ray cluster check and encode: ray://HOST:10001, or local
-            for a worker on each core of this machine. Default: SEEDLENS_RAY, or this process.
-        undo: SOURCE is the name of a corpus: take the last import into it back.
+        name: Letters, digits, - and _. Default: made of the file's name.
+        limit N: Most documents to request from a service. Default: 1,000, or all ids.
+        source_format --format: auto, or jsonl, csv, xlsx, parquet, bibtex, ris, nbib, ciw, enw,
+            xml, beir, pdf ...
+        mapping --map FIELD=COLUMN: Column of a field (id, title, text, year ...), as
+            text=data.text. Repeatable.
+        encoder: A preset (scincl, gritlm-7b), or a sentence-transformers or PyLate model.
+        lens LENS: research, conversations, posts, or a lens file. Default: research.
+        ignore_labels: Estimate roles of sentences although the source labels them.
+        on ADDRESS: Encode on a Ray cluster: ray://HOST:10001, or local. Default: SEEDLENS_RAY.
+        undo: SOURCE is the name of a corpus: undo its last import.
     """
     from engine.encode.presets import absolute
 
-    # A corpus remembers where its model is, whatever folder the next command runs in.
-    encoder = absolute(encoder) if encoder else None
+    encoder = absolute(encoder) if encoder else None  # the next command may run in another folder
     columns = dict(map(_pair, mapping))
     if ignore_labels:
         columns["roles"] = ""  # sentence splits stay as the source has them
@@ -100,28 +86,27 @@ def import_(
     explorer = open_explorer(**({} if on is None else {"ray": on}))
     if undo:
         documents = explorer.library.undo_import(source)
-        if as_json:
-            print_json({"corpus": source, "documents": documents})
-        else:
-            click.echo(
-                f"The last import is undone: '{source}' holds {counted(documents, 'document')}."
-            )
+        holds = f"'{source}' holds {counted(documents, 'document')}"
+        report = {"corpus": source, "documents": documents}
+        show(report, f"The last import is undone: {holds}.", as_json=as_json)
         return
     dataset = source.startswith(DATASET_PREFIX)
-    asked = _queries_of("" if dataset else source, limit, with_abstract=repairs.skip_empty)
-    if asked and (columns or source_format != "auto"):
+    queries = _queries_of("" if dataset else source, limit, with_abstract=repairs.skip_empty)
+    if queries and (columns or source_format != "auto"):
         raise BadInputError(
             "What a service sends needs no --format and no --map.", "Leave them out."
         )
     place = NamedDataset(source.removeprefix(DATASET_PREFIX)) if dataset else Path(source)
-    name = _name_of(asked or place, explorer) if name is None else name
+    name = _name_of(queries or place, explorer) if name is None else name
     chosen = explorer.library.lens_for(name, lens)
-    request = ImportRequest(asked or place, name, source_format, columns, encoder, chosen, repairs)
+    request = ImportRequest(
+        queries or place, name, source_format, columns, encoder, chosen, repairs
+    )
     _run_import(explorer, request, as_json)
 
 
 def _queries_of(source: str, limit: int | None, *, with_abstract: bool) -> ServiceQueries | None:
-    """What a service is asked by ``openalex:WORDS``; None for the path of a file or a folder."""
+    """The queries of ``openalex:WORDS``; None for the path of a file or a folder."""
     from engine.sources.services import SERVICES, ids_of_file, names_service, read_query
 
     if not names_service(source):
@@ -136,9 +121,9 @@ def _queries_of(source: str, limit: int | None, *, with_abstract: bool) -> Servi
                 "--limit is for services.", "Leave it out: files and data sets are read whole."
             )
         return None
-    service, _, asked = source.partition(":")
-    typed = not asked.startswith("@")
-    text = asked if typed else ids_of_file(Path(asked[1:]))
+    service, _, text = source.partition(":")
+    typed = not text.startswith("@")
+    text = text if typed else ids_of_file(Path(text[1:]))
     query = read_query(service.lower(), text, limit, typed=typed)
     return ServiceQueries((replace(query, with_abstract=with_abstract),))
 
@@ -150,9 +135,9 @@ def _name_of(place: Path | ServiceQueries | NamedDataset, explorer: Explorer) ->
 
         place = folder_of(explorer.home, place.name)
     source = Path(os.path.realpath(place)) if isinstance(place, Path) else place
-    suggested = str(source) if not isinstance(source, Path) else source.stem
-    if isinstance(source, Path) and source.is_dir():
-        suggested = source.name
+    suggested = str(source)
+    if isinstance(source, Path):
+        suggested = source.name if source.is_dir() else source.stem
     name = explorer.library.suggest_name(suggested)
     for info in explorer.library.corpora():
         if info.name == name and info.source != str(source):
@@ -173,13 +158,10 @@ def _pair(text: str) -> tuple[str, str]:
 def _run_import(explorer: Explorer, request: ImportRequest, as_json: bool) -> None:
     from engine.search.reports import import_report
 
-    with progress() as tell, stop_requested() as stopped:
+    with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
-    say_notes(report.warnings, "Warning")
-    if as_json:
-        print_json(import_report(report))
-    else:
-        click.echo(_import_line(report))
+    say(report.warnings, "Warning")
+    show(import_report(report), _import_line(report), as_json=as_json)
     if report.cancelled:
         sys.exit(130)
 
@@ -190,21 +172,20 @@ def _import_line(report: ImportReport) -> str:
             f"Stopped after {counted(report.read, 'document')}; '{report.corpus}' holds "
             f"{report.documents:,}. Run the same command again to go on."
         )
-    read_as = f" Read as {report.encoding}." if report.encoding else ""
+    encoding = f" Read as {report.encoding}." if report.encoding else ""
     return (
         f"'{report.corpus}' holds {counted(report.documents, 'document')}: {report.added:,} added, "
         f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-        f"{report.kept_line}{read_as}"
+        f"{report.kept_line}{encoding}"
     )
 
 
 @click.command()
 @from_signature
 def update(name: str, *, as_json: bool = False) -> None:
-    """Ask the services that corpus NAME came from again, and add what is new.
+    """Query the services of corpus NAME again, and add what is new.
 
-    Documents that are there unchanged keep their vectors; what a service has changed takes the
-    place of the former version, and nothing is taken out.
+    Unchanged documents keep their vectors, changed ones are replaced, and none is removed.
     """
     explorer = open_explorer()
     request = ImportRequest(explorer.library.sources_to_update(name), name)
@@ -219,24 +200,19 @@ def corpora(*, as_json: bool = False) -> None:
 
     library = open_explorer().library
     infos = library.corpora()
+    rows = []
+    for info in infos:
+        state = "" if info.state == "ready" else f"({info.state}: {info.expected:,} expected)"
+        rows.append((info.name, info.documents, Figure(size(info.bytes)), info.encoder, state))
+    listed = table(("", "documents", "size", "encoder", ""), rows)
+    show([*map(corpus_report, infos)], listed, as_json=as_json)
     if as_json:
-        print_json(list(map(corpus_report, infos)))
         return
-    if not infos:
-        click.echo("No corpus yet. Try: seedlens import PATH", err=True)
-    rows = [
-        (info.name, info.documents, Figure(size(info.bytes)), info.encoder, _state(info))
-        for info in infos
-    ]
-    print_table(("", "documents", "size", "encoder", ""), rows)
+    say([] if infos else ["No corpus yet. Try: seedlens import PATH"], "")
     for info in infos:
         if info.state == "indexing" and library.jobs.running(info.name) is None:
             again = import_command(info.source, info.name)
-            click.echo(f"{info.name} is not complete. Import it again: {again}", err=True)
-
-
-def _state(info: CorpusInfo) -> str:
-    return "" if info.state == "ready" else f"({info.state}: {info.expected:,} expected)"
+            say([f"{info.name} is not complete. Import it again: {again}"], "")
 
 
 # -- lenses --------------------------------------------------------------------------------------
@@ -246,7 +222,7 @@ def _state(info: CorpusInfo) -> str:
 def lens_group() -> None:
     """Lenses: the sets of aspects that corpora are explored through.
 
-    A lens of your own is a file: print one with show, change it, and give its path to
+    For a lens of your own, print one with show, change the file, and pass its path to
     import --lens or to lens set.
     """
 
@@ -258,10 +234,9 @@ def list_lenses(*, as_json: bool = False) -> None:
     from engine.lenses.definitions import SHIPPED
 
     rows = [(lens.key, lens.name, [aspect.key for aspect in lens.aspects]) for lens in SHIPPED]
-    if as_json:
-        print_json([{"key": key, "name": name, "aspects": keys} for key, name, keys in rows])
-        return
-    print_table(("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
+    report = [{"key": key, "name": name, "aspects": keys} for key, name, keys in rows]
+    listed = table(("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
+    show(report, listed, as_json=as_json)
 
 
 @lens_group.command("show")
@@ -269,40 +244,33 @@ def list_lenses(*, as_json: bool = False) -> None:
 def show_lens(key: Annotated[str, "KEY|FILE"], *, as_json: bool = False) -> None:
     """Print a lens as a file to start from: TOML, or JSON with --json.
 
-    KEY is research, conversations or posts; a FILE is checked, and printed with all that
-    was left out.
+    KEY is research, conversations or posts; a FILE is checked, and printed with its defaults.
     """
     from engine.lenses.definitions import choose_lens, lens_to_toml
 
     chosen = choose_lens(key)
-    if as_json:
-        print_json(chosen)
-    else:
-        click.echo(lens_to_toml(chosen), nl=False)
+    show(chosen, lens_to_toml(chosen).rstrip("\n"), as_json=as_json)
 
 
 @lens_group.command("set")
 @from_signature
 def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"], *, as_json: bool = False) -> None:
-    """Sort the sentences of CORPUS by another lens, without encoding it again.
+    """Change the lens of CORPUS without encoding it again.
 
     Roles that the source gave are kept for aspects that both lenses have; the others are
-    estimated. Stopped in the middle, the corpus is as it was. Then its maps by aspect are made
-    again (seedlens map does it, where that was stopped).
+    estimated. A change that is stopped leaves the corpus as before. The maps are computed again.
     """
     from engine.lenses.definitions import choose_lens
 
     chosen = choose_lens(key)
     explorer = open_explorer()
-    with progress() as tell:
+    with advancing("documents", "checking") as tell:
         changed = explorer.library.set_lens(corpus, chosen, tell)
     if changed and explorer.settings.maps:
-        with progress() as tell, stop_requested() as stopped:
+        with advancing("documents", "mapping") as tell, stop_requested() as stopped:
             explorer.maps.build(corpus, tell, stopped)
-    if as_json:
-        aspects = [aspect.key for aspect in chosen.aspects]
-        print_json({"corpus": corpus, "lens": chosen.key, "aspects": aspects, "changed": changed})
-        return
+    aspects = [aspect.key for aspect in chosen.aspects]
     names = ", ".join(aspect.name for aspect in chosen.aspects)
-    verdict = "is now seen through" if changed else "has already"
-    click.echo(f"{corpus} {verdict} the lens '{chosen.name}': {names}.")
+    line = f"{corpus} {'now has' if changed else 'already has'} the lens '{chosen.name}': {names}."
+    report = {"corpus": corpus, "lens": chosen.key, "aspects": aspects, "changed": changed}
+    show(report, line, as_json=as_json)

@@ -15,11 +15,10 @@ from engine.cli.annotate_model import grade
 from engine.cli.build import build, generate
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
-from engine.cli.home import backup, ledger, restore, verify
+from engine.cli.home import backup, ledger, restore, sql, verify
 from engine.cli.options import from_signature
 from engine.cli.scenarios import facts, scenarios
-from engine.cli.sql import sql
-from engine.cli.terminal import print_json, print_table, write_text_alone
+from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
 from engine.errors import SeedLensError
 from storage.home import keep_files_private
@@ -40,8 +39,8 @@ class SeedLensGroup(click.Group):
             name = "_".join(map(str, problem["loc"])).upper()
             _fail(f"SEEDLENS_{name} cannot be '{problem['input']}': {problem['msg']}.")
         except BrokenPipeError:
-            raise  # whoever reads has read enough
-        except OSError as error:  # a path that no system takes, a disk that is gone
+            raise  # the reader of a pipe has enough
+        except OSError as error:
             _fail(f"{str(error.filename or '')[:200]}: {error.strerror or error}.".lstrip(": "))
 
 
@@ -55,37 +54,31 @@ def _fail(message: str) -> NoReturn:
 def main() -> None:
     """Explore a corpus from one document through one aspect of it."""
     keep_files_private()
-    write_text_alone()
+    protect_terminal()
 
 
 @main.command()
 @from_signature
-def app(
-    *,
-    port: int = 8501,
-    address: str = "127.0.0.1",
-) -> None:
+def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
     """Serve the app on http://127.0.0.1:8501, to be opened in a browser.
 
     Options:
         port: Port to listen on.
-        address: Address to listen on; anything but loopback opens your corpora to others.
+        address: Address to listen on; other than loopback, other machines can open your corpora.
     """
     from engine.people import exposed, read_login, secrets_files
 
-    login = read_login(secrets_files())  # what is wrong with it is said before anything starts
-    for file in exposed(secrets_files()):
-        click.echo(f"Warning: others can read {file}; run: chmod 600 {file}", err=True)
+    login = read_login(secrets_files())  # refuses a faulty login before anything starts
+    files = exposed(secrets_files())
+    say([f"others can read {file}; run: chmod 600 {file}" for file in files], "Warning")
     if address not in LOOPBACK:
         anybody = (
             ", and everybody who opens it reads and deletes all corpora, and judges under any "
             "name: set up login (see docs/operating.md)"
         )
-        click.echo(
-            f"Warning: {address} can be reached from other machines{'' if login else anybody}. "
-            "Add the name they use to allowedHosts in .streamlit/config.toml.",
-            err=True,
-        )
+        reached = f"{address} can be reached from other machines{'' if login else anybody}."
+        hosts = "Add the name they use to allowedHosts in .streamlit/config.toml."
+        say([f"{reached} {hosts}"], "Warning")
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = ["--server.port", str(port), "--server.address", address]
     os.environ["SEEDLENS_HOME"] = str(Settings().home)
@@ -94,31 +87,15 @@ def app(
 
 @main.command()
 @from_signature
-def doctor(
-    *,
-    rebuild: bool = False,
-    as_json: bool = False,
-) -> None:
-    """Say what is installed, which models load, and where the home is.
+def doctor(*, rebuild: bool = False, as_json: bool = False) -> None:
+    """Check what is installed, which models load, and where the home is.
 
     Options:
         rebuild: First list corpora again that are in the home and not in its ledger.
     """
-    from engine.cli.doctor import examine, rebuild_corpora
+    from engine.cli.doctor import diagnose
 
-    for line in rebuild_corpora() if rebuild else ():
-        click.echo(line, err=as_json)
-    checks = examine(Settings())
-    if as_json:
-        print_json(checks)
-    else:
-        verdicts = {True: "ok", False: "BAD"}
-        rows = [
-            ("none" if c.optional and not c.ok else verdicts[c.ok], c.name, c.detail)
-            for c in checks
-        ]
-        print_table(("", "", ""), rows)
-    sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
+    diagnose(rebuild=rebuild, as_json=as_json)
 
 
 COMMANDS: tuple[click.Command, ...] = (

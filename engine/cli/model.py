@@ -1,25 +1,19 @@
-"""What commands share that ask a language model: progress, and what it cost."""
+"""Runs with a language model: the estimate before, progress, and what was asked."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from pydantic import NonNegativeInt
 
-from engine.cli.terminal import advancing, print_json, say_notes
+from engine.cli.terminal import advancing, say, show
 from engine.errors import BadInputError
-from engine.llm.budget import RoundProgress
-from engine.types.models import (
-    Estimate,
-    ModelReport,
-    ModelUsage,
-    TaskProgress,
-    TaskReport,
-)
+from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
 
 if TYPE_CHECKING:
     from engine.llm.tasks import TaskRunner
@@ -29,110 +23,75 @@ Request = TypeVar("Request")
 INTERRUPTED, FAILED = 130, 1
 
 
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """Options of commands that ask a model about many items.
+
+    Options:
+        yes:
+        budget_calls:
+        as_json:
+    """
+
+    yes: bool = False
+    budget_calls: NonNegativeInt | None = None
+    as_json: bool = False
+
+
 def check_depth(rerank: str | None, depth: int | None) -> None:
     """Raise BadInputError for a depth of nothing."""
     if depth is not None and rerank is None:
         raise BadInputError("--depth is for reranking.", "Add --rerank pairwise, say.")
 
 
-def confirm(asks: object, *, yes: bool) -> None:
-    """Ask whether to go on, where a model would be asked and somebody is there to answer.
-
-    Args:
-        asks: whether, or how much of, anything would be asked.
-        yes: it was agreed to before.
-    """
-    if asks and not yes and sys.stdin.isatty():
-        click.confirm("Go on?", abort=True, err=True)
-
-
 def asking(
-    doing: str, unit: str = "done", made: str = ""
-) -> AbstractContextManager[Callable[[TaskProgress], None]]:
-    """A bar on stderr about a task, quiet when stderr is not a terminal."""
-
-    def counts(progress: TaskProgress) -> str:
-        said = f"{progress.made:,} {made}, " if made else ""
-        return f"{said}{progress.calls:,} calls, {progress.failed:,} failed"
-
-    return advancing(unit, doing, counts=counts)
-
-
-def asking_questions() -> AbstractContextManager[Callable[[RoundProgress], None]]:
-    """A bar on stderr about rounds of questions to a model."""
-
-    def counts(progress: RoundProgress) -> str:
-        return f"{progress.usage.calls:,} calls, {progress.usage.failed:,} failed"
-
-    return advancing("questions", "model", counts=counts)
-
-
-def say_what_it_took(name: str, report: ModelReport) -> None:
-    """What was asked and how it went, on stderr."""
-    bias = "" if report.position_bias is None else f", position bias {report.position_bias:.0%}"
-    click.echo(
-        f"{name}: {report.questions:,} questions in {report.rounds:,} rounds; {report.calls:,} "
-        f"calls, {report.cached:,} from the ledger, {report.unanswered:,} unanswered, "
-        f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost(report.cost)}{bias}",
-        err=True,
-    )
-    lacks = report.stopped or report.failed
-    say_problem(report.notes, (report.problem or _early(report)) if lacks else "")
-
-
-def say_problem(notes: Sequence[str], problem: str) -> None:
-    """What is odd about a run, and what went wrong in it ("" for nothing), on stderr."""
-    say_notes(notes)
-    say_notes([" ".join(problem.split())] if problem else [], "Warning")
+    doing: str = "model", unit: str = "questions", made: str = ""
+) -> AbstractContextManager[Callable[[Any], None]]:
+    """A bar on stderr about questions to a model."""
+    return advancing(unit, doing, made)
 
 
 def run_task(
     facade: TaskRunner[Request, R],
     request: Request,
     line: Callable[[Estimate], str],
+    run: ModelRun,
     *,
     unit: str,
     made: str = "",
-    yes: bool,
-    budget_calls: int | None,
-    only_estimate: bool = False,
-    announced: Callable[[Estimate], Any] = lambda estimate: estimate,
-    as_json: bool = False,
+    announced: Callable[[Estimate], Any] | None = None,
 ) -> tuple[Estimate, TaskReport[R]]:
     """Print what a request takes, ask whether to go on, and run it beside a bar.
 
     Args:
         line: what there is to do, in words.
         unit, made: what is done and what comes of it, in the plural.
-        only_estimate: ends the command with the estimate, ``announced`` in JSON.
+        announced: makes JSON of the estimate, with which the command ends; None to go on.
     """
     estimate = facade.estimate(request)
-    asked = f" {at_most(estimate)}" if estimate.calls else ""
-    click.echo(f"{line(estimate)}{asked}", err=True)
-    if only_estimate:
-        if as_json:
-            print_json({"estimate": announced(estimate)})
+    say([to_do(line(estimate), estimate)], "")
+    if announced is not None:
+        if run.as_json:
+            show({"estimate": announced(estimate)}, as_json=True)
         sys.exit(0)
-    confirm(estimate.calls, yes=yes)
+    if estimate.calls and not run.yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)
     with asking(made or unit, unit, made) as tell:
-        return estimate, facade.run(request, most_calls=budget_calls, tell=tell)
+        return estimate, facade.run(request, most_calls=run.budget_calls, tell=tell)
 
 
-def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
-    """Print ``line``, or the two records, and end the command with the run's exit status."""
-    if as_json:
-        print_json({"estimate": estimate, "report": report})
-    else:
-        click.echo(line)
-    say_problem(usage.notes, usage.problem)
+def end_run(estimate: Any, report: Any, usage: ModelUsage, *lines: str, as_json: bool) -> NoReturn:
+    """Print the lines, or the two records, and end the command with the run's exit status."""
+    show({"estimate": estimate, "report": report}, *lines, as_json=as_json)
+    say_problem(usage)
     sys.exit(exit_code(usage))
 
 
 def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> dict[str, Any]:
-    """A task's estimate or report as JSON has it, what it counts and what it made among the rest.
+    """A task's estimate or report as JSON has it: counts and result among the other fields.
 
     Args:
-        result: what is made is called so, unless it is a record or a dictionary.
+        result: the name of a result that is neither a record nor a dictionary.
     """
     fields = asdict(record)
     fields.pop("requests", None)
@@ -140,31 +99,69 @@ def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> d
     return {**fields, **(made if isinstance(made, dict) else {result: made})}
 
 
+def to_do(line: str, estimate: Estimate) -> str:
+    """What there is to do, and what that asks of a model at most."""
+    return f"{line} {at_most(estimate)}" if estimate.calls else line
+
+
 def at_most(estimate: Estimate) -> str:
     """``360 calls, at most 730 with repeats, 300,000 + 20,000 tokens, cost 1.2 (estimated).``"""
     text = f"{estimate.calls:,} calls, at most {estimate.most_calls:,} with repeats"
     if estimate.input_tokens is not None and estimate.output_tokens is not None:
-        text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
-    return f"{text}{cost(estimate.cost)} (estimated)."
+        text += f", {_tokens(estimate)}"
+    return f"{text} (estimated)."
 
 
 def taken(report: ModelUsage) -> str:
     """``358 calls, 2 answers from the ledger, 300,000 + 20,000 tokens, cost 1.2``."""
-    return (
-        f"{report.calls:,} calls, {report.cached:,} answers from the ledger, "
-        f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost(report.cost)}"
+    return f"{report.calls:,} calls, {report.cached:,} answers from the ledger, {_tokens(report)}"
+
+
+def _tokens(known: Estimate | ModelUsage) -> str:
+    cost = "" if known.cost is None else f", cost {known.cost:.4g}"
+    return f"{known.input_tokens or 0:,} + {known.output_tokens or 0:,} tokens{cost}"
+
+
+def outcome(
+    done: str, report: TaskReport[Any], *more: tuple[int, str], unit: str = "documents"
+) -> str:
+    """What a run did: ``done``, seconds, calls, further counts, and whether to go on."""
+    text = f"{done} in {report.seconds:.1f} s"
+    if report.calls or report.cached:
+        text += f"; {taken(report)}"
+    failures = [
+        (report.failed, f"{unit} without a usable answer"),
+        (report.left, f"{unit} not reached"),
+    ]
+    text += "".join(f"; {count:,} {what}" for count, what in (*more, *failures) if count)
+    goes_on = report.failed or report.left
+    return f"{text}.{' Run the same command again to go on.' if goes_on else ''}"
+
+
+def say_what_it_took(name: str, report: ModelReport) -> None:
+    """Print what was asked and how it went, on stderr."""
+    bias = "" if report.position_bias is None else f", position bias {report.position_bias:.0%}"
+    line = (
+        f"{name}: {report.questions:,} questions in {report.rounds:,} rounds; {taken(report)}, "
+        f"{report.unanswered:,} unanswered{bias}"
     )
+    say([line], "")
+    say_problem(report, early=bool(report.stopped or report.failed))
 
 
-def cost(known: float | None) -> str:
-    """``, cost 1.2``; empty where no price is known."""
-    return "" if known is None else f", cost {known:.4g}"
+def say_problem(usage: ModelUsage, *, early: bool = False) -> None:
+    """Print notes on a run, and what went wrong in it, on stderr.
 
-
-def _early(report: ModelReport) -> str:
-    if report.stopped == "cancelled":
-        return "Cancelled: this is the best order so far. Answers are kept for the next time."
-    return f"It ended early ({report.stopped})."
+    Args:
+        early: it lacks something, also where no problem is named.
+    """
+    say(usage.notes)
+    problem = " ".join(usage.problem.split())
+    if early and usage.stopped == "cancelled":
+        problem = problem or "Cancelled: this is the best order so far. Answers are kept."
+    elif early:
+        problem = problem or f"It ended early ({usage.stopped})."
+    say([problem] if problem else [], "Warning")
 
 
 def exit_code(*reports: ModelUsage) -> int:

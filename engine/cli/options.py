@@ -1,14 +1,14 @@
-"""Options of a command, each declared once: in the signature and docstring of its function.
+"""Options of a command, declared once: in the signature and docstring of its function.
 
 Parameters before ``*`` are arguments, those behind it options. Types, ranges (pydantic's ``Field``)
-and defaults stand in the signature; the section "Options" of the docstring has a line for each::
+and defaults are in the signature; the section "Options" of the docstring has a line for each::
 
     limit N: Read the first N documents only.
     own_runs --run FILE: Another name on the command line, and what a value is called.
 
 Options that commands share are described in :data:`SHARED`. A parameter that is a dataclass is made
-of the options in the docstring of that class; ``Annotated[dict[str, Any], Record]`` is a dictionary
-of those that were given.
+of the options in the docstring of that class (without words for those in SHARED);
+``Annotated[dict[str, Any], Record]`` is a dictionary of those that were given.
 """
 
 from __future__ import annotations
@@ -17,10 +17,20 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import click
 from pydantic.fields import FieldInfo
@@ -28,38 +38,35 @@ from pydantic.fields import FieldInfo
 Command = TypeVar("Command", bound=Callable[..., Any])
 REQUIRED: Any = inspect.Parameter.empty
 _SECTION = re.compile(r"\n\nOptions:\n(?P<lines>(?:    .*\n?)+)")
-_LINE = re.compile(r"^    (?P<name>\w+)(?P<flags>(?: --[\w/-]+)*)(?: (?P<metavar>[^ :]+))?: ", re.M)
+_LINE = re.compile(
+    r"^    (?P<name>\w+)(?P<flags>(?: --[\w/-]+)*)(?: (?P<metavar>[^ :]+))?:(?: |$)", re.M
+)
 SHARED = """By the names of parameters.
 
 Options:
     as_json --json: Print one JSON document.
-    corpus: The corpus that holds its documents. Default: the collection's own documents, indexed
-        once under its name.
-    sample N: Ask only the queries of N seeds, the same ones every time. Default: all.
-    steer --steer --aspect-weight: 0: whole document; 1: the aspect only. For systems that take it.
-    filters --filter FIELD=VALUE: year>=2010, year<=2020, venue=ACL, venue=ACL|EMNLP for either, or
-        what documents say: has.aspect=method, has.date>=2010-05, has.place=FR,
-        has.amount.USD>=100. Repeatable: all must hold.
-    within FILE: Only among the documents that FILE names, an id on each line. The filter that this
-        makes, in.selection=KEY, can be given to --filter and stands in links, too.
+    corpus: The corpus with its documents. Default: the collection's own documents, indexed once.
+    sample N: Ask only the queries of N seeds, always the same. Default: all.
+    steer --steer --aspect-weight: Aspect weight. 0: whole document; 1: the aspect only.
+    filters --filter FIELD=VALUE: year>=2010, venue=ACL|EMNLP, has.aspect=method,
+        has.date>=2010-05, has.amount.USD>=100. Repeatable: all must hold.
+    within FILE: Only the documents whose ids FILE lists, one on each line.
     project P: Default: the corpus's own, judged while exploring.
-    include_audit: Count grades that people gave to check a model, too.
+    include_audit: Also count grades that people gave to check a model.
     annotator WHO: Default: SEEDLENS_ANNOTATOR, or 'me'.
     author WHO: Default: SEEDLENS_ANNOTATOR, or 'me'.
     out FILE: Default: stdout.
-    only_estimate --estimate: Only say what it would take.
-    yes: Do not ask before a model is asked.
-    rerank MODE: Let a language model rerank: pairwise, pairwise-lite, pairwise-thorough, heapsort,
-        allpair, sliding, pointwise, listwise or tournament.
-    depth N: Documents of the first stage that are reranked. Default: 100.
-    budget_calls N: Requests to the model at most. Default: SEEDLENS_LLM_MAX_CALLS, else no limit.
+    only_estimate --estimate: Print what it would take, and ask nothing.
+    yes: Do not confirm before a model is asked.
+    rerank MODE: Rerank with a language model: pairwise, pairwise-lite, pairwise-thorough,
+        heapsort, allpair, sliding, pointwise, listwise or tournament.
+    depth N: Documents of the first stage to rerank. Default: 100.
+    budget_calls N: Most requests to the model. Default: SEEDLENS_LLM_MAX_CALLS, else no limit.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """An option's help, its flags between blanks ("" for its own name), and what its value is
-    called."""
+class _Described(NamedTuple):
+    """An option's help, its flags between blanks ("" for its own name), and its metavar."""
 
     help: str = ""
     flags: str = ""
@@ -79,7 +86,7 @@ def from_signature(function: Command) -> Command:
         record = next((one for one in (kind, *marks) if isinstance(one, type)), None)
         if record is not None and is_dataclass(record):
             own = _of_record(record, signature, changing=record is not kind)
-            records[name] = (record if record is kind else dict), [str(one.name) for one in own]
+            records[name] = (record if record is kind else dict, [str(one.name) for one in own])
             parameters += own
         elif declared.kind is declared.KEYWORD_ONLY:
             parameters.append(_option(name, hints[name], declared.default, known))
@@ -122,8 +129,7 @@ def _of_record(record: type, others: Container[str], *, changing: bool) -> list[
     for field in fields(record):  # of a dataclass
         if field.name in known and field.name not in others:
             default = REQUIRED if field.default is MISSING else field.default
-            shown = None if changing else default
-            one = _option(field.name, hints[field.name], shown, known)
+            one = _option(field.name, hints[field.name], None if changing else default, known)
             if changing and default not in ("", (), None, REQUIRED):
                 one.show_default = str(default)
             parameters.append(one)
@@ -149,10 +155,10 @@ def _argument(name: str, hint: Any, default: Any) -> click.Argument:
     return click.Argument([name], type=_type(kind), metavar=metavar, required=required, **more)
 
 
-def _option(
-    name: str, hint: Any, default: Any, known: Mapping[str, _Described] = _SHARED
-) -> click.Option:
-    described = known.get(name) or _SHARED.get(name, _Described())
+def _option(name: str, hint: Any, default: Any, known: Mapping[str, _Described]) -> click.Option:
+    described = known.get(name) or _Described()
+    if not described.help:
+        described = _SHARED.get(name, described)
     kind, marks = _split(hint)
     multiple = get_origin(kind) in (tuple, Sequence)
     kind = get_args(kind)[0] if multiple else kind

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.core import ParameterSource
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import PositiveInt
 
 from engine.cli.common import open_explorer, parts_of
-from engine.cli.model import end_run, run_task, taken, task_fields
+from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
 from engine.cli.options import from_signature
-from engine.cli.terminal import print_json, print_table, what_else
+from engine.cli.terminal import say, show, table
 from engine.errors import BadInputError
-from engine.types.models import Estimate, ModelUsage, TaskReport
-from engine.types.scenarios import (
-    Component,
-    ScenarioCounts,
-    ScenarioRequest,
-    ScenarioSource,
-    ScenarioState,
-)
+from engine.types.models import Estimate, ModelUsage
+from engine.types.scenarios import Component, ScenarioRequest, ScenarioSource, ScenarioState
 
 if TYPE_CHECKING:
-    from engine.assist.infer_claims import Counts
+    from collections.abc import Sequence
+
+    from engine.types.documents import Fact
 
 
 @click.command()
@@ -40,38 +36,33 @@ def scenarios(
     limit: PositiveInt | None = None,
     status: bool = False,
     remove: bool = False,
-    yes: bool = False,
-    budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
+    run: ModelRun,
 ) -> None:
     """Write scenarios for the documents of corpus NAME: which needs they meet, and why.
 
-    Once they are there, the system 'scenario' finds documents by what they only imply. What
-    writing will take is said before anything is asked. Documents that have their scenarios are
-    left as they are: a run that was stopped goes on when the same command is run again. With
-    nothing but --weight, only that is changed.
+    With them, the system 'scenario' finds documents by what they only imply. Documents with
+    scenarios are left as they are: the same command resumes a run that was stopped. --weight
+    alone changes only the weight.
 
     Options:
-        by_model --model/--extractive: Let the language model write (default), or put title and key
-            sentences of the documents into the form, without a model.
-        distilled FOLDER: Let a small model write that was trained with: seedlens distill scenarios.
-        component: What is embedded: main topic (M), information need (I), explanation (E), or two
-            of them. Default: what the corpus is set to, at first M+E.
-        weight: What a document counts for against its best scenario, 0 to 1. Default: what the
-            corpus is set to, at first 0.7.
-        limit N: Write for N documents at most, and go on from there the next time.
-        status: Only say what there is.
+        by_model --model/--extractive: Written by the language model (default), or title and key
+            sentences.
+        distilled FOLDER: Written by a small model from: seedlens distill scenarios.
+        component: Embedded: main topic (M), need (I), explanation (E), or two. At first M+E.
+        weight: Weight of a document against its best scenario, 0 to 1. At first 0.7.
+        limit N: Write for at most N documents; the next run goes on from there.
+        status: Print what there is.
         remove: Remove the scenarios of the corpus.
     """
     facade = open_explorer().scenarios
-    if status or remove:
-        if remove:
-            facade.remove(name)
-        _show_state(facade.status(name), as_json)
-        return
-    if weight is not None and _only_weight_given() and facade.status(name).covered:
+    if remove:
+        facade.remove(name)
+    only_weight = weight is not None and _only_weight_given() and facade.status(name).covered
+    if weight is not None and only_weight:
         facade.set_weight(name, weight)
-        _show_state(facade.status(name), as_json)
+    if status or remove or only_weight:
+        state = facade.status(name)
+        show(state, *_state_lines(state), as_json=run.as_json)
         return
     source: ScenarioSource = "generated" if by_model else "extractive"
     if distilled is not None:
@@ -80,18 +71,15 @@ def scenarios(
         source = "distilled"
     request = ScenarioRequest(name, source, component, weight, limit, distilled or "")
     estimate, report = run_task(
-        facade,
-        request,
-        _to_write,
-        unit="documents",
-        made="scenarios",
-        yes=yes,
-        budget_calls=budget_calls,
+        *(facade, request, _to_write, run), unit="documents", made="scenarios"
     )
-    asked = {"request": asdict(request)}
-    announced = {**asked, "documents": estimate.items, **task_fields(estimate)}
-    done = {**asked, **task_fields(report)}
-    end_run(announced, done, report, _scenarios_line(name, report), as_json=as_json)
+    made = report.result
+    wrote = f"'{name}': {made.scenarios:,} scenarios written for {made.written:,} documents"
+    embedded = (made.embedded, "scenarios embedded again")
+    line = outcome(wrote, report, embedded, (made.without_text, "documents without text"))
+    named = {"request": asdict(request)}
+    announced = {**named, "documents": estimate.items, **task_fields(estimate)}
+    end_run(announced, {**named, **task_fields(report)}, report, line, as_json=run.as_json)
 
 
 def _only_weight_given() -> bool:
@@ -108,37 +96,16 @@ def _to_write(estimate: Estimate) -> str:
     return text + (f" {embedded:,} scenarios to be embedded again." if embedded else "")
 
 
-def _scenarios_line(corpus: str, report: TaskReport[ScenarioCounts]) -> str:
-    """What a run did, in a sentence or two."""
-    made = report.result
-    text = (
-        f"'{corpus}': {made.scenarios:,} scenarios written for "
-        f"{made.written:,} documents in {report.seconds:.1f} s"
-    )
-    if report.calls or report.cached:
-        text += f"; {taken(report)}"
-    parts = [
-        (made.embedded, "scenarios embedded again"),
-        (report.failed, "documents without a usable answer"),
-        (made.without_text, "documents without text"),
-        (report.left, "documents not reached"),
-    ]
-    return text + what_else(parts, goes_on=bool(report.failed or report.left))
-
-
-def _show_state(state: ScenarioState, as_json: bool) -> None:
-    if as_json:
-        print_json(state)
-        return
-    click.echo(
-        f"'{state.corpus}': {state.scenarios:,} scenarios for {state.covered:,} of "
-        f"{state.documents:,} documents; {state.component} is embedded, a document counts for "
-        f"{state.weight:g} against its best scenario."
-    )
+def _state_lines(state: ScenarioState) -> Sequence[str]:
+    counts = f"{state.scenarios:,} scenarios for {state.covered:,} of {state.documents:,} documents"
+    weight = f"{state.component} is embedded, the weight of documents is {state.weight:g}"
     rows = [(one.source, one.model, one.scenarios, one.documents) for one in state.authors]
-    print_table(("source", "model", "scenarios", "documents"), rows)
-    if state.outdated:
-        click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
+    outdated = f"{state.outdated:,} documents have changed since and are not counted."
+    return (
+        f"'{state.corpus}': {counts}; {weight}.",
+        table(("source", "model", "scenarios", "documents"), rows),
+        outdated if state.outdated else "",
+    )
 
 
 # -- facts ---------------------------------------------------------------------------------------
@@ -155,79 +122,59 @@ def facts(
     by_model: bool = False,
     kinds: str | None = None,
     limit: PositiveInt | None = None,
-    yes: bool = False,
-    budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
+    run: ModelRun,
 ) -> None:
-    """Say which dates, amounts and places a document of corpus NAME, or a text, states or implies.
+    """Print dates, amounts and places that a document of corpus NAME, or a text, states or implies.
 
     What is only implied ("two days ago", "half that price") is resolved without a language
-    model; each fact comes with the words it follows from and how sure it is.
-
-    With --model the connected model adds what only knowledge of the world tells, such as the
-    country of a landmark. What it will take is said before anything is asked; answers are kept,
-    so that the same command goes on after a stop, and costs nothing the second time.
+    model; each fact has the words it follows from and a confidence. With --model, the language
+    model adds what takes knowledge of the world, such as the country of a landmark; the same
+    command resumes a run that was stopped.
 
     Options:
         doc_id --doc DOC_ID: A document of corpus NAME.
         text: A text instead of a document.
         written --date YYYY-MM-DD: The day on which the text was written.
-        by_model --model: Let the language model name what the documents of corpus NAME imply beyond
-            that, and keep it with them.
+        by_model --model: Add facts by the language model to all documents of corpus NAME.
         kinds KINDS: With --model: of place,date,amount. Default: all.
         limit N: With --model: only the first N documents.
-        yes: With --model: do not ask before the model is asked.
     """
     if by_model:
         if name is None or (doc_id, text, written) != (None, None, None):
             raise BadInputError(
                 "--model is for all documents of a corpus.", "Write seedlens facts NAME --model."
             )
-        _infer(name, kinds, limit, yes, budget_calls, as_json)
-        return
-    if kinds is not None or limit is not None or yes or budget_calls is not None:
+        _infer(name, kinds, limit, run)
+    if kinds is not None or limit is not None or run.yes or run.budget_calls is not None:
         raise BadInputError(
             "--kinds, --limit, --yes and --budget-calls are for a model.", "Add --model."
         )
-    _show_facts(name, doc_id, text, written, as_json)
-
-
-def _show_facts(
-    name: str | None, doc_id: str | None, text: str | None, written: str | None, as_json: bool
-) -> None:
     if (text is None) == (doc_id is None) or (doc_id is None) != (name is None):
         raise BadInputError(
             "Facts are read from one document or one text.",
             "Write seedlens facts NAME --doc DOC_ID, or seedlens facts --text TEXT.",
         )
-    from engine.explorer import Explorer
+    from engine.facts import find_facts
     from engine.search.reports import fact_report
 
-    shown = (
-        Explorer.find_facts(text, _day(written))
-        if text is not None
-        else open_explorer().facts(str(name), str(doc_id))
-    )
-    if as_json:
-        print_json([fact_report(fact) for fact in shown])
-        return
-    if not shown:
-        click.echo("No date, amount or place was found.", err=True)
-    for fact in shown:
-        how = f"from {fact.derivation}" if fact.derivation else "stated"
-        about = f"  [{', '.join(fact.about)}]" if fact.about else ""
-        made = ", generated" if fact.generated else ""
-        click.echo(f"{fact.kind:7} {fact.text}{about}  ({how}; {fact.confidence:.0%} sure{made})")
+    if text is not None:
+        found = find_facts(text, _day(written))
+    else:
+        found = open_explorer().facts(str(name), str(doc_id))
+    report = [fact_report(fact) for fact in found]
+    show(report, table(("", "", "", ""), map(_fact_row, found)), as_json=run.as_json)
+    if not found and not run.as_json:
+        say(["No date, amount or place was found."], "")
 
 
-def _infer(
-    name: str,
-    kinds: str | None,
-    limit: int | None,
-    yes: bool,
-    budget_calls: int | None,
-    as_json: bool,
-) -> None:
+def _fact_row(fact: Fact) -> tuple[str, ...]:
+    how = f"from {fact.derivation}" if fact.derivation else "stated"
+    about = f"[{', '.join(fact.about)}]" if fact.about else ""
+    made = ", generated" if fact.generated else ""
+    return fact.kind, fact.text, about, f"({how}; {fact.confidence:.0%} sure{made})"
+
+
+def _infer(name: str, kinds: str | None, limit: int | None, run: ModelRun) -> NoReturn:
     from engine.assist.infer_claims import KINDS
     from engine.assist.infer_facts import FactsByModel, InferRequest
 
@@ -238,37 +185,27 @@ def _infer(
     explorer = open_explorer()
     inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
     estimate, report = run_task(
-        inferring,
-        request,
-        lambda estimate: f"{estimate.items:,} documents.",
+        *(inferring, request, lambda estimate: f"{estimate.items:,} documents.", run),
         unit="documents",
         made="facts",
-        yes=yes,
-        budget_calls=budget_calls,
+    )
+    made = report.result
+    line = outcome(
+        f"'{name}': {made.facts:,} facts in {made.documents:,} documents by {report.model}",
+        report,
+        (made.known, "claims that were known already"),
+        (made.unquoted, "claims whose quote is not in the text"),
+        (made.unusable, "claims without a usable value"),
     )
     announced = {"documents": estimate.items, **task_fields(estimate)}
-    counts = {**asdict(report.result), "failed": report.failed}
     usage = {one.name: getattr(report, one.name) for one in fields(ModelUsage)}
-    usage |= report.requests
-    done = {"request": request, "counts": counts, "left": report.left, "usage": usage}
-    end_run(announced, done, report, _facts_line(name, report), as_json=as_json)
-
-
-def _facts_line(corpus: str, report: TaskReport[Counts]) -> str:
-    """What a run did, in a sentence or two."""
-    counts = report.result
-    text = (
-        f"'{corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
-        f"{report.model}; {taken(report)}"
-    )
-    parts = [
-        (counts.known, "claims that were known already"),
-        (counts.unquoted, "claims whose quote is not in the text"),
-        (counts.unusable, "claims without a usable value"),
-        (report.failed, "documents without a usable answer"),
-        (report.left, "documents not reached"),
-    ]
-    return text + what_else(parts, goes_on=bool(report.failed or report.left))
+    done = {
+        "request": request,
+        "counts": {**asdict(made), "failed": report.failed},
+        "left": report.left,
+        "usage": usage | dict(report.requests),
+    }
+    end_run(announced, done, report, line, as_json=run.as_json)
 
 
 def _day(text: str | None) -> date | None:

@@ -1,4 +1,4 @@
-"""What the command line prints, and how it listens while it works."""
+"""What commands print, and how they listen while they work."""
 
 from __future__ import annotations
 
@@ -10,38 +10,22 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol, TextIO, TypeVar
+from types import SimpleNamespace
+from typing import Any, TextIO
 
 import click
 from pydantic_core import to_jsonable_python
 from tqdm import tqdm
 
 from engine.text import size
-from engine.types.corpora import Progress
 
-
-class Advance(Protocol):
-    """How far work is; ``total`` is 0 while nobody knows it."""
-
-    @property
-    def done(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-
-
-Told = TypeVar("Told", bound=Advance)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """All but line ends and tabs: they move the cursor, colour, or turn the order of what follows."""
-_ENDLESS, _NARROWEST = 100_000, 24
-"""Columns of a pipe, and those that a text keeps on a narrow terminal."""
+_PIPE_COLUMNS = 100_000
 
 
 class Terminal:
-    """A terminal that gets nothing but text: what documents and names hold are no commands to it.
-
-    Attributes:
-        stream: takes everything as it is.
-    """
+    """A terminal on which texts of documents cannot act as commands."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -53,25 +37,35 @@ class Terminal:
         return getattr(self.stream, name)
 
 
-def write_text_alone() -> None:
-    """From now on terminals get text alone; files and pipes get everything as it is."""
+def protect_terminal() -> None:
+    """Remove control characters from what terminals get; files and pipes get everything."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and stream.isatty() and not isinstance(stream, Terminal):
             setattr(sys, name, Terminal(stream))
 
 
-def print_json(data: Any) -> None:
-    """Print records, and what lists and dictionaries of them hold, as one JSON document."""
-    click.echo(json.dumps(to_jsonable_python(data), ensure_ascii=False, indent=2))
+def show(data: Any, *parts: str, as_json: bool) -> None:
+    """Print a result: its records as one JSON document, or texts for people ("" is left out)."""
+    if as_json:
+        click.echo(json.dumps(to_jsonable_python(data), ensure_ascii=False, indent=2))
+        return
+    for part in filter(None, parts):
+        click.echo(part)
+
+
+def say(notes: Iterable[str], kind: str = "Note") -> None:
+    """Print sentences on stderr, after their kind ("" for none)."""
+    for note in notes:
+        click.echo(f"{kind}: {note}" if kind else note, err=True)
 
 
 class Figure(str):
-    """A number as it is to be printed: to the right of its column, on one line."""
+    """A formatted number: aligned to the right, on one line."""
 
 
 def cell(value: object) -> str:
-    """A value of a record in a table: fractions have three places, None is a dash."""
+    """A value in a table: fractions have three places, None is a dash."""
     if isinstance(value, str):
         return value if isinstance(value, Figure) else " ".join(value.split())
     if isinstance(value, tuple):
@@ -81,11 +75,10 @@ def cell(value: object) -> str:
     return Figure(f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
 
 
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows of :func:`cell` values under their heads; no colours, nothing is cut.
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows of :func:`cell` values under their heads, as lines without colours; "" without rows.
 
-    On a terminal texts wrap, and where figures alone are wider than it, their columns come in
-    blocks one below the other, each with the first column. Elsewhere a row is a line.
+    Texts wrap on a terminal, figures do not; nothing is cut.
     """
     from rich.console import Console
     from rich.table import Table
@@ -93,51 +86,21 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
     cells = [list(map(cell, row)) for row in rows]
     if not cells:
-        return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
+        return ""
+    made = Table(box=None, pad_edge=False, show_header=any(heads))
+    for head, column in zip(heads, zip(*cells, strict=True), strict=True):
+        figures = all(isinstance(one, Figure) for one in column)
+        align: Any = "right" if figures else "left"
+        made.add_column(Text(head), justify=align, no_wrap=figures, overflow="fold")
+    for row in cells:
+        made.add_row(*map(Text, row))
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None)
-    for block in _blocks(heads, cells, width):
-        table = Table(box=None, pad_edge=False, show_header=any(heads))
-        for at in block:
-            figures = all(isinstance(row[at], Figure) for row in cells)
-            side: Literal["right", "left"] = "right" if figures else "left"
-            table.add_column(Text(heads[at]), justify=side, no_wrap=figures, overflow="fold")
-        for row in cells:
-            table.add_row(*(Text(row[at]) for at in block))
-        console.print(table)
-    for line in out.getvalue().split("\n")[:-1]:
-        click.echo(line.rstrip())
-
-
-def _blocks(heads: Sequence[str], cells: Sequence[list[str]], width: int) -> list[list[int]]:
-    """The columns that are printed together: all, if texts can wrap to make room for figures."""
-    blocks, room = [[0]], 0
-    for at, column in enumerate(zip(*cells, strict=True)):
-        longest = max(map(len, (heads[at], *column))) + 2
-        if not all(isinstance(one, Figure) for one in column):
-            longest = min(longest, _NARROWEST)
-        if at == 0:
-            first = room = longest
-        elif room + longest > width and blocks[-1] != [0]:
-            blocks.append([0, at])
-            room = first + longest
-        else:
-            blocks[-1].append(at)
-            room += longest
-    return blocks
-
-
-def say_notes(notes: Iterable[str], kind: str = "Note") -> None:
-    """Sentences on what is odd, on stderr."""
-    for note in notes:
-        click.echo(f"{kind}: {note}", err=True)
-
-
-def what_else(parts: Sequence[tuple[int, str]], *, goes_on: bool) -> str:
-    """The end of a run's report: what is to be counted, and how to go on where it is to."""
-    counted = "".join(f"; {count:,} {what}" for count, what in parts if count)
-    return counted + "." + (" Run the same command again to go on." if goes_on else "")
+    console = Console(file=out, width=_PIPE_COLUMNS, color_system=None)
+    if sys.stdout.isatty():
+        least = console.measure(made).minimum
+        console.width = max(least, shutil.get_terminal_size().columns)
+    console.print(made)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 def bar_of(unit: str, doing: str | None = None, total: int | None = None) -> tqdm[Any]:
@@ -147,27 +110,29 @@ def bar_of(unit: str, doing: str | None = None, total: int | None = None) -> tqd
 
 
 @contextmanager
-def advancing(
-    unit: str,
-    doing: str,
-    *,
-    counts: Callable[[Told], str] | None = None,
-) -> Iterator[Callable[[Told], None]]:
-    """A bar that is given how far the work is.
+def advancing(unit: str, doing: str, made: str = "") -> Iterator[Callable[[Any], None]]:
+    """A bar that takes progress records: with ``done``, ``total``, and counts that they may have.
 
     Args:
-        unit: what it counts, in the plural.
-        doing: what is done, until the progress names its ``step`` or ``phase``.
-        counts: what came of it so far, behind the bar.
+        unit, made: what is counted, and what comes of it, in the plural.
+        doing: what is done, unless the record has a ``phase`` or ``step``.
     """
     with bar_of(unit, doing) as bar:
 
-        def tell(progress: Told) -> None:
-            bar.total = progress.total or None
+        def tell(progress: Any) -> None:
+            usage = getattr(progress, "usage", progress)
+            counts = [f"{progress.made:,} {made}"] if made else []
+            if hasattr(usage, "calls"):
+                counts += [f"{usage.calls:,} calls", f"{usage.failed:,} failed"]
+            if (loss := getattr(progress, "loss", None)) is not None:
+                counts.append(f"loss {loss:.3f}")
+            if getattr(progress, "disk", 0) and sys.stderr.isatty():
+                words = f"Indexing takes about {size(progress.disk)} of disk at most."
+                tqdm.write(words, file=sys.stderr)
             step = getattr(progress, "step", getattr(progress, "phase", ""))
+            bar.total = progress.total or None
             bar.set_description(step or doing, refresh=False)
-            if counts is not None:
-                bar.set_postfix_str(counts(progress), refresh=False)
+            bar.set_postfix_str(", ".join(counts), refresh=False)
             bar.update(progress.done - bar.n)
             bar.refresh()
 
@@ -176,41 +141,20 @@ def advancing(
 
 @contextmanager
 def training(unit: str) -> Iterator[Callable[[int, int, float | None], None]]:
-    """How far a training is, in ``unit``s, and its loss where there is one."""
-    with bar_of(unit, "training") as bar:
-
-        def tell(done: int, total: int, loss: float | None) -> None:
-            bar.total = total
-            if loss is not None:
-                bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-            bar.update(done - bar.n)
-
-        yield tell
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[Progress], None]]:
-    """How far reading and indexing documents are."""
-    with advancing("documents", "checking") as advance:  # type: ignore[var-annotated]
-
-        def tell(now: Progress) -> None:
-            advance(now)
-            if now.disk and sys.stderr.isatty():
-                words = f"Indexing takes about {size(now.disk)} of disk at most."
-                tqdm.write(words, file=sys.stderr)
-
-        yield tell
+    """A bar about a training: steps done, of how many, and the loss."""
+    with advancing(unit, "training") as tell:
+        yield lambda done, total, loss: tell(SimpleNamespace(done=done, total=total, loss=loss))
 
 
 @contextmanager
 def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM finish the shard at hand instead of tearing it."""
+    """Whether Ctrl-C or SIGTERM asked to stop after the work at hand; the second ends at once."""
     asked = False
 
     def ask(*_: object) -> None:
         nonlocal asked
         asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # the second Ctrl-C is final
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     before = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)}
     try:

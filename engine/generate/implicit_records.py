@@ -79,7 +79,7 @@ class ImplicitRequest:
 
     Options:
         category: What is implied.
-        style: multi: posts of many people in a thread per set; uni: chats of one person per set.
+        style: multi: threads of many people; uni: chats of one person.
         sets: Threads, or people.
         seed: The same seed gives the same files.
         documents: Documents, and queries, per set.

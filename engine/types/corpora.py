@@ -154,16 +154,12 @@ class Repairs:
         delimiter: Of a CSV or TSV file: ; or , or tab. Default: detected.
         skip_broken: Leave out rows that cannot be read.
         skip_empty: Leave out documents without text.
-        title_as_text: Where a row has no text, its title is the text; with --skip-empty, a row
-            without both is left out.
+        title_as_text: Use the title as text where a row has none.
         number_ids: Number rows without id: FILE-1, FILE-2 ... With --ids-from-doi, those without
             DOI.
-        ids_from_doi: Where a row has no id, and in place of a BibTeX key, its DOI is the id; rows
-            of one DOI are merged.
-        duplicates: Of rows with one id and different content, keep the first, merge them (what the
-            first lacks comes from the others, and the longest text counts), or rename the later
-            ones (ID-2).
-        pdf: Of PDFs: a document a paper, which is its abstract, or one a section.
+        ids_from_doi: Use the DOI as id of rows without id, and instead of BibTeX keys.
+        duplicates: Rows with one id: keep the first, merge them, or rename later ones (ID-2).
+        pdf: Of PDFs: one document per paper (its abstract) or per section.
         fill_abstracts: Look up abstracts that are missing by their DOIs, at OpenAlex and Crossref.
     """
 

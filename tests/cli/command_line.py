@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 from engine.cli import main
 from engine.config import ROOT
+from tests.fakes.model_answers import MODEL
+from tests.fakes.model_server import ModelServer
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,40 @@ def run_process(home: Path, *args: object, **settings: str) -> Outcome:
         timeout=240,
     )
     return Outcome(result.returncode, result.stdout, result.stderr)
+
+
+def run_json(home: Path, *args: object, **settings: str) -> Any:
+    """The JSON document of a command that ends well."""
+    outcome = run_inside(home, *args, "--json", **settings)
+    assert outcome.code == 0, outcome.stderr
+    return outcome.json
+
+
+def connected(server: ModelServer) -> dict[str, str]:
+    """Settings that connect a model."""
+    return {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
+
+
+def assert_refused(outcome: Outcome, *says: str) -> None:
+    """Exit code 2, nothing on stdout, and one line with all of ``says``."""
+    assert (outcome.code, outcome.stdout) == (2, ""), outcome
+    (line,) = outcome.stderr.splitlines()
+    for words in ("Error: ", *says):
+        assert words in line
+
+
+def assert_shape(data: dict[str, Any], shape: Mapping[str, Any]) -> None:
+    """Every key of the contract is there, with a value of its type."""
+    for key, kind in shape.items():
+        assert isinstance(data[key], kind), f"{key}: {data[key]!r}"
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Files by their paths in a folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> Path:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine.config import DEMO
+
+
+@pytest.fixture
+def corpus(small_home: Path, home: Path) -> Path:
+    """A home with the corpus ``small``, to be written to."""
+    shutil.copytree(small_home, home)
+    return home
 
 
 @pytest.fixture(scope="session")

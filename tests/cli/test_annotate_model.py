@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.types.annotating import Judgment
-from tests.cli.command_line import run_inside
+from tests.cli.command_line import connected, run_inside
 from tests.fakes.model_answers import MODEL, Knowledge, grades_by
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import SEED
@@ -42,7 +42,7 @@ def pooled(small_home: Path, home: Path) -> Path:
 def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
     pooled: Path, grader: ModelServer
 ) -> None:
-    model = {"OPENAI_BASE_URL": grader.url, "SEEDLENS_LLM_MODEL": MODEL}
+    model = connected(grader)
     command = ("grade", "small", "--project", "p")
     ahead = run_inside(pooled, *command, "--estimate", "--json", **model)
     assert ahead.code == 0, ahead.stderr
@@ -115,7 +115,7 @@ def test_audit_grades_are_exported_where_they_are_asked_for(pooled: Path) -> Non
 def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(
     pooled: Path, grader: ModelServer
 ) -> None:
-    model = {"OPENAI_BASE_URL": grader.url, "SEEDLENS_LLM_MODEL": MODEL}
+    model = connected(grader)
     command = ("grade", "small", "--project", "p", "--yes", "--json")
     short = run_inside(pooled, *command, "--budget-calls", 8, **model)
     assert short.code == 0, short.stderr
@@ -124,28 +124,3 @@ def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(
     assert "Warning:" in short.stderr
     whole = run_inside(pooled, *command, **model)
     assert short.json["report"]["graded"] + whole.json["report"]["graded"] == 12
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("small",), "Name a project"),
-        (("small", "--project", "gone"), "has no project 'gone'"),
-        (("small", "--project", "p"), "OPENAI_BASE_URL"),
-        (("small", "--project", "p", "--anchors", "99"), "number of anchors is 99"),
-        (("small", "--project", "p", "--query", "gone_method"), "not in this project"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line(
-    pooled: Path, options: tuple[str, ...], said: str
-) -> None:
-    outcome = run_inside(pooled, "grade", *options)
-    assert outcome.code == 2
-    assert said in outcome.stderr
-
-
-def test_a_person_cannot_call_themselves_a_model(pooled: Path) -> None:
-    told = ("--query", QUERY, "--doc", "bees-survey", "--grade", 1, "--annotator", JUDGE)
-    outcome = run_inside(pooled, "judge", "small", "--project", "p", *told)
-    assert outcome.code == 2
-    assert "the name of a language model" in outcome.stderr

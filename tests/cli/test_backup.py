@@ -9,17 +9,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.config import ROOT
-from tests.cli.command_line import run_inside
-from tests.cli.refusals import assert_refusal, assert_refused, corpora
+from tests.cli.command_line import assert_refused, run_inside, run_json
 from tests.support import make_explorer
 
 
+def corpora(home: Path) -> Any:
+    return run_json(home, "corpora")
+
+
 def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
-    small_home: Path, small_source: Path, tmp_path: Path
+    small_home: Path, tmp_path: Path
 ) -> None:
     file, other = tmp_path / "home.zip", tmp_path / "other"
     written = run_inside(small_home, "backup", file)
@@ -28,8 +32,7 @@ def test_a_home_is_backed_up_checked_restored_and_found_without_its_ledger(
     assert run_inside(small_home, "verify", file, "--json").json["corpora"] == ["small"]
     assert run_inside(other, "restore", file).code == 0
     assert corpora(other) == corpora(small_home)
-    assert_refused(other, "restore", file, says=("in use", "SEEDLENS_HOME"))
-    assert_refused(other, "verify", small_source, says=("not a backup of SeedLens",))
+    assert_refused(run_inside(other, "restore", file), "in use", "SEEDLENS_HOME")
     (other / "ledger.sqlite").unlink()
     found = run_inside(other, "doctor", "--rebuild")
     assert (found.code, found.stdout.splitlines()[0]) == (0, "Listed again: small")
@@ -69,7 +72,7 @@ def test_the_commands_of_the_readme_back_up_restore_and_mend(
     gc.collect()  # nothing has it open any more
     for damaged in ("ledger.sqlite", "ledger.sqlite-wal"):
         (home / damaged).write_bytes(b"damaged")
-    assert_refusal(run_inside(home, "corpora"), ("ledger-copies", "ledger.sqlite-wal"))
+    assert_refused(run_inside(home, "corpora"), "ledger-copies", "ledger.sqlite-wal")
     [mend] = re.findall(r"`(rm -f ledger\.sqlite[^`]+)`", about)
     [copy] = (home / "ledger-copies").iterdir()
     do(re.sub(r"ledger-\d{4}-\d\d-\d\d\.sqlite", copy.name, mend), home)

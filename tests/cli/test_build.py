@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command_line import run_inside
+from tests.cli.command_line import connected, run_inside
 from tests.fakes.lens_builds import LENS, NAME, knows_methods
-from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer
 from tests.fakes.small_corpus import DOCUMENTS
 
@@ -38,7 +37,7 @@ def labelled_home(
     begun = run_inside(home, "build", "new", *PLACE, "--attribute", LENS.attribute, "--depth", 6)
     assert begun.code == 0, begun.stderr
     for step in ("label", "collapse", "verbalise"):
-        run = run_inside(home, "build", "run", *PLACE, "--step", step, "--yes", **_model(model))
+        run = run_inside(home, "build", "run", *PLACE, "--step", step, "--yes", **connected(model))
         assert run.code == 0, run.stderr
     return home
 
@@ -48,10 +47,6 @@ def labelled(labelled_home: Path, home: Path) -> Path:
     """A copy of ``labelled_home`` that the test may write to."""
     shutil.copytree(labelled_home, home)
     return home
-
-
-def _model(server: ModelServer) -> dict[str, str]:
-    return {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
 
 
 def _show(home: Path, step: str = "") -> Any:
@@ -79,10 +74,10 @@ def test_a_collection_is_built_in_one_go_exported_and_evaluated(
     assert "'expand'" in early.stderr
     assert not (tmp_path / "early").exists()
 
-    only = run_inside(home, "build", "run", *PLACE, "--estimate", "--json", **_model(model))
+    only = run_inside(home, "build", "run", *PLACE, "--estimate", "--json", **connected(model))
     assert (only.json["step"], only.json["calls"]) == ("label", len(DOCUMENTS))
     assert run_inside(home, "build", "run", *PLACE, "--all").code == 2, "it needs a model"
-    done = run_inside(home, "build", "run", *PLACE, "--all", "--json", **_model(model))
+    done = run_inside(home, "build", "run", *PLACE, "--all", "--json", **connected(model))
     assert done.code == 0, done.stderr
     assert "40 calls, at most 90 with repeats" in done.stderr
     reports = [step["report"] for step in done.json["steps"]]
@@ -132,30 +127,3 @@ def test_each_step_is_shown_as_a_table(labelled: Path) -> None:
     assert len(_sheet(labelled, "label")) == len(DOCUMENTS)
     assert {row["dropped"] for row in _sheet(labelled, "collapse")} == {"no"}
     assert all(row["query"] for row in _sheet(labelled, "verbalise"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("new", "nothing", "x", "--attribute", "a"), "no corpus 'nothing'"),
-        (("new", "small", "x", "--attribute", " "), "no attribute"),
-        (("new", "small", "a/b", "--attribute", "a"), "'a/b'"),
-        (("new", "small", "x", "--attribute", "a", "--distance", "3"), "distance is 3.0"),
-        (("new", "small", "x", "--attribute", "a", "--aspect", "hue"), "no aspect 'hue'"),
-        (("new", "small", "x", "--attribute", "a", "--systems", "bm26"), "bm26"),
-        (("new", *PLACE, "--attribute", "a"), "build change"),
-        (("show", "small", "nothing"), "It has methods"),
-        (("show", *PLACE, "--csv"), "--step"),
-        (("run", *PLACE, "--step", "expand"), "OPENAI_BASE_URL"),
-        (("run", *PLACE, "--step", "label", "--all"), "exclude each other"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line(
-    labelled: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    before = _show(labelled)
-    outcome = run_inside(labelled, "build", *arguments)
-    assert outcome.code == 2
-    assert said in outcome.stderr
-    assert _show(labelled) == before
-    assert len(run_inside(labelled, "build", "list", "--json").json) == 1

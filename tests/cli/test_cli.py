@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,19 @@ from typing import Any
 import pytest
 
 from engine.cli import main
-from engine.config import DEMO
-from tests.cli.command_line import run_inside, run_process, write_lines
-from tests.cli.json_shapes import assert_shape, span
-from tests.cli.refusals import assert_refused
+from tests.cli.command_line import (
+    assert_refused,
+    assert_shape,
+    run_inside,
+    run_json,
+    run_process,
+    write_lines,
+)
+from tests.fakes.small_corpus import DOCUMENTS
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
-SEED = "demo-0001"
+SEED = "bees-network"
+TEXTS = {d["doc_id"]: d.get("text") or " ".join(d["sentences"]) for d in DOCUMENTS}
 
 
 # --- help -----------------------------------------------------------------------------------
@@ -48,8 +53,7 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
-    lines = (DEMO / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    source = write_lines(tmp_path / "papers.jsonl", map(json.loads, lines[:30]))
+    source = write_lines(tmp_path / "papers.jsonl", DOCUMENTS[:30])
 
     imported = run_process(home, "import", source, "--name", "papers", "--json")
     assert (imported.code, imported.stderr) == (0, "")
@@ -64,19 +68,17 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
     assert len(found.json["results"]) == 20
 
 
-def test_corpora_lists_documents_systems_encoder_and_size(demo_home: Path) -> None:
-    (corpus,) = run_inside(demo_home, "corpora", "--json").json
+def test_corpora_lists_documents_systems_encoder_and_size(small_home: Path) -> None:
+    (corpus,) = run_inside(small_home, "corpora", "--json").json
     assert_shape(corpus, {"name": str, "documents": int, "systems": list, "encoder": str})
-    assert (corpus["name"], corpus["documents"]) == ("demo", 480)
+    assert (corpus["name"], corpus["documents"]) == ("small", 40)
     assert set(SYSTEMS) <= set(corpus["systems"])
     assert corpus["encoder"] == "all-MiniLM-L6-v2"
-    stored = sum(f.stat().st_size for f in (demo_home / "corpora" / "demo").rglob("*.*"))
+    stored = sum(f.stat().st_size for f in (small_home / "corpora" / "small").rglob("*.*"))
     assert corpus["bytes"] == pytest.approx(stored, rel=0.05)
-
-    printed = run_inside(demo_home, "corpora")
-    heads, demo = (line.split() for line in printed.stdout.splitlines())
-    assert (heads[0], demo[:2]) == ("documents", ["demo", "480"])
-    assert printed.stderr == ""
+    printed = run_inside(small_home, "corpora")
+    heads, small = (line.split() for line in printed.stdout.splitlines())
+    assert (heads[0], small[:2], printed.stderr) == ("documents", ["small", "40"], "")
 
 
 def test_an_empty_home_lists_no_corpora_and_says_how_to_get_one(tmp_path: Path) -> None:
@@ -86,12 +88,8 @@ def test_an_empty_home_lists_no_corpora_and_says_how_to_get_one(tmp_path: Path) 
     assert "seedlens import" in printed.stderr
 
 
-def test_importing_the_same_file_twice_changes_nothing(demo_home: Path) -> None:
-    table = demo_home / "corpora" / "demo" / "documents.lance"
-    before = {f: f.stat().st_mtime_ns for f in table.rglob("*") if f.is_file()}
-    report = run_inside(demo_home, "import", DEMO, "--name", "demo", "--json").json
-    assert (report["added"], report["updated"], report["unchanged"]) == (0, 0, 480)
-    assert {f: f.stat().st_mtime_ns for f in table.rglob("*") if f.is_file()} == before
+def modified(folder: Path) -> dict[Path, int]:
+    return {f: f.stat().st_mtime_ns for f in folder.rglob("*.lance/**/*") if f.is_file()}
 
 
 def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path) -> None:
@@ -104,16 +102,20 @@ def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path)
     assert {k: report[k] for k in ("added", "updated", "unchanged", "documents")} == {
         "added": 1, "updated": 1, "unchanged": 1, "documents": 3,
     }  # fmt: skip
+    before = modified(tmp_path / "home" / "corpora")
+    same = run_inside(tmp_path / "home", "import", source, "--json").json
+    assert (same["added"], same["updated"], same["unchanged"]) == (0, 0, 3)
+    assert modified(tmp_path / "home" / "corpora") == before, "the same again changes nothing"
     found = run_inside(tmp_path / "home", "search", "n-1", "--seed", "b", "--json").json
     assert {r["doc_id"] for r in found["results"]} == {"a", "c"}
     assert found["results"][0]["evidence"][0]["seed_text"] == "Owls sing at night."
     (other := tmp_path / "other").mkdir()
     source = write_lines(other / "n 1.jsonl", rows)
     says = ("n-1 is there already, read from", "--name")
-    assert_refused(tmp_path / "home", "import", source, says=says)
+    assert_refused(run_inside(tmp_path / "home", "import", source), *says)
     undone = run_inside(tmp_path / "home", "import", "--undo", "n-1")
     assert "The last import is undone: 'n-1' holds 2 documents." in undone.stdout
-    assert_refused(tmp_path / "home", "import", "--undo", "n-1", says=("no import into 'n-1'",))
+    assert_refused(run_inside(tmp_path / "home", "import", "--undo", "n-1"), "no import into 'n-1'")
 
 
 def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None:
@@ -128,7 +130,9 @@ def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None
 def test_a_link_that_leads_to_itself_is_named_as_a_file_that_is_not_there(tmp_path: Path) -> None:
     link = tmp_path / "papers.jsonl"
     link.symlink_to(link)
-    assert_refused(tmp_path / "home", "import", link, says=(f"{link} does not exist.", "Check"))
+    assert_refused(
+        run_inside(tmp_path / "home", "import", link), f"{link} does not exist.", "Check"
+    )
 
 
 def test_columns_of_any_name_are_read_with_map(tmp_path: Path) -> None:
@@ -157,136 +161,110 @@ def test_a_model_given_as_a_relative_folder_is_found_from_anywhere(
 # --- search -----------------------------------------------------------------------------------
 
 
+def search(home: Path, *options: object) -> Any:
+    return run_json(home, "search", "small", *options)
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_search_json_keeps_the_contract_on_every_system(
-    system: str, demo_home: Path, demo_texts: dict[str, str]
-) -> None:
-    options = ("--seed", SEED, "--aspect", "method", "--system", system, "--json")
-    run = run_inside(demo_home, "search", "demo", *options)
-    assert (run.code, run.stderr) == (0, "")
-    found = run.json
-    assert_shape(
-        found,
-        {"corpus": str, "query": dict, "system": str, "seconds": float, "results": list,
-         "truncated": bool},
-    )  # fmt: skip
-    assert (found["corpus"], found["system"]) == ("demo", system)
+def test_search_json_keeps_the_contract_on_every_system(system: str, small_home: Path) -> None:
+    found = search(small_home, "--seed", SEED, "--aspect", "method", "--system", system)
+    assert_shape(found, {"corpus": str, "query": dict, "seconds": float, "truncated": bool})
+    assert (found["corpus"], found["system"]) == ("small", system)
     asked = {"seed": SEED, "aspect": "method", "system": system, "steer": 0.5, "k": 20}
     assert found["query"].items() >= asked.items()
     assert [r["rank"] for r in found["results"]] == list(range(1, 21))
     assert SEED not in {r["doc_id"] for r in found["results"]}
     scores = [r["score"] for r in found["results"]]
     assert scores == sorted(scores, reverse=True)
+    none = type(None)
+    keys = {"title": str, "rank_change": (int, none), "explanation": (str, none), "evidence": list}
     for result in found["results"]:
-        assert_result(result, demo_texts)
+        assert_shape(result, keys)
+        for pair in result["evidence"]:
+            assert TEXTS[SEED][slice(*pair["seed_span"])] == pair["seed_text"]
+            assert TEXTS[result["doc_id"]][slice(*pair["doc_span"])] == pair["doc_text"]
+            assert -1.0 <= pair["score"] <= 1.0001
     assert any(result["evidence"] for result in found["results"])
 
 
-def assert_result(result: dict[str, Any], texts: dict[str, str]) -> None:
-    assert_shape(
-        result,
-        {"rank": int, "doc_id": str, "title": str, "score": float, "evidence": list,
-         "rank_change": (int, type(None)), "explanation": (str, type(None))},
-    )  # fmt: skip
-    for pair in result["evidence"]:
-        assert_shape(
-            pair,
-            {"seed_span": span, "doc_span": span, "seed_text": str, "doc_text": str,
-             "score": float},
-        )  # fmt: skip
-        assert texts[SEED][slice(*pair["seed_span"])] == pair["seed_text"]
-        assert texts[result["doc_id"]][slice(*pair["doc_span"])] == pair["doc_text"]
-        assert -1.0 <= pair["score"] <= 1.0001
-
-
 def test_results_on_a_terminal_show_rank_score_title_id_and_the_best_evidence(
-    demo_home: Path, demo_texts: dict[str, str]
+    small_home: Path,
 ) -> None:
     options = ("--seed", SEED, "--aspect", "result", "--k", "3")
-    run = run_inside(demo_home, "search", "demo", *options)
+    run = run_inside(small_home, "search", "small", *options)
     lines = run.stdout.splitlines()
-    found = run_inside(demo_home, "search", "demo", *options, "--json").json["results"]
     assert len(lines) == 9
+    found = search(small_home, *options)["results"]
     for line, seed, it, result in zip(lines[::3], lines[1::3], lines[2::3], found, strict=True):
         assert f"{result['rank']:>3}  {result['score']:.3f}  {result['title']}" in line
         assert f"[{result['doc_id']}]" in line
-        assert seed.split("seed: ")[1] in demo_texts[SEED]
-        assert it.split("it:   ")[1] in demo_texts[result["doc_id"]]
-    assert "479 ranked" in run.stderr
+        assert seed.split("seed: ")[1] in TEXTS[SEED]
+        assert it.split("it:   ")[1] in TEXTS[result["doc_id"]]
+    assert "39 ranked" in run.stderr
 
 
-def test_a_pasted_text_finds_the_document_it_was_copied_from(
-    demo_home: Path, demo_texts: dict[str, str]
-) -> None:
-    found = run_inside(demo_home, "search", "demo", "--text", demo_texts[SEED], "--json").json
+def test_a_pasted_text_finds_the_document_it_was_copied_from(small_home: Path) -> None:
+    found = search(small_home, "--text", TEXTS[SEED])
     assert found["results"][0]["doc_id"] == SEED
-    assert found["query"]["text"] == demo_texts[SEED]
+    assert found["query"]["text"] == TEXTS[SEED]
 
 
-def test_more_results_begin_with_the_fewer(demo_home: Path) -> None:
-    few, many = (
-        run_inside(demo_home, "search", "demo", "--seed", SEED, "--k", k, "--json").json["results"]
-        for k in (5, 1000)
-    )
+def test_more_results_begin_with_the_fewer(small_home: Path) -> None:
+    few, many = (search(small_home, "--seed", SEED, "--k", k)["results"] for k in (5, 1000))
     assert [r["doc_id"] for r in many[:5]] == [r["doc_id"] for r in few]
-    assert len(many) == 479
+    assert len(many) == 39
 
 
-def test_filters_leave_only_what_meets_all_of_them(demo_home: Path) -> None:
-    documents = [json.loads(line) for line in (DEMO / "corpus.jsonl").open(encoding="utf-8")]
-    venue = documents[1]["venue"]
+def test_filters_leave_only_what_meets_all_of_them(small_home: Path) -> None:
     wanted = {
         d["doc_id"]
-        for d in documents
-        if d["venue"] == venue and 2015 <= d["year"] <= 2022 and d["doc_id"] != SEED
+        for d in DOCUMENTS
+        if d.get("venue") == "Parva" and 2003 <= (d.get("year") or 0) <= 2015
     }
     assert wanted
-    filters = ("--filter", f"venue={venue}", "--filter", "year>=2015", "--filter", "year<=2022")
-    options = ("--seed", SEED, "--k", "400", "--json")
-    found = run_inside(demo_home, "search", "demo", *filters, *options).json
-    assert {r["doc_id"] for r in found["results"]} == wanted
+    filters = ("--filter", "venue=Parva", "--filter", "year>=2003", "--filter", "year<=2015")
+    found = search(small_home, "--seed", SEED, "--k", 40, *filters)
+    assert {r["doc_id"] for r in found["results"]} == wanted - {SEED}
     assert found["query"]["filters"] == [f for f in filters if f != "--filter"]
 
 
-@pytest.mark.parametrize(
-    "hostile", ["venue=x' OR '1'='1", 'venue=" or 1=1 --', "venue=%", "year=0"]
-)
+@pytest.mark.parametrize("hostile", ["venue=y' OR '1'='1", 'venue=" or 1=1 --', "venue=%"])
 def test_a_filter_that_nothing_meets_gives_no_results_and_no_error(
-    hostile: str, demo_home: Path
+    hostile: str, small_home: Path
 ) -> None:
-    options = ("--seed", SEED, "--filter", hostile)
-    found = run_inside(demo_home, "search", "demo", *options, "--json")
+    options = ("search", "small", "--seed", SEED, "--filter", hostile)
+    found = run_inside(small_home, *options, "--json")
     assert (found.code, found.stderr, found.json["results"]) == (0, "", [])
-    printed = run_inside(demo_home, "search", "demo", *options)
+    printed = run_inside(small_home, *options)
     assert (printed.code, printed.stdout) == (0, "")
     assert "No document matches" in printed.stderr
 
 
-def test_a_wording_of_ones_own_changes_the_ranking(demo_home: Path) -> None:
+@pytest.mark.parametrize("filters", [["year>=1990"] * 1_800, [f"year={'1|' * 3_900}1"]])
+def test_as_many_filters_as_there_may_be_are_taken(filters: list[str], small_home: Path) -> None:
+    options = [part for one in filters for part in ("--filter", one)]
+    assert "results" in search(small_home, "--seed", SEED, "--system", "bm25", *options)
+
+
+def test_a_wording_of_ones_own_changes_the_ranking(small_home: Path) -> None:
     words = ("--instruction", "interviews and the way they were carried out")
-    base = ("search", "demo", "--seed", SEED, "--json", "--system", "aspect", "--steer", "1")
-    plain, worded = (run_inside(demo_home, *base, *extra).json for extra in ((), words))
+    base = ("--seed", SEED, "--system", "aspect", "--steer", "1")
+    plain, worded = (search(small_home, *base, *extra) for extra in ((), words))
     ids = [[r["doc_id"] for r in found["results"]] for found in (plain, worded)]
     assert ids[0] != ids[1]
     assert worded["query"]["instruction"] == words[1]
 
 
 @pytest.mark.parametrize("option", ["--steer", "--aspect-weight"])
-def test_the_weight_of_the_aspect_goes_by_two_names(demo_home: Path, option: str) -> None:
-    found = run_inside(demo_home, "search", "demo", "--seed", SEED, option, "0.8", "--json")
-    assert found.json["query"]["steer"] == 0.8
+def test_the_weight_of_the_aspect_has_two_names(small_home: Path, option: str) -> None:
+    assert search(small_home, "--seed", SEED, option, "0.8")["query"]["steer"] == 0.8
     for command in ("evaluate", "sensitivity"):
-        assert option in run_inside(demo_home, command, "--help").stdout
+        assert option in run_inside(small_home, command, "--help").stdout
 
 
-def test_an_aspect_that_the_seed_lacks_is_told_on_stderr(tmp_path: Path) -> None:
-    rows = [
-        {"doc_id": i, "sentences": [f"Frogs {i} sing.", "Toads do not."], "roles": ["method"] * 2}
-        for i in "abc"
-    ]
-    source = write_lines(tmp_path / "a.jsonl", rows)
-    assert run_inside(tmp_path / "home", "import", source, "--name", "n").code == 0
-    options = ("--seed", "a", "--aspect", "result", "--json")
-    found = run_inside(tmp_path / "home", "search", "n", *options)
+def test_an_aspect_that_the_seed_lacks_is_noted_on_stderr(small_home: Path) -> None:
+    seed = next(d["doc_id"] for d in DOCUMENTS if d.get("roles") and "method" not in d["roles"])
+    options = ("--seed", seed, "--aspect", "method", "--json")
+    found = run_inside(small_home, "search", "small", *options)
     assert found.stderr.startswith("Note: ")
-    assert len(found.json["results"]) == 2
+    assert found.json["results"]

@@ -14,8 +14,8 @@ import pytest
 from engine.cli.distill import tuned_line
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import Tuned
-from tests.cli.command_line import run_inside, write_lines
-from tests.fakes.model_answers import MODEL, grades_pairs, in_title
+from tests.cli.command_line import connected, run_inside, write_lines
+from tests.fakes.model_answers import grades_pairs, in_title
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import knowledge
 from tests.support import make_explorer
@@ -51,7 +51,7 @@ def tiny_home(_tiny_home: Path, home: Path) -> Path:
 def test_aspects_are_estimated_graded_trained_and_measured(
     tiny_home: Path, judge: ModelServer, tmp_path: Path
 ) -> None:
-    model = {"OPENAI_BASE_URL": judge.url, "SEEDLENS_LLM_MODEL": MODEL}
+    model = connected(judge)
     out = tmp_path / "tuned"
     command = ("distill", "aspects", "tiny", "--out", out, "--documents", 16, "--candidates", 4)
     asked = judge.seen.questions

@@ -73,10 +73,6 @@ def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collect
     assert found["notes"] == []
 
 
-def test_people_need_their_own_grades(home: Path, collection: Path) -> None:
-    assert_refused(home, collection, "--human", says=("'tiny'", "single annotators", "--human"))
-
-
 def test_people_are_a_row_with_one_line_per_annotator(csfcube: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cube"
     folder.mkdir()
@@ -108,33 +104,6 @@ def with_qrels(collection: Path, *lines: str) -> Path:
     file = collection / "qrels.txt"
     file.write_text(file.read_text("utf-8") + "".join(f"{line}\n" for line in lines), "utf-8")
     return file
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("demo-0001_method 0 demo-0002 10001", ("line {n}", "grade 10001", "0 to 10,000")),
-        ("demo-0001_method 0 demo-0002 high", ("line {n}", "'high'", "whole number")),
-        ("demo-0001_method 0 demo-0002", ("line {n}", "3 columns")),
-    ],
-    ids=["too high", "no number", "a column short"],
-)
-def test_a_line_of_judgments_that_cannot_be_used_is_named(
-    home: Path, collection: Path, line: str, says: tuple[str, ...]
-) -> None:
-    number = len(with_qrels(collection, line).read_text("utf-8").splitlines())
-    assert_refused(
-        home, collection, says=("qrels.txt", *(words.format(n=number) for words in says))
-    )
-
-
-def test_two_grades_for_one_pair_are_refused_with_both_lines(home: Path, collection: Path) -> None:
-    first = (collection / "qrels.txt").read_text("utf-8").splitlines()
-    query, _, document, grade = first[2].split()
-    with_qrels(collection, f"{query} 0 {document} {(int(grade) + 1) % 4}")
-    assert_refused(
-        home, collection, says=(f"lines 3 and {len(first) + 1}", f"'{document}'", "Keep one")
-    )
 
 
 def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) -> None:

@@ -62,32 +62,6 @@ def test_a_process_says_what_it_did(home: Path, tmp_path: Path) -> None:
     assert f"seedlens evaluate {tmp_path / 'new' / 'out'}" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--sets", "0"), "0 is not in the range 1<=x<=2000"),
-        (("--sets", "-3"), "-3 is not in the range"),
-        (("--sets", "many"), "'many' is not a valid integer"),
-        (("--documents", "61"), "61 is not in the range 1<=x<=60"),
-        (("--seed", "1.5"), "'1.5' is not a valid integer"),
-        (("--tries", "0"), "0 is not in the range"),
-        (("--category", "spatial"), "'spatial' is not one of"),
-        (("--style", "duo"), "'duo' is not one of"),
-        (("--style", "uni", "--documents", "20"), "cannot have 20 activities"),
-        (("--model",), "needs a language model, and none is connected"),
-    ],
-)
-def test_bad_input_ends_with_one_line_and_nothing_written(
-    home: Path, tmp_path: Path, options: tuple[str, ...], said: str
-) -> None:
-    done = generated(home, tmp_path / "out", *options)
-    assert done.code == 2
-    assert done.stdout == ""
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_filled_folder_is_refused_without_overwrite(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert generated(home, out).code == 0

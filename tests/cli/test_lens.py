@@ -62,19 +62,3 @@ def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
     labelled, estimated = (explorer.document(name, "1").sentences for name in ("with", "without"))
     assert [s.roles for s in labelled] == [(0, 0, 1), (0, 0, 1)]
     assert all(0 < p < 1 for s in estimated for p in s.roles)
-
-
-def test_a_bad_lens_is_one_line_and_changes_nothing(home: Path, tmp_path: Path) -> None:
-    source = write_lines(tmp_path / "a.jsonl", [{"doc_id": "1", "text": POST}])
-    bad = tmp_path / "bad.toml"
-    bad.write_text('name = "Bad"\n[[aspects]]\nname = "One"\ndefinition = "Two."\n')
-    for given, words in (
-        (bad, "bad.toml, aspect 1 (One): no example is given"),
-        ("x", "no lens 'x'"),
-    ):
-        outcome = run_inside(home, "import", source, "--name", "a", "--lens", given)
-        assert outcome.code == 2
-        assert outcome.stderr.count("\n") == 1
-        assert words in outcome.stderr
-    assert run_inside(home, "corpora", "--json").json == []
-    assert run_inside(home, "lens", "set", "gone", "posts").code == 2

@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.cli.command_line import run_inside
+from tests.cli.command_line import connected, run_inside
 from tests.fakes.model_answers import MODEL, Knowledge, names
 from tests.fakes.model_server import serving
 
@@ -51,7 +51,7 @@ def test_a_model_names_the_clusters_of_all_layouts(
     file = tmp_path / "map.csv"
     with serving(Knowledge({}, {})) as server:
         server.behaviour.handlers = [names()]
-        model = {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL}
+        model = connected(server)
         named = run_inside(home, "map", "small", "--model-names", "--output", file, **model)
         assert named.code == 0, named.stderr
         assert "4 calls, at most" in named.stderr

@@ -137,47 +137,6 @@ def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
         assert says in refused.stderr
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("evaluate", "COLLECTION", "--systems", "dense", "--rerank", "pairwise"),
-        ("evaluate", "COLLECTION", "--systems", "rewrite"),
-        ("search", "tiny", "--seed", "demo-0001", "--rerank", "pairwise"),
-        ("search", "tiny", "--seed", "demo-0001", "--system", "multi-hop"),
-        ("search", "tiny", "--seed", "demo-0001", "--instruction", "a", "--model-reading"),
-        ("gap", "COLLECTION"),
-    ],
-    ids=" ".join,
-)
-def test_without_an_endpoint_one_line_says_how_to_connect_one(
-    home: Path, collection: Path, options: tuple[str, ...]
-) -> None:
-    arguments = [collection if o == "COLLECTION" else o for o in options]
-    run = run_inside(home, *arguments)
-    assert (run.code, run.stdout) == (2, "")
-    assert run.stderr.count("\n") == 1
-    assert "OPENAI_BASE_URL" in run.stderr
-    assert "SEEDLENS_LLM_MODEL" in run.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--rerank", "best"), "pairwise-lite"),
-        (("--depth", "10"), "--rerank"),
-        (("--systems", "dense,none-such"), "none-such"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
-)
-def test_options_that_mean_nothing_are_refused(
-    home: Path, collection: Path, server: ModelServer, options: tuple[str, ...], says: str
-) -> None:
-    run = evaluated(home, collection, server, *options)
-    assert (run.code, run.stdout) == (2, "")
-    assert says in run.stderr
-    assert server.seen.requests == 0
-
-
 def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
     home: Path, collection: Path, server: ModelServer
 ) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import run_inside
-from tests.fakes.model_answers import IMPLIED, MODEL, writes_scenarios
+from tests.cli.command_line import connected, run_inside
+from tests.fakes.model_answers import IMPLIED, writes_scenarios
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import knowledge
 from tests.fakes.small_corpus import DOCUMENTS
@@ -34,7 +34,7 @@ def corpus(small_home: Path, home: Path) -> Path:
 def test_scenarios_are_estimated_written_in_parts_and_searched(
     corpus: Path, writer: ModelServer
 ) -> None:
-    model = {"OPENAI_BASE_URL": writer.url, "SEEDLENS_LLM_MODEL": MODEL}
+    model = connected(writer)
     first = run_inside(corpus, "scenarios", "small", "--limit", 30, "--yes", "--json", **model)
     assert first.code == 0, first.stderr
     assert "30 calls, at most 70 with repeats" in first.stderr
@@ -73,26 +73,6 @@ def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> No
     assert run_inside(corpus, "scenarios", "small", "--status", "--json").json["scenarios"] == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("nothing", "--extractive"), "no corpus 'nothing'"),
-        (("small",), "OPENAI_BASE_URL"),
-        (("small", "--extractive", "--weight", "2"), "weight is 2"),
-        (("small", "--extractive", "--component", "K"), "'K'"),
-        (("small", "--extractive", "--distilled", "x"), "exclude each other"),
-        (("small", "--distilled", "/nowhere"), "seedlens distill"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line(
-    corpus: Path, options: tuple[str, ...], said: str
-) -> None:
-    outcome = run_inside(corpus, "scenarios", *options)
-    assert outcome.code == 2
-    assert said in outcome.stderr
-    assert not (corpus / "corpora/small/scenarios.lance").exists()
-
-
 @pytest.mark.nightly
 def test_a_small_model_is_taught_from_the_command_line(
     corpus: Path, writer: ModelServer, tmp_path: Path
@@ -108,7 +88,7 @@ def test_a_small_model_is_taught_from_the_command_line(
     assert early.code == 2
     assert "seedlens scenarios small" in early.stderr
 
-    model = {"OPENAI_BASE_URL": writer.url, "SEEDLENS_LLM_MODEL": MODEL}
+    model = connected(writer)
     run_inside(corpus, "scenarios", "small", "--limit", 6, "--yes", **model)
     taught = run_inside(corpus, *command)
     assert taught.code == 0, taught.stderr

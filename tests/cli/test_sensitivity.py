@@ -90,38 +90,3 @@ def test_a_collection_of_one_aspect_says_that_p_mrr_is_undefined(
     assert done.stderr.startswith("Note: no seed is judged for two aspects")
     assert done.json["single_aspect"] is True
     assert done.json["systems"]["dense"]["variants"]["base"]["p-MRR"] is None
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--variants", "base,rhymes"), ("'rhymes'", "base, generic, definition")),
-        (("--variants", " , "), ("No variant is named", "base, generic")),
-        (("--systems", "dense,magic"), ("'magic'", "bm25")),
-        (("--systems", ","), ("--systems names no system",)),
-        (("--steer", "1.5"), ("steer is 1.5", "0 to 1")),
-        (("--steer", "nan"), ("steer is nan", "0 to 1")),
-        (("--corpus", "nope"), ("'nope'", "demo")),
-    ],
-    ids=" ".join,
-)
-def test_what_cannot_be_studied_is_refused_in_one_line(
-    options: tuple[str, ...], says: tuple[str, ...], demo_home: Path, collection: Path
-) -> None:
-    assert_refused(run(demo_home, collection, *options, "--json"), says)
-
-
-def test_a_collection_of_plain_questions_is_refused(demo_home: Path, tmp_path: Path) -> None:
-    topics = [{"query_id": "q", "text": "Who sings at dusk?"}]
-    write_lines(tmp_path / "topics.jsonl", topics)
-    (tmp_path / "qrels.txt").write_text("q 0 demo-0001 1\n", encoding="utf-8")
-    assert_refused(run(demo_home, tmp_path), ("has a seed and an aspect", "CSFCube"))
-    assert_refused(run(demo_home, tmp_path / "gone"), (str(tmp_path / "gone"), "does not exist"))
-
-
-def assert_refused(done: Outcome, says: tuple[str, ...]) -> None:
-    assert (done.code, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("Error: ")
-    for words in says:
-        assert words in line

@@ -56,24 +56,3 @@ def test_a_service_stands_in_place_of_a_file_and_is_asked_again_for_an_update(
     [source] = two["services"]
     assert source["query"].startswith("s2:000")
     assert source["documents"] == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["papers.csv", "--limit", 5], "--limit is for services"),
-        (["acl:some words"], "no id of the ACL Anthology"),
-        (["zotero:mine"], "'mine' is no library of Zotero"),
-        (["s2:"], "Nothing is asked for"),
-        (["s2:@nowhere.txt"], "nowhere.txt cannot be read"),
-        (["openalex:x", "--limit", 0], "0 is not in the range"),
-        (["google:x"], "google:x does not exist, and is no service that SeedLens knows. Services"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line_and_nothing_is_made(
-    home: Path, arguments: list[object], said: str
-) -> None:
-    outcome = run_inside(home, "import", *arguments, "--name", "c")
-    assert outcome.code == 2
-    assert said in outcome.stderr
-    assert not (home / "retrieved").exists()

@@ -8,7 +8,6 @@ from pathlib import Path
 from pyarrow import parquet
 
 from tests.cli.command_line import run_inside
-from tests.cli.refusals import assert_refused
 
 QUERY = "SELECT doc_id, year, authors, title FROM documents ORDER BY doc_id LIMIT 3"
 
@@ -29,10 +28,3 @@ def test_a_result_is_a_table_json_csv_and_parquet(small_home: Path, tmp_path: Pa
     assert [row["doc_id"] for row in written] == [row["doc_id"] for row in rows]
     assert [row["year"] for row in written] == [str(row["year"] or "") for row in rows]
     assert "3 rows written" in run.stderr
-
-
-def test_a_query_that_reads_files_is_refused(small_home: Path) -> None:
-    query = "select * from read_csv('/etc/passwd')"
-    assert_refused(small_home, "sql", "small", query, says=("refused", "/etc/passwd", "documents"))
-    assert_refused(small_home, "sql", "nowhere", "select 1", says=("There is no corpus 'nowhere'",))
-    assert_refused(small_home, "sql", "small", "selct 1", says=("(line 1, column 1)",))

@@ -45,23 +45,3 @@ def test_a_pool_keeps_to_them_too(small: Path, file: Path, tmp_path: Path) -> No
     queries.write_text("bees-network_method\n")
     pool = ("pool", "small", "--queries", queries, "--systems", "dense", "--json")
     assert run_inside(small, *pool, "--within", file).json["items"] == 3
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"bees-sensor\nnowhere\nelse\n", ("ids.txt", "2 documents", "'nowhere', 'else'")),
-        (b"\n\n", ("ids.txt", "no document")),
-        (b"\xff\xfeb\0", ("ids.txt cannot be read", "UTF-8")),
-        (None, ("ids.txt cannot be read", "No such file")),
-    ],
-)
-def test_a_file_that_names_no_documents_is_refused(
-    small: Path, tmp_path: Path, content: bytes | None, says: tuple[str, ...]
-) -> None:
-    file = tmp_path / "ids.txt"
-    if content is not None:
-        file.write_bytes(content)
-    refused = run_inside(small, "search", "small", "--seed", "bees-network", "--within", file)
-    assert (refused.code, refused.stdout) == (2, "")
-    assert all(words in refused.stderr for words in says), refused.stderr

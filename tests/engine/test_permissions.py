@@ -332,7 +332,7 @@ def test_only_the_operator_has_a_model_loaded_from_a_folder(
         ScenarioRequest("small", "distilled", folder=str(tmp_path)),
     )
     for refused in (grace.scenarios.estimate, grace.scenarios.start, grace.scenarios.run):
-        with pytest.raises(NotAllowedError, match="whoever runs SeedLens"):
+        with pytest.raises(NotAllowedError, match="operator of SeedLens"):
             refused(request)
 
 
