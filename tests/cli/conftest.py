@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.config import DEMO
+from tests.cli.command_line import run_inside
+from tests.fakes.small_corpus import write_collection
 
 
 @pytest.fixture
@@ -19,11 +21,33 @@ def corpus(small_home: Path, home: Path) -> Path:
     return home
 
 
+@dataclass(frozen=True)
+class Evaluated:
+    """A collection of four seeds, a home in which three systems were evaluated on it, what the
+    command printed, and the folder of its runs."""
+
+    collection: Path
+    home: Path
+    report: Any
+    runs: Path
+
+
 @pytest.fixture(scope="session")
-def demo_texts() -> dict[str, str]:
-    """doc_id -> text of the demo corpus, as its file says."""
-    lines = (DEMO / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    return {d["doc_id"]: " ".join(d["sentences"]) for d in map(json.loads, lines)}
+def _evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    folder = tmp_path_factory.mktemp("evaluated")
+    collection, home = write_collection(folder / "tiny"), folder / "home"
+    options = ("--systems", "dense,hybrid,aspect", "--run-out", folder / "runs", "--json")
+    run = run_inside(home, "evaluate", collection, *options)
+    assert (run.code, run.stderr) == (0, "")
+    return Evaluated(collection, home, run.json, folder / "runs")
+
+
+@pytest.fixture(scope="module")
+def evaluated(_evaluated: Evaluated, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    """With a copy of the home for the tests of one file."""
+    home = tmp_path_factory.mktemp("evaluated") / "home"
+    shutil.copytree(_evaluated.home, home)
+    return replace(_evaluated, home=home)
 
 
 @pytest.fixture(scope="session")

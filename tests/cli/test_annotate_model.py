@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,16 +26,15 @@ def grader() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def pooled(small_home: Path, home: Path) -> Path:
+def pooled(corpus: Path) -> Path:
     """A home with a project of twelve items."""
-    shutil.copytree(small_home, home)
-    assert run_inside(home, "project", "create", "small", "p", "--author", "lead").code == 0
-    queries = home / "queries.txt"
+    assert run_inside(corpus, "project", "create", "small", "p", "--author", "lead").code == 0
+    queries = corpus / "queries.txt"
     queries.write_text(f"{QUERY}\n", encoding="utf-8")
     systems = ("--systems", "dense", "--depth", 12)
-    filled = run_inside(home, "pool", "small", "--project", "p", "--queries", queries, *systems)
+    filled = run_inside(corpus, "pool", "small", "--project", "p", "--queries", queries, *systems)
     assert filled.code == 0, filled.stderr
-    return home
+    return corpus
 
 
 def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(

@@ -7,18 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Outcome, run_inside
+from tests.cli.command_line import Outcome, assert_refused, run_inside
+from tests.cli.conftest import Evaluated
 from tests.fakes.small_corpus import write_collection
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:  # type: ignore[override]
+@pytest.fixture
+def home(evaluated: Evaluated) -> Path:  # type: ignore[override]
     """A home in which the small collection is indexed as ``tiny``."""
-    folder = tmp_path_factory.mktemp("evaluate")
-    collection = write_collection(folder / "tiny")
-    made = run_inside(folder / "home", "evaluate", collection, "--systems", "dense", "--json")
-    assert (made.code, made.stderr) == (0, "")
-    return folder / "home"
+    return evaluated.home
 
 
 @pytest.fixture
@@ -27,45 +24,36 @@ def collection(tmp_path: Path) -> Path:
     return write_collection(tmp_path / "tiny")
 
 
-def evaluated(home: Path, collection: Path, *options: object) -> Outcome:
+def evaluate(home: Path, collection: Path, *options: object) -> Outcome:
     return run_inside(home, "evaluate", collection, "--systems", "dense", *options)
 
 
-def assert_refused(home: Path, collection: Path, *options: object, says: tuple[str, ...]) -> None:
-    run = evaluated(home, collection, *options)
-    assert (run.code, run.stdout) == (2, "")
-    assert run.stderr.count("\n") == 1, "one line"
-    for words in says:
-        assert words in run.stderr
-
-
 def test_a_sample_asks_fewer_seeds_and_says_so(home: Path, collection: Path) -> None:
-    found = evaluated(home, collection, "--sample", 2, "--json").json
+    found = evaluate(home, collection, "--sample", 2, "--json").json
     assert found["sample"] == {"seeds": 2, "of": 4}
     assert found["queries"] == len(found["systems"]["dense"]["per_query"]) == 6
-    assert found == {**evaluated(home, collection, "--sample", 2, "--json").json,
+    assert found == {**evaluate(home, collection, "--sample", 2, "--json").json,
                      "systems": found["systems"]}  # fmt: skip
-    assert "a sample of 2 seeds" in evaluated(home, collection, "--sample", 2).stdout
-    assert evaluated(home, collection, "--sample", 0).code == 2
+    assert "a sample of 2 seeds" in evaluate(home, collection, "--sample", 2).stdout
 
 
 def test_a_run_of_ones_own_is_measured_beside_the_systems(
     home: Path, collection: Path, tmp_path: Path
 ) -> None:
-    evaluated(home, collection, "--run-out", tmp_path)
+    evaluate(home, collection, "--run-out", tmp_path)
     lines = (tmp_path / "dense.run").read_text().splitlines()
     first = {line.split()[0]: line for line in lines}
     own = tmp_path / "own.run"
     own.write_text("\n".join(line[:-5] + "mine" for line in list(first.values())[:3]))
-    found = evaluated(home, collection, "--run", own, "--json").json
+    found = evaluate(home, collection, "--run", own, "--json").json
     assert len(found["systems"]["mine"]["per_query"]) == 3
     assert [r["queries"] for r in found["significance"] if "mine" in r["systems"]] == [3]
     own.write_text("q1 Q0 d 1 1 me\n")
-    assert_refused(home, collection, "--run", own, says=("'own.run' ranks none",))
+    assert_refused(evaluate(home, collection, "--run", own), "'own.run' ranks none")
 
 
 def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collection: Path) -> None:
-    found = evaluated(home, collection, "--json").json
+    found = evaluate(home, collection, "--json").json
     low, high = found["systems"]["dense"]["confidence"]["nDCG@20"]
     assert low <= found["systems"]["dense"]["metrics"]["nDCG@20"] <= high
     assert found["judged"]["queries"] == 12
@@ -89,7 +77,7 @@ def test_people_are_a_row_with_one_line_per_annotator(csfcube: Path, tmp_path: P
         )
     runs = tmp_path / "runs"
     options = ("--human", "--run-out", runs, "--json")
-    human = evaluated(tmp_path / "home", folder, *options).json["systems"]["human"]
+    human = evaluate(tmp_path / "home", folder, *options).json["systems"]["human"]
     assert set(human) >= {"metrics", "by_aspect", "per_query", "annotators", "seconds", "llm"}
     assert human["llm"] is None
     assert set(human["annotators"]) == {"ann1", "ann2"}
@@ -109,7 +97,7 @@ def with_qrels(collection: Path, *lines: str) -> Path:
 def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) -> None:
     first = (collection / "qrels.txt").read_text("utf-8").splitlines()[0]
     with_qrels(collection, first, "demo-0001_method 0 nowhere 2", "stranger_method 0 demo-0002 1")
-    run = evaluated(home, collection, "--json")
+    run = evaluate(home, collection, "--json")
     assert run.code == 0
     assert "1 line repeats a judgment with the same grade" in run.stderr
     assert "1 query has judgments but is not among those asked (first: 'stranger" in run.stderr
@@ -119,14 +107,15 @@ def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) ->
 
 def test_judgments_of_unknown_documents_only_are_refused(home: Path, collection: Path) -> None:
     (collection / "qrels.txt").write_text("demo-0001_method 0 nowhere 2\n", "utf-8")
-    assert_refused(home, collection, "--corpus", "tiny", says=("'tiny'", "none of the 1 documents"))
+    refused = evaluate(home, collection, "--corpus", "tiny")
+    assert_refused(refused, "'tiny'", "none of the 1 documents")
 
 
 def test_a_single_aspect_leaves_obedience_undefined_in_words(home: Path, collection: Path) -> None:
     topics = (collection / "topics.jsonl").read_text("utf-8").splitlines(keepends=True)
     (collection / "topics.jsonl").write_text("".join(t for t in topics if "method" in t), "utf-8")
-    found = evaluated(home, collection, "--json").json
+    found = evaluate(home, collection, "--json").json
     assert found["systems"]["dense"]["metrics"]["p-MRR"] is None
     assert "no seed is judged for two aspects" in found["notes"][0]
-    shown = evaluated(home, collection)
+    shown = evaluate(home, collection)
     assert "p-MRR is undefined here, not 0" in shown.stderr

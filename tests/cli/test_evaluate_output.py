@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import shutil
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import pytest
@@ -13,36 +12,20 @@ import pytest
 from engine.errors import UnknownNameError
 from engine.search.topics import Ranker
 from tests.cli.command_line import assert_shape, run_inside, write_lines
-from tests.fakes.small_corpus import write_collection
+from tests.cli.conftest import Evaluated
 from tests.support import make_explorer
 
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
 
 
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four seeds of the demo, three aspects each, over 60 of its documents."""
-    return write_collection(tmp_path_factory.mktemp("collection") / "small")
-
-
-@pytest.fixture(scope="module")
-def evaluated(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
-    """Home, folder of runs, and the JSON of an evaluation of two systems."""
-    home, runs = tmp_path_factory.mktemp("evaluated") / "home", tmp_path_factory.mktemp("runs")
-    options = ("--systems", "dense,hybrid,aspect", "--run-out", runs / "made", "--json")
-    run = run_inside(home, "evaluate", collection, *options)
-    assert (run.code, run.stderr) == (0, "")
-    return home, runs / "made", run.json
-
-
-def test_evaluate_json_keeps_the_contract(evaluated: tuple[Path, Path, Any]) -> None:
-    found = evaluated[2]
+def test_evaluate_json_keeps_the_contract(evaluated: Evaluated) -> None:
+    found = evaluated.report
     assert_shape(
         found,
         {"collection": str, "corpus": str, "queries": int, "systems": dict,
          "unjudged_in_top_k": dict, "significance": list},
     )  # fmt: skip
-    assert (found["collection"], found["corpus"], found["queries"]) == ("small", "small", 12)
+    assert (found["collection"], found["corpus"], found["queries"]) == ("tiny", "tiny", 12)
     assert list(found["systems"]) == ["dense", "hybrid", "aspect"]
     for system in found["systems"].values():
         assert_shape(
@@ -57,8 +40,8 @@ def test_evaluate_json_keeps_the_contract(evaluated: tuple[Path, Path, Any]) -> 
     assert len(found["significance"]) == 3
 
 
-def test_means_are_over_the_queries_listed(evaluated: tuple[Path, Path, Any]) -> None:
-    for system in evaluated[2]["systems"].values():
+def test_means_are_over_the_queries_listed(evaluated: Evaluated) -> None:
+    for system in evaluated.report["systems"].values():
         values = [q["nDCG@20"] for q in system["per_query"]]
         assert system["metrics"]["nDCG@20"] == pytest.approx(sum(values) / len(values))
         ours = [q["nDCG@20"] for q in system["per_query"] if q["aspect"] == "method"]
@@ -67,17 +50,17 @@ def test_means_are_over_the_queries_listed(evaluated: tuple[Path, Path, Any]) ->
 
 
 def test_a_ranking_that_ignores_the_aspect_has_p_mrr_zero_and_one_that_reads_it_more(
-    evaluated: tuple[Path, Path, Any],
+    evaluated: Evaluated,
 ) -> None:
-    systems = evaluated[2]["systems"]
+    systems = evaluated.report["systems"]
     assert systems["dense"]["metrics"]["p-MRR"] == 0.0
     assert systems["aspect"]["metrics"]["p-MRR"] > 0.0
 
 
 def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_tools(
-    evaluated: tuple[Path, Path, Any], collection: Path
+    evaluated: Evaluated,
 ) -> None:
-    _, runs, found = evaluated
+    runs, found, collection = evaluated.runs, evaluated.report, evaluated.collection
     assert {f.name for f in runs.iterdir()} == {"dense.run", "hybrid.run", "aspect.run"}
     qrels = list(ir_measures.read_trec_qrels(str(collection / "qrels.txt")))
     for name, scores in found["systems"].items():
@@ -96,18 +79,16 @@ def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_too
         assert theirs[ir_measures.nDCG @ 20] == pytest.approx(scores["metrics"]["nDCG@20"])
 
 
-def test_a_collection_is_indexed_once(evaluated: tuple[Path, Path, Any], collection: Path) -> None:
-    home = evaluated[0]
+def test_a_collection_is_indexed_once(evaluated: Evaluated) -> None:
+    home = evaluated.home
     before = run_inside(home, "corpora", "--json").stdout
-    again = run_inside(home, "evaluate", collection, "--systems", "dense", "--json").json
-    assert again["systems"]["dense"]["metrics"] == evaluated[2]["systems"]["dense"]["metrics"]
+    again = run_inside(home, "evaluate", evaluated.collection, "--systems", "dense", "--json").json
+    assert again["systems"]["dense"]["metrics"] == evaluated.report["systems"]["dense"]["metrics"]
     assert run_inside(home, "corpora", "--json").stdout == before
 
 
-def test_steer_reaches_the_systems_that_take_it(
-    evaluated: tuple[Path, Path, Any], collection: Path
-) -> None:
-    home, _, found = evaluated
+def test_steer_reaches_the_systems_that_take_it(evaluated: Evaluated) -> None:
+    home, found, collection = evaluated.home, evaluated.report, evaluated.collection
     options = ("--systems", "aspect,dense", "--steer", "0", "--json")
     level = run_inside(home, "evaluate", collection, *options).json["systems"]
     assert found["systems"]["aspect"]["metrics"]["p-MRR"] > 0.0
@@ -115,28 +96,26 @@ def test_steer_reaches_the_systems_that_take_it(
     assert level["dense"]["metrics"] == found["systems"]["dense"]["metrics"]
 
 
-def test_evaluate_prints_a_table_with_one_row_per_system(
-    evaluated: tuple[Path, Path, Any], collection: Path
-) -> None:
-    run = run_inside(evaluated[0], "evaluate", collection, "--systems", "bm25,dense")
+def test_evaluate_prints_a_table_with_one_row_per_system(evaluated: Evaluated) -> None:
+    run = run_inside(evaluated.home, "evaluate", evaluated.collection, "--systems", "bm25,dense")
     assert (run.code, run.stderr) == (0, "")
     head, columns, *rows = filter(None, run.stdout.splitlines())
     assert "12 queries" in head
     assert all(measure in columns for measure in MEASURES)
     assert [row.split()[0] for row in rows] == ["bm25", "dense"]
-    dense = evaluated[2]["systems"]["dense"]["metrics"]["nDCG@20"]
+    dense = evaluated.report["systems"]["dense"]["metrics"]["nDCG@20"]
     assert f"{dense:.3f}" in rows[1]
 
 
 def test_topics_without_documents_are_evaluated_on_a_corpus_that_has_them(
-    evaluated: tuple[Path, Path, Any], collection: Path, tmp_path: Path
+    evaluated: Evaluated, tmp_path: Path
 ) -> None:
     for name in ("topics.jsonl", "qrels.txt", "collection.json"):
-        (tmp_path / name).write_bytes((collection / name).read_bytes())
-    options = ("--corpus", "small", "--systems", "dense", "--json")
-    found = run_inside(evaluated[0], "evaluate", tmp_path, *options).json
-    assert found["corpus"] == "small"
-    theirs = evaluated[2]["systems"]["dense"]["metrics"]
+        (tmp_path / name).write_bytes((evaluated.collection / name).read_bytes())
+    options = ("--corpus", "tiny", "--systems", "dense", "--json")
+    found = run_inside(evaluated.home, "evaluate", tmp_path, *options).json
+    assert found["corpus"] == "tiny"
+    theirs = evaluated.report["systems"]["dense"]["metrics"]
     assert found["systems"]["dense"]["metrics"] == theirs
 
 
@@ -184,9 +163,9 @@ def test_an_impliret_file_is_evaluated_with_the_rows_ids_as_queries_and_document
 
 
 def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(
-    evaluated: tuple[Path, Path, Any], collection: Path, monkeypatch: pytest.MonkeyPatch
+    evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, _, first = evaluated
+    home, first, collection = evaluated.home, evaluated.report, evaluated.collection
     options = ("--systems", "dense,hybrid,aspect", "--json")
 
     def no_ranking(*_: object) -> None:
@@ -197,23 +176,23 @@ def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(
         again = run_inside(home, "evaluate", collection, *options)
     assert (again.code, again.json) == (0, first), "seconds, too: they are those of the ranking"
     explorer = make_explorer(home)
-    assert [info.key for info in explorer.collections.all()] == ["small"]
-    record = explorer.evaluations.history("small")[0]
+    assert [info.key for info in explorer.collections.all()] == ["tiny"]
+    record = explorer.evaluations.history("tiny")[0]
     assert set(record.request.systems) == {"dense", "hybrid", "aspect"}
     assert explorer.evaluations.find(record.request) is not None
 
 
 def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_are_there(
-    evaluated: tuple[Path, Path, Any], collection: Path, tmp_path: Path
+    evaluated: Evaluated, tmp_path: Path
 ) -> None:
-    home, files = evaluated[0], tmp_path / "judged"
+    home, files = evaluated.home, tmp_path / "judged"
     files.mkdir()
     for name in ("topics.jsonl", "qrels.txt"):
-        (files / name).write_bytes((collection / name).read_bytes())
-    explorer, key = make_explorer(home), f"small@{files}"
+        (files / name).write_bytes((evaluated.collection / name).read_bytes())
+    explorer, key = make_explorer(home), f"tiny@{files}"
     with pytest.raises(UnknownNameError, match="Nothing was evaluated"):
         explorer.collections.info(key)  # whatever a link says
-    options = ("--corpus", "small", "--systems", "dense")
+    options = ("--corpus", "tiny", "--systems", "dense")
     assert run_inside(home, "evaluate", files, *options).code == 0
     assert explorer.collections.info(key).queries == 12
     assert key in [info.key for info in explorer.collections.all()]

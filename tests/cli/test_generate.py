@@ -8,7 +8,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.generate.implicit_records import CATEGORIES
-from tests.cli.command_line import Outcome, run_inside, run_process
+from tests.cli.command_line import Outcome, run_inside
 from tests.fakes.model_answers import Knowledge
 from tests.fakes.model_server import serving
 
@@ -52,8 +52,8 @@ def test_evaluate_reads_what_was_generated(home: Path, tmp_path: Path, category:
     assert 0.0 < scores["nDCG@10"] < 0.7, "values are not"
 
 
-def test_a_process_says_what_it_did(home: Path, tmp_path: Path) -> None:
-    done = run_process(
+def test_it_prints_what_it_made_and_how_to_evaluate_it(home: Path, tmp_path: Path) -> None:
+    done = run_inside(
         home, "generate", "implicit", "--category", "world", "--sets", "1", "--out",
         tmp_path / "new" / "out",
     )  # fmt: skip

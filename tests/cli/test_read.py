@@ -49,7 +49,7 @@ def test_the_estimate_comes_first_and_the_same_again_costs_nothing(
     assert server.seen.requests == 0
     first = run(place, server, questions, *asked)
     assert first.exit_code == 0, first.output
-    assert first.stderr.index("At most:") < first.stderr.index("read:")
+    assert first.stderr.index("calls, at most") < first.stderr.index("read:")
     found = json.loads(first.stdout)
     rows = {row["name"]: row for row in found["rows"]}
     assert list(rows) == ["gold, k = 1", "gold, k = 6", "bm25, k = 1", "bm25, k = 6"]

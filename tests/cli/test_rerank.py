@@ -16,28 +16,26 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import ROOT
 from storage.ledger import Ledger
-from tests.cli.command_line import Outcome, clean_environment, run_inside
+from tests.cli.command_line import Outcome, clean_environment, connected, run_inside
+from tests.cli.conftest import Evaluated
 from tests.fakes.model_answers import MODEL, READ, WORDS, read_knowledge, reads
 from tests.fakes.model_server import ModelServer, serving
 from tests.fakes.model_sessions import forget_answers
-from tests.fakes.small_corpus import write_collection
 from tests.support import wait_until
 
 KEY = "sk-Rr7pT2vW9xYz4Lq1"
 RERANK = ("--rerank", "pairwise", "--depth", "20", "--json")
 
 
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_collection(tmp_path_factory.mktemp("rerank") / "tiny")
+@pytest.fixture
+def collection(evaluated: Evaluated) -> Path:
+    return evaluated.collection
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, collection: Path) -> Path:  # type: ignore[override]
-    """A home in which the small collection is indexed."""
-    home = tmp_path_factory.mktemp("rerank-home")
-    assert run_inside(home, "evaluate", collection, "--systems", "dense").code == 0
-    return home
+@pytest.fixture
+def home(evaluated: Evaluated) -> Path:  # type: ignore[override]
+    """A home in which the collection is indexed."""
+    return evaluated.home
 
 
 @pytest.fixture
@@ -48,15 +46,11 @@ def server(collection: Path, home: Path) -> Iterator[ModelServer]:
         yield running
 
 
-def settings(server: ModelServer | None) -> dict[str, str]:
-    if server is None:
-        return {}
-    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
+def settings(server: ModelServer) -> dict[str, str]:
+    return {**connected(server), "OPENAI_API_KEY": KEY}
 
 
-def evaluated(
-    home: Path, collection: Path, server: ModelServer | None, *options: object
-) -> Outcome:
+def evaluate(home: Path, collection: Path, server: ModelServer, *options: object) -> Outcome:
     options = ("--systems", "dense", "--sample", 1, *options)
     return run_inside(home, "evaluate", collection, *options, **settings(server))
 
@@ -64,7 +58,7 @@ def evaluated(
 def test_evaluate_reports_calls_rounds_tokens_and_failures(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
-    run = evaluated(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    run = evaluate(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
     assert run.code == 0, run.stderr
     systems = run.json["systems"]
     assert list(systems) == ["dense", "dense+pairwise"]
@@ -77,7 +71,7 @@ def test_evaluate_reports_calls_rounds_tokens_and_failures(
     assert ndcg["dense+pairwise"] > ndcg["dense"]
     assert run.json["significance"][0]["systems"] == ["dense", "dense+pairwise"]
 
-    again = evaluated(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    again = evaluate(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
     repeated = again.json["systems"]["dense+pairwise"]
     assert (repeated["llm"]["calls"], repeated["llm"]["cached"]) == (0, llm["questions"])
     assert repeated["metrics"] == systems["dense+pairwise"]["metrics"]
@@ -87,7 +81,7 @@ def test_evaluate_for_people_says_what_it_took_on_stderr_and_writes_runs(
     home: Path, collection: Path, server: ModelServer, tmp_path: Path
 ) -> None:
     options = ("--rerank", "pointwise", "--depth", 8, "--run-out", tmp_path / "runs")
-    run = evaluated(home, collection, server, *options)
+    run = evaluate(home, collection, server, *options)
     assert run.code == 0, run.stderr
     assert "dense+pointwise" in run.stdout
     assert "24 questions in 3 rounds" in run.stderr
@@ -102,7 +96,7 @@ def test_systems_that_need_a_model_stand_beside_the_others(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
     options = ("--systems", "dense,rewrite,multi-hop", "--json")
-    systems = evaluated(home, collection, server, *options).json["systems"]
+    systems = evaluate(home, collection, server, *options).json["systems"]
     assert list(systems) == ["dense", "rewrite", "multi-hop"]
     assert systems["rewrite"]["llm"]["questions"] == 3
     assert systems["multi-hop"]["llm"]["questions"] == 9
@@ -141,7 +135,7 @@ def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
     server.behaviour.key = "another"
-    run = evaluated(home, collection, server, "--rerank", "pairwise")
+    run = evaluate(home, collection, server, "--rerank", "pairwise")
     assert (run.code, run.stdout) == (2, "")
     assert run.stderr.count("\n") == 1
     assert KEY not in run.stderr
@@ -151,7 +145,7 @@ def test_a_budget_of_calls_is_kept_and_said(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
     options = ("--rerank", "pairwise", "--depth", 20, "--budget-calls", 40, "--json")
-    run = evaluated(home, collection, server, *options)
+    run = evaluate(home, collection, server, *options)
     llm = run.json["systems"]["dense+pairwise"]["llm"]
     assert run.code == 0
     assert (llm["calls"], llm["stopped"]) == (40, "budget")
@@ -262,13 +256,13 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     kept = len(Ledger(home / "ledger.sqlite").answers.heads(server.url, MODEL))
     assert kept > 30
     before = server.seen.requests
-    whole = evaluated(home, collection, server, *RERANK)
+    whole = evaluate(home, collection, server, *RERANK)
     report = llm(whole.stdout)
     assert (report["cached"], report["unanswered"]) == (kept, 0)
     assert report["calls"] == server.seen.requests - before == report["questions"] - kept
 
     forget_answers(home)
-    undisturbed = evaluated(home, collection, server, *RERANK)
+    undisturbed = evaluate(home, collection, server, *RERANK)
     assert metrics(whole.stdout) == metrics(undisturbed.stdout)
 
 

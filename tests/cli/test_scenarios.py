@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,13 +21,6 @@ def writer() -> Iterator[ModelServer]:
     """A model that writes scenarios for the small corpus."""
     with serving(knowledge(), handlers=[writes_scenarios]) as running:
         yield running
-
-
-@pytest.fixture
-def corpus(small_home: Path, home: Path) -> Path:
-    """A home with the small corpus, to be written to."""
-    shutil.copytree(small_home, home)
-    return home
 
 
 def test_scenarios_are_estimated_written_in_parts_and_searched(
@@ -68,7 +60,9 @@ def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> No
     assert "I is embedded" in shown
     weighed = run_inside(corpus, "scenarios", "small", "--weight", "0.4")
     assert weighed.code == 0, weighed.stderr
-    assert "counts for 0.4" in weighed.stdout, "only the weight is changed, no model is needed"
+    assert "weight of documents is 0.4" in weighed.stdout, (
+        "only the weight is changed, no model is needed"
+    )
     assert run_inside(corpus, "scenarios", "small", "--remove").code == 0
     assert run_inside(corpus, "scenarios", "small", "--status", "--json").json["scenarios"] == 0
 

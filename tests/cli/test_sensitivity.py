@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.config import DEMO
 from tests.cli.command_line import Outcome, run_inside, write_lines
+from tests.cli.conftest import Evaluated
 
-SEEDS = ("demo-0001", "demo-0181")
+SEEDS = ("demo-0001", "demo-0002")
 MEASURES = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
 
-def make_collection(folder: Path, aspects: tuple[str, ...]) -> Path:
-    """Two seeds of the demo, without its documents."""
-    topics = map(json.loads, (DEMO / "topics.jsonl").open(encoding="utf-8"))
+def make_collection(source: Path, folder: Path, aspects: tuple[str, ...]) -> Path:
+    """Two seeds of a collection, without its documents."""
+    topics = map(json.loads, (source / "topics.jsonl").open(encoding="utf-8"))
     kept = [t for t in topics if t["seed"] in SEEDS and t["aspect"] in aspects]
     write_lines(folder / "topics.jsonl", kept)
     ids = {t["query_id"] for t in kept}
-    qrels = gzip.decompress((DEMO / "qrels.txt.gz").read_bytes()).decode().splitlines()
-    lines = [line for line in qrels if line.split()[0] in ids]
-    (folder / "qrels.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = (source / "qrels.txt").read_text().splitlines(keepends=True)
+    (folder / "qrels.txt").write_text("".join(q for q in lines if q.split()[0] in ids))
     about = {"name": "two", "complete": True}
     (folder / "collection.json").write_text(json.dumps(about), encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def collection(evaluated: Evaluated, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sensitivity") / "two"
-    return make_collection(folder, ("background", "method", "result"))
+    return make_collection(evaluated.collection, folder, ("background", "method", "result"))
 
 
 def run(home: Path, path: Path, *options: str) -> Outcome:
-    return run_inside(home, "sensitivity", path, "--corpus", "demo", *options)
+    return run_inside(home, "sensitivity", path, "--corpus", "tiny", *options)
 
 
-def test_json_keeps_the_contract(demo_home: Path, collection: Path) -> None:
-    done = run(demo_home, collection, "--systems", "dense,aspect", "--json")
+def test_json_keeps_the_contract(evaluated: Evaluated, collection: Path) -> None:
+    done = run(evaluated.home, collection, "--systems", "dense,aspect", "--json")
     assert (done.code, done.stderr) == (0, "")
     found: dict[str, Any] = done.json
-    assert (found["collection"], found["corpus"], found["queries"]) == ("two", "demo", 6)
+    assert (found["collection"], found["corpus"], found["queries"]) == ("two", "tiny", 6)
     assert found["single_aspect"] is False
     assert list(found["systems"]) == ["dense", "aspect"]
     names = ["base", "generic", "definition", *(f"paraphrase-{i}" for i in range(1, 5)), "subset"]
@@ -65,15 +63,15 @@ def test_json_keeps_the_contract(demo_home: Path, collection: Path) -> None:
 
 
 def test_variants_and_steer_are_taken_and_a_table_is_printed(
-    demo_home: Path, collection: Path
+    evaluated: Evaluated, collection: Path
 ) -> None:
     done = run(
-        demo_home, collection, "--systems", "aspect", "--variants", "base,definition",
+        evaluated.home, collection, "--systems", "aspect", "--variants", "base,definition",
         "--steer", "0",
     )  # fmt: skip
     assert (done.code, done.stderr) == (0, "")
     head, columns, *rows = filter(None, done.stdout.splitlines())
-    assert head == "6 queries of two on corpus demo"
+    assert head == "6 queries of two on corpus tiny"
     assert all(measure in columns for measure in MEASURES)
     *rows, robustness = rows
     assert [row.split()[0] for row in rows] == ["base", "definition"]
@@ -82,10 +80,10 @@ def test_variants_and_steer_are_taken_and_a_table_is_printed(
 
 
 def test_a_collection_of_one_aspect_says_that_p_mrr_is_undefined(
-    demo_home: Path, tmp_path: Path
+    evaluated: Evaluated, tmp_path: Path
 ) -> None:
-    path = make_collection(tmp_path / "one", ("method",))
-    done = run(demo_home, path, "--systems", "dense", "--variants", "base", "--json")
+    path = make_collection(evaluated.collection, tmp_path / "one", ("method",))
+    done = run(evaluated.home, path, "--systems", "dense", "--variants", "base", "--json")
     assert done.code == 0
     assert done.stderr.startswith("Note: no seed is judged for two aspects")
     assert done.json["single_aspect"] is True

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from engine.cli.terminal import bar_of, print_table, progress, write_text_alone
+from engine.cli.terminal import advancing, bar_of, protect_terminal, table
 from engine.types.corpora import Progress
 
 
@@ -24,12 +24,12 @@ def test_titles_and_names_give_a_terminal_no_commands(
     screen, piped = _Screen(), io.StringIO()
     title = "Bees\x1b]0;owned\x07\x1b[2J\x9b31m\r\u202e\tdance\n"
     monkeypatch.setattr(sys, name, screen)
-    write_text_alone()
-    write_text_alone()
+    protect_terminal()
+    protect_terminal()
     click.echo(title, err=name == "stderr")
     assert screen.getvalue() == "Bees◊]0;owned◊◊[2J◊31m◊◊\tdance\n\n"
     monkeypatch.setattr(sys, name, piped)
-    write_text_alone()
+    protect_terminal()
     click.echo(title, err=name == "stderr", color=True)
     assert piped.getvalue() == title + "\n"
 
@@ -37,7 +37,7 @@ def test_titles_and_names_give_a_terminal_no_commands(
 def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = _Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    write_text_alone()
+    protect_terminal()
     with bar_of("documents", total=2) as bar:
         bar.update()
     assert "\r" in screen.getvalue()
@@ -49,7 +49,7 @@ def test_the_disk_that_an_import_takes_is_said_on_a_terminal_alone(
     screen, piped = _Screen(), io.StringIO()
     for stream in (screen, piped):
         monkeypatch.setattr(sys, "stderr", stream)
-        with progress() as tell:
+        with advancing("documents", "checking") as tell:
             tell(Progress("checking", 5, 5, 0.0, disk=12_345_678))
     assert "takes about 12.3 MB of disk" in screen.getvalue()
     assert piped.getvalue() == ""
@@ -61,23 +61,19 @@ def test_a_row_of_a_table_is_a_line_of_a_pipe_and_has_no_colours(
     piped = io.StringIO()
     monkeypatch.setattr(sys, "stdout", piped)
     long = "a-very-long-id/" * 20
-    print_table(("id", "score", "title"), [(long, 0.5, "Bees [bold]dance[/]"), ("b", None, "")])
-    heads, first, second = piped.getvalue().splitlines()
+    rows = [(long, 0.5, "Bees [bold]dance[/]"), ("b", None, "")]
+    heads, first, second = table(("id", "score", "title"), rows).splitlines()
     assert heads.split() == ["id", "score", "title"]
     assert first.split() == [long, "0.500", "Bees", "[bold]dance[/]"]
     assert second.split() == ["b", "–"]
 
 
 def test_a_table_keeps_every_value_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = _Screen()
-    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stdout", _Screen())
     monkeypatch.setenv("COLUMNS", "60")
-    write_text_alone()
     measures = [f"measure-{n}" for n in range(9)]
-    print_table(("", *measures), [("bm25", *(n / 8 for n in range(9)))])
-    print_table(("key", "size", "name"), [("k", 1234, f"Bees\x1b[2J {'dance ' * 30}")])
-    shown = screen.getvalue()
-    assert "\x1b" not in shown
-    assert max(map(len, shown.splitlines())) <= 60
-    assert all(f"{n / 8:.3f}" in shown and measures[n] in shown for n in range(9))
-    assert (shown.count("dance"), "1,234" in shown) == (30, True)
+    wide = table(("", *measures), [("bm25", *(n / 8 for n in range(9)))])
+    assert all(f"{n / 8:.3f}" in wide and measures[n] in wide for n in range(9))
+    wrapped = table(("key", "size", "name"), [("k", 1234, "Bees " + "dance " * 30)])
+    assert max(map(len, wrapped.splitlines())) <= 60
+    assert (wrapped.count("dance"), "1,234" in wrapped) == (30, True)
