@@ -18,8 +18,8 @@ from engine.cli.common import (
     selection_of,
     system_names,
 )
-from engine.cli.options import from_signature
-from engine.cli.terminal import Figure, bar_of, say, show, table
+from engine.cli.options import printing_json
+from engine.cli.terminal import Figure, bar_of, say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
@@ -44,11 +44,6 @@ if TYPE_CHECKING:
     from engine.types.searches import Ranking
 
 DEFAULTS = PoolRequest()
-REPORTED = (
-    *("corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time"),
-    *("note", "marks", "origin", "rank", "system", "instruction", "blind", "seconds", "event"),
-)
-"""Fields of a judgment in ``judge --json``."""
 HUMAN_MEASURES = (NDCG, "p-MRR")
 
 
@@ -56,7 +51,7 @@ HUMAN_MEASURES = (NDCG, "p-MRR")
 
 
 @click.command()
-@from_signature
+@printing_json
 def judge(
     name: str,
     *,
@@ -70,7 +65,6 @@ def judge(
     note: str = "",
     adjudicate: bool = False,
     project: str = "",
-    as_json: bool = False,
 ) -> None:
     """Judge how relevant a document of corpus NAME is to a query.
 
@@ -102,7 +96,7 @@ def judge(
         undone = _undo(annotation, opened, who, item, note, adjudicate=adjudicate)
         report = {"undone": undone and _report(undone)}
         line = f"Undone: {_line(undone)}" if undone else "Nothing to undo."
-        show(report, line, as_json=as_json)
+        show(report, line)
         return
     verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
     if item is None or (adjudicate and grade is None):
@@ -111,7 +105,7 @@ def judge(
         judgment = annotation.adjudicate(opened, *item, grade, note, who)
     else:
         judgment = annotation.judge(opened, Judgment(*item, who, grade, verdict, note))
-    show(_report(judgment), _line(judgment), as_json=as_json)
+    show(_report(judgment), _line(judgment))
 
 
 def _undo(
@@ -136,8 +130,9 @@ def _undo(
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:
-    report = {name: getattr(judgment, name) for name in REPORTED}
-    return {**report, "time": judgment.time.isoformat()}
+    report = {**asdict(judgment), "time": judgment.time.isoformat()}
+    del report["undoes"]
+    return report
 
 
 def _line(judgment: Judgment) -> str:
@@ -149,7 +144,7 @@ def _line(judgment: Judgment) -> str:
 
 
 @click.command()
-@from_signature
+@printing_json
 def pool(
     name: str,
     *,
@@ -163,7 +158,6 @@ def pool(
     unjudged: bool = False,
     filters: Sequence[str] = (),
     within: Path | None = None,
-    as_json: bool = False,
 ) -> None:
     """Pool the top K of several systems for the queries of a project on corpus NAME.
 
@@ -203,7 +197,7 @@ def pool(
         )
     say(_what_is_missing(explorer, opened, request), "Warning")
     if unjudged:
-        _show_unjudged(annotation, opened, request, as_json)
+        _show_unjudged(annotation, opened, request)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(opened, request, on_query=bar.update)
@@ -213,7 +207,6 @@ def pool(
     show(
         {"corpus": name, "project": project, **counts},
         f"{total}; {counted(new, 'new retrieval')}, one for each document and system.",
-        as_json=as_json,
     )
 
 
@@ -267,13 +260,11 @@ def _add_queries(
     return len(new.keys() - before)
 
 
-def _show_unjudged(
-    annotation: Annotation, project: Project, request: PoolRequest, as_json: bool
-) -> None:
+def _show_unjudged(annotation: Annotation, project: Project, request: PoolRequest) -> None:
     systems = annotation.unjudged(project, request.systems, request.depth, request.runs)
     report = [{**asdict(one), "unjudged": sum(map(len, one.missing.values()))} for one in systems]
     rows = [(one["system"], f"Judged@{one['k']}", one["judged"], one["unjudged"]) for one in report]
-    show(report, table(("", "", "", "unjudged"), rows), as_json=as_json)
+    show(report, table(("", "", "", "unjudged"), rows))
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -314,15 +305,8 @@ Changes = Annotated[dict[str, Any], ProjectOptions]
 
 
 @project.command()
-@from_signature
-def create(
-    name: str,
-    project: str,
-    *,
-    settings: Changes,
-    author: str | None = None,
-    as_json: bool = False,
-) -> None:
+@printing_json
+def create(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Create PROJECT on corpus NAME."""
     annotation = open_explorer().annotation
     if any(other.name == project for other in annotation.projects(name)):
@@ -333,30 +317,19 @@ def create(
     if not project:
         raise BadInputError("The project has no name.", "Use letters, digits, - and _.")
     annotation.project(name)
-    _save_project(Project(name, project), settings, author, None, as_json)
+    _save_project(Project(name, project), settings, author, None)
 
 
 @project.command()
-@from_signature
-def change(
-    name: str,
-    project: str,
-    *,
-    settings: Changes,
-    author: str | None = None,
-    as_json: bool = False,
-) -> None:
+@printing_json
+def change(name: str, project: str, *, settings: Changes, author: str | None = None) -> None:
     """Change settings of PROJECT on corpus NAME; other settings and judgments are kept."""
     before = open_explorer().annotation.project(name, project)
-    _save_project(before, settings, author, before, as_json)
+    _save_project(before, settings, author, before)
 
 
 def _save_project(
-    project: Project,
-    settings: dict[str, Any],
-    author: str | None,
-    before: Project | None,
-    as_json: bool,
+    project: Project, settings: dict[str, Any], author: str | None, before: Project | None
 ) -> None:
     changes = dict(settings)
     changes |= {key: () for key in ("annotators", "leads") if changes.get(key) == ("",)}
@@ -367,12 +340,12 @@ def _save_project(
         changes["scale"] = _scale(changes["scale"])
     annotation = open_explorer().annotation
     saved = annotation.save(replace(project, **changes), author_or_own(author), before)
-    show(saved, _project_line(saved), as_json=as_json)
+    show(saved, _project_line(saved))
 
 
 @project.command("show")
-@from_signature
-def show_project(name: str, project: str = "", *, as_json: bool = False) -> None:
+@printing_json
+def show_project(name: str, project: str = "") -> None:
     """Show settings and progress of PROJECT on corpus NAME (or of the corpus's own)."""
     annotation = open_explorer().annotation
     opened = annotation.project(name, project)
@@ -397,20 +370,19 @@ def show_project(name: str, project: str = "", *, as_json: bool = False) -> None
     rows = [(who, f"{done.done:,} of {done.total:,} items") for who, done in progress.items()]
     rows += [(who, f"{number:,} items (a language model)") for who, number in by_models.items()]
     lines = (_project_line(opened), ", ".join(counts), table(("", ""), rows))
-    show({**asdict(opened), **state}, *lines, as_json=as_json)
+    show({**asdict(opened), **state}, *lines)
 
 
 @project.command("list")
-@from_signature
-def list_(name: str | None = None, *, as_json: bool = False) -> None:
+@printing_json
+def list_(name: str | None = None) -> None:
     """List the projects, of corpus NAME or of all."""
     explorer = open_explorer()
     projects = explorer.annotation.projects(name)
     if name is not None and not projects:
         explorer.library.corpus(name)  # refuses an unknown one
-    show(projects, *map(_project_line, projects), as_json=as_json)
-    if not projects and not as_json:
-        say(["No project yet. Try: seedlens project create NAME PROJECT"], "")
+    none = [] if projects else ["No project yet. Try: seedlens project create NAME PROJECT"]
+    show(projects, *map(_project_line, projects), hints=none)
 
 
 def _project_line(project: Project) -> str:
@@ -469,7 +441,7 @@ def qrels() -> None:
 
 
 @qrels.command("export")
-@from_signature
+@printing_json
 def export(
     name: str,
     *,
@@ -481,7 +453,6 @@ def export(
     include_audit: bool = False,
     spreadsheet: bool = False,
     out: Path | None = None,
-    as_json: bool = False,
 ) -> None:
     """Write the judgments of a project on corpus NAME.
 
@@ -495,9 +466,8 @@ def export(
         median: Undecided items count with their median grade; otherwise they are left out.
         spreadsheet: With csv: no text is a formula. Not to be imported again.
         out PATH: A file or folder. Default: stdout, for a single file.
-        as_json --json: Print what was written as JSON; needs --out.
     """
-    if as_json and out is None:
+    if out is None and wants_json():
         raise BadInputError("--json describes written files.", "Give --out PATH as well.")
     if spreadsheet and kind != "csv":
         raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
@@ -522,12 +492,12 @@ def export(
         files = [*map(str, exported.write(out))]
         report = {"files": files, "judgments": exported.judgments, "notes": exported.notes}
         line = f"{exported.judgments:,} judgments written: {', '.join(files)}"
-        show(report, line, as_json=as_json)
+        show(report, line)
     say(exported.notes)
 
 
 @qrels.command("import")
-@from_signature
+@printing_json
 def import_(
     name: str,
     path: Path | None = None,
@@ -538,7 +508,6 @@ def import_(
     adjudicated: bool = False,
     by_model: bool = False,
     overwrite: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Import judgments from PATH into a project on corpus NAME.
 
@@ -565,7 +534,7 @@ def import_(
         overwrite=overwrite,
     )
     line = f"{imported.added:,} judgments added; {imported.known:,} were there already."
-    show(imported, line, as_json=as_json)
+    show(imported, line)
     say((*imported.conflicts, *imported.warnings), "Warning")
 
 
@@ -573,14 +542,9 @@ def import_(
 
 
 @click.command()
-@from_signature
+@printing_json
 def agreement(
-    name: str,
-    *,
-    project: str = "",
-    disagreements: bool = False,
-    include_audit: bool = False,
-    as_json: bool = False,
+    name: str, *, project: str = "", disagreements: bool = False, include_audit: bool = False
 ) -> None:
     """Measure how far the annotators of a project on corpus NAME agree.
 
@@ -596,13 +560,13 @@ def agreement(
     annotation = explorer.annotation
     opened = annotation.project(name, project)
     if disagreements:
-        _show_disagreements(annotation, opened, as_json)
+        _show_disagreements(annotation, opened)
         return
     result = annotation.agreement(opened, audit=include_audit)
     rows = explorer.human_rows(opened)
     human = {who: dict(scores.metrics) for who, scores in rows.items()}
     lines = [*_agreement_lines(result), *_human_lines(rows)]
-    show({**_agreement_report(result), "human": human}, *lines, as_json=as_json)
+    show({**_agreement_report(result), "human": human}, *lines)
     say(result.notes)
 
 
@@ -677,7 +641,7 @@ def confusion_table(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> s
     return table(("", *map(str, grades)), rows)
 
 
-def _show_disagreements(annotation: Annotation, project: Project, as_json: bool) -> None:
+def _show_disagreements(annotation: Annotation, project: Project) -> None:
     items = annotation.disagreements(project)
     report = [
         {
@@ -699,6 +663,5 @@ def _show_disagreements(annotation: Annotation, project: Project, as_json: bool)
         )
         for one in report
     ]
-    show(report, table(("", "", "", ""), rows), as_json=as_json)
-    if not items and not as_json:
-        say(["Nothing to adjudicate."], "")
+    none = [] if items else ["Nothing to adjudicate."]
+    show(report, table(("", "", "", ""), rows), hints=none)

@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 from engine.cli.annotate import confusion_table, measures_report, measures_table
 from engine.cli.common import open_explorer
 from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
-from engine.cli.options import from_signature
+from engine.cli.options import printing_json
 from engine.cli.terminal import say, show
 from engine.errors import BadInputError
 from engine.text import counted
@@ -24,7 +24,7 @@ LISTED = 20
 
 
 @click.command()
-@from_signature
+@printing_json
 def grade(
     name: str,
     *,
@@ -64,7 +64,7 @@ def grade(
     if check:
         found = grading.check(opened)
         say(found.notes)
-        show(_check_report(found), *_check_lines(found), as_json=run.as_json)
+        show(_check_report(found), *_check_lines(found))
         return
     request = GradingRequest(opened, tuple(query_ids), anchors, again, limit, judged)
     settings = {f.name: getattr(request, f.name) for f in fields(request) if f.name != "project"}
@@ -81,7 +81,7 @@ def grade(
         announced=announced if only_estimate else None,
     )
     done = {"request": settings, **task_fields(report)}
-    end_run(announced(estimate), done, report, report_line(report), as_json=run.as_json)
+    end_run(announced(estimate), done, report, report_line(report))
 
 
 def _to_grade(estimate: Estimate) -> str:

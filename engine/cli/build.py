@@ -25,8 +25,8 @@ from engine.cli.model import (
     task_fields,
     to_do,
 )
-from engine.cli.options import from_signature
-from engine.cli.terminal import bar_of, say, show, stop_requested
+from engine.cli.options import printing_json
+from engine.cli.terminal import bar_of, say, show, stop_requested, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import BuildSpec, BuildState, BuildStep, StepRequest
@@ -62,7 +62,7 @@ def build() -> None:
 
 
 @build.command()
-@from_signature
+@printing_json
 def new(
     corpus: str,
     name: str,
@@ -71,7 +71,6 @@ def new(
     settings: Settings,
     systems: str | None = None,
     author: str | None = None,
-    as_json: bool = False,
 ) -> None:
     """Begin the build NAME on CORPUS.
 
@@ -84,11 +83,11 @@ def new(
         raise BadInputError(
             f"Corpus '{corpus}' has a build '{name}'.", "Change it with: seedlens build change."
         )
-    _save(builds, BuildSpec(corpus, name, attribute), settings, systems, author, as_json)
+    _save(builds, BuildSpec(corpus, name, attribute), settings, systems, author)
 
 
 @build.command()
-@from_signature
+@printing_json
 def change(
     corpus: str,
     name: str,
@@ -96,7 +95,6 @@ def change(
     settings: Settings,
     systems: str | None = None,
     author: str | None = None,
-    as_json: bool = False,
 ) -> None:
     """Change settings of the build NAME; other settings are kept, later steps become stale.
 
@@ -104,7 +102,7 @@ def change(
         systems S1,S2: Systems to pool.
     """
     builds = open_explorer().builds
-    _save(builds, builds.open(corpus, name).spec, settings, systems, author, as_json)
+    _save(builds, builds.open(corpus, name).spec, settings, systems, author)
 
 
 def _save(
@@ -113,18 +111,17 @@ def _save(
     settings: dict[str, Any],
     systems: str | None,
     author: str | None,
-    as_json: bool,
 ) -> None:
     if systems is not None:
         settings = {**settings, "systems": tuple(system_names(systems))}
     saved = builds.save(replace(spec, **settings), author_or_own(author))
     state = builds.open(saved.corpus, saved.name).state()
-    show(_state_fields(state), *_state_lines(state), as_json=as_json)
+    show(_state_fields(state), *_state_lines(state))
 
 
 @build.command("list")
-@from_signature
-def list_(corpus: str | None = None, *, as_json: bool = False) -> None:
+@printing_json
+def list_(corpus: str | None = None) -> None:
     """List the builds, of CORPUS or of all."""
     explorer = open_explorer()
     if corpus is not None:
@@ -135,13 +132,12 @@ def list_(corpus: str | None = None, *, as_json: bool = False) -> None:
         f"({f'next: {s.next}' if s.next else 'complete'})"
         for s in states
     ]
-    show([*map(_state_fields, states)], *lines, as_json=as_json)
-    if not states and not as_json:
-        say(["No build yet. Try: seedlens build new CORPUS NAME --attribute ..."], "")
+    none = [] if states else ["No build yet. Try: seedlens build new CORPUS NAME --attribute ..."]
+    show([*map(_state_fields, states)], *lines, hints=none)
 
 
 @build.command("show")
-@from_signature
+@printing_json
 def show_build(
     corpus: str,
     name: str,
@@ -149,7 +145,6 @@ def show_build(
     step: BuildStep | None = None,
     as_csv: bool = False,
     spreadsheet: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Show the state of the build NAME, or the result of one step.
 
@@ -167,15 +162,15 @@ def show_build(
             click.echo(line, nl=False)
     elif step is None:
         state = opened.state()
-        show(_state_fields(state), *_state_lines(state), as_json=as_json)
+        show(_state_fields(state), *_state_lines(state))
     else:
         made = _made_by(opened, step)
         lines = [_line_of(step, one) for one in made]
-        show([*map(_plain_fields, made)], *lines, as_json=as_json)
+        show([*map(_plain_fields, made)], *lines)
 
 
 @build.command("run")
-@from_signature
+@printing_json
 def run_step(
     corpus: str,
     name: str,
@@ -205,7 +200,7 @@ def run_step(
             return
         estimate = builds.estimate(StepRequest(corpus, name, upcoming))
         line = to_do(_to_do(upcoming, estimate), estimate)
-        show({"step": upcoming, **task_fields(estimate)}, line, as_json=run.as_json)
+        show({"step": upcoming, **task_fields(estimate)}, line)
         return
     done: dict[BuildStep, tuple[Estimate, TaskReport[int]]] = {}
     while upcoming is not None and upcoming not in done:
@@ -213,23 +208,19 @@ def run_step(
         line = partial(_to_do, upcoming)
         done[upcoming] = run_task(builds, request, line, run, unit=COUNTED[upcoming])
         report = done[upcoming][1]
-        if not run.as_json:
+        if not wants_json():
             click.echo(outcome(f"{upcoming}: {report.result:,} {MADE[upcoming]}", report))
         say_problem(report)
         goes_on = all_steps and not report.stopped
         upcoming = opened.state().next if goes_on else None
-    _finish(opened.state(), done, run.as_json)
+    _finish(opened.state(), done)
 
 
 def _to_do(step: BuildStep, estimate: Estimate) -> str:
     return f"{step}: {estimate.items:,} {COUNTED[step]} to do."
 
 
-def _finish(
-    state: BuildState,
-    done: Mapping[BuildStep, tuple[Estimate, TaskReport[int]]],
-    as_json: bool,
-) -> None:
+def _finish(state: BuildState, done: Mapping[BuildStep, tuple[Estimate, TaskReport[int]]]) -> None:
     steps = [
         {
             "estimate": {"step": step, **task_fields(estimate)},
@@ -237,22 +228,15 @@ def _finish(
         }
         for step, (estimate, report) in done.items()
     ]
-    show({"steps": steps, "next": state.next}, as_json=as_json)
-    if state.next is None and not as_json:
-        say(["Every step is complete. Export it with: seedlens build export."], "")
+    complete = ["Every step is complete. Export it with: seedlens build export."]
+    hints = complete if state.next is None else []
+    show({"steps": steps, "next": state.next}, hints=hints)
     sys.exit(exit_code(*(report for _, report in done.values())))
 
 
 @build.command()
-@from_signature
-def export(
-    corpus: str,
-    name: str,
-    *,
-    out: Path,
-    overwrite: bool = False,
-    as_json: bool = False,
-) -> None:
+@printing_json
+def export(corpus: str, name: str, *, out: Path, overwrite: bool = False) -> None:
     """Write the collection into a folder, in formats that `seedlens evaluate` and others read.
 
     BEIR's layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), TREC's judgments, and how it was
@@ -265,7 +249,7 @@ def export(
     builds = open_explorer().builds
     files = builds.export(corpus, name, out, overwrite=overwrite)
     report = {"files": files, **_plain_fields(builds.provenance(corpus, name))}
-    show(report, *map(str, files), as_json=as_json)
+    show(report, *map(str, files))
 
 
 # -- what is printed -------------------------------------------------------------------------------
@@ -333,7 +317,7 @@ def generate() -> None:
 
 
 @generate.command()
-@from_signature
+@printing_json
 def implicit(
     *,
     request: ImplicitRequest,
@@ -342,7 +326,6 @@ def implicit(
     with_model: bool = False,
     tries: Annotated[int, Field(ge=1, le=10)] = 3,
     budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
 ) -> None:
     """Generate documents that only imply what their queries ask for, as in ImpliRet.
 
@@ -380,7 +363,7 @@ def implicit(
         f"sets ({request.category}, {request.style}-speaker, seed {request.seed}), "
         f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
     )
-    show(_made_report(made), line if made.folder is not None else "", as_json=as_json)
+    show(_made_report(made), line if made.folder is not None else "")
     failed = made.usage is not None and made.usage.stopped == "endpoint"
     sys.exit(INTERRUPTED if made.folder is None else FAILED if failed else 0)
 

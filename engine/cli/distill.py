@@ -20,7 +20,7 @@ from engine.cli.model import (
     say_problem,
     task_fields,
 )
-from engine.cli.options import from_signature
+from engine.cli.options import printing_json
 from engine.cli.terminal import say, show, stop_requested, training
 from engine.scenarios.training import Training
 from engine.types.models import Estimate
@@ -52,7 +52,7 @@ def distill() -> None:
 
 
 @distill.command("scenarios")
-@from_signature
+@printing_json
 def scenarios(
     name: str,
     *,
@@ -60,7 +60,6 @@ def scenarios(
     out: Path,
     limit: Annotated[int | None, Field(ge=2)] = None,
     settings: Training,
-    as_json: bool = False,
 ) -> None:
     """Train a small model on the scenarios that a language model wrote for corpus NAME.
 
@@ -87,13 +86,13 @@ def scenarios(
         f"({made.seconds:.0f} s); loss {made.loss:.3f} on {made.held_out:,} others.\n"
         f"Use it with: seedlens scenarios {name} --distilled {made.folder}"
     )
-    show({**asdict(made), "training": settings}, line, as_json=as_json)
+    show({**asdict(made), "training": settings}, line)
     if made.cancelled:
         sys.exit(INTERRUPTED)
 
 
 @distill.command()
-@from_signature
+@printing_json
 def aspects(
     name: str,
     *,
@@ -142,7 +141,7 @@ def aspects(
         "report": {"request": request, **task_fields(report, "groups")},
         "tuned": {**asdict(tuned), "recommended": tuned.recommended, "training": tuning},
     }
-    show(data, tuned_line(tuned), as_json=run.as_json)
+    show(data, tuned_line(tuned))
     sys.exit(INTERRUPTED if tuned.cancelled else exit_code(report))
 
 

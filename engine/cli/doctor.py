@@ -15,7 +15,7 @@ import click
 import httpx2
 
 from engine.cli.common import open_explorer
-from engine.cli.terminal import show, table
+from engine.cli.terminal import show, table, wants_json
 from engine.config import Settings
 from engine.errors import SeedLensError, StorageError
 
@@ -36,13 +36,13 @@ class Check:
     optional: bool = False
 
 
-def diagnose(*, rebuild: bool, as_json: bool) -> NoReturn:
+def diagnose(*, rebuild: bool) -> NoReturn:
     """Print all checks, and end with exit code 1 where one is not passed."""
     for line in rebuild_corpora() if rebuild else ():
-        click.echo(line, err=as_json)
+        click.echo(line, err=wants_json())
     checks = examine(Settings())
     rows = [("ok" if c.ok else "none" if c.optional else "BAD", c.name, c.detail) for c in checks]
-    show(checks, table(("", "", ""), rows), as_json=as_json)
+    show(checks, table(("", "", ""), rows))
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
 

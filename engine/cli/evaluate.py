@@ -19,15 +19,8 @@ from engine.cli.common import (
     system_names,
     whole_numbers,
 )
-from engine.cli.model import (
-    INTERRUPTED,
-    asking,
-    at_most,
-    check_depth,
-    exit_code,
-    say_what_it_took,
-)
-from engine.cli.options import from_signature
+from engine.cli.model import INTERRUPTED, asking, at_most, check_depth, exit_code, say_what_it_took
+from engine.cli.options import printing_json
 from engine.cli.terminal import Figure, bar_of, cell, say, show, table
 from engine.errors import BadInputError, SeedLensError
 from engine.lenses.variants import SETS
@@ -56,7 +49,7 @@ VARIANT_MEASURES = (NDCG, CSFCUBE_NDCG, "p-MRR", "SICR", "WISE", "rbo", "tau", "
 
 
 @click.command()
-@from_signature
+@printing_json
 def evaluate(
     path: Path,
     *,
@@ -70,7 +63,6 @@ def evaluate(
     budget_calls: NonNegativeInt | None = None,
     own_runs: tuple[Path, ...] = (),
     run_out: Path | None = None,
-    as_json: bool = False,
 ) -> None:
     """Measure systems side by side on the test collection at PATH.
 
@@ -115,8 +107,8 @@ def evaluate(
         say_what_it_took(system, usage)
     if run_out is not None:
         _write_runs(evaluation, run_out)
-    show(evaluation_report(evaluation), *_evaluation_lines(evaluation), as_json=as_json)
-    say(() if as_json else evaluation.notes)
+    show(evaluation_report(evaluation), *_evaluation_lines(evaluation))
+    say(evaluation.notes)
     sys.exit(exit_code(*evaluation.model_reports.values()))
 
 
@@ -209,7 +201,7 @@ def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 
 
 @click.command()
-@from_signature
+@printing_json
 def sensitivity(
     path: Path,
     *,
@@ -217,7 +209,6 @@ def sensitivity(
     systems: str = "dense,instructed,aspect",
     variants: str = ",".join(SETS),
     steer: float | None = None,
-    as_json: bool = False,
 ) -> None:
     """Measure how far systems follow the wording, on the test collection at PATH.
 
@@ -249,7 +240,7 @@ def sensitivity(
     if found.single_aspect:
         undefined = "no seed is judged for two aspects, so p-MRR is undefined"
         say([f"{undefined}; RBO, tau and the overlap show how wordings change the rankings."])
-    show(sensitivity_report(found), *_sensitivity_lines(found), as_json=as_json)
+    show(sensitivity_report(found), *_sensitivity_lines(found))
 
 
 def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
@@ -268,7 +259,7 @@ def _sensitivity_lines(found: Sensitivity) -> Iterator[str]:
 
 
 @click.command()
-@from_signature
+@printing_json
 def gap(
     path: Path,
     *,
@@ -278,7 +269,6 @@ def gap(
     systems: str = "bm25,dense,aspect",
     sample: PositiveInt | None = None,
     budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
 
@@ -308,8 +298,8 @@ def gap(
         say(["Cancelled before the model was asked anything."], "")
         sys.exit(INTERRUPTED)
     say_what_it_took(verifier, measured.report)
-    show(gap_report(measured), *_gap_lines(measured), as_json=as_json)
-    say(() if as_json else measured.notes)
+    show(gap_report(measured), *_gap_lines(measured))
+    say(measured.notes)
     sys.exit(exit_code(measured.report))
 
 
@@ -347,7 +337,7 @@ def _bounded(value: float, interval: Interval, sign: str = "") -> Figure:
 
 
 @click.command()
-@from_signature
+@printing_json
 def read(
     path: Path,
     *,
@@ -359,7 +349,6 @@ def read(
     sample: PositiveInt | None = None,
     only_estimate: bool = False,
     budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
 ) -> None:
     """Let a language model answer the questions of the test collection at PATH.
 
@@ -393,7 +382,7 @@ def read(
     most = tester.estimate(prepared)
     if only_estimate:
         report = {"mode": "read", "depth": max(numbers), **asdict(most)}
-        show(report, at_most(most), as_json=as_json)
+        show(report, at_most(most))
         return
     say([at_most(most)], "")
     with asking("reading", "done") as tell:
@@ -402,8 +391,8 @@ def read(
     report = asdict(test)
     for row, one in zip(report["rows"], test.rows, strict=True):
         row["name"], row["unanswered"] = one.name, one.unanswered
-    show(report, *_reading_lines(test), as_json=as_json)
-    say(() if as_json else test.notes)
+    show(report, *_reading_lines(test))
+    say(test.notes)
     sys.exit(exit_code(test.report))
 
 

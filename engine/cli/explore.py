@@ -24,7 +24,7 @@ from engine.cli.model import (
     say_what_it_took,
     taken,
 )
-from engine.cli.options import from_signature
+from engine.cli.options import from_signature, printing_json
 from engine.cli.terminal import advancing, say, show, stop_requested, table
 from engine.errors import BadInputError, UnknownNameError
 from engine.text import spreadsheet_cell
@@ -47,7 +47,7 @@ MAP_COLUMNS = ("layout", "doc_id", "x", "y", "coarse", "fine")
 
 
 @click.command()
-@from_signature
+@printing_json
 def search(
     name: str,
     *,
@@ -67,7 +67,6 @@ def search(
     rerank: str | None = None,
     depth: PositiveInt | None = None,
     budget_calls: NonNegativeInt | None = None,
-    as_json: bool = False,
 ) -> None:
     """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
 
@@ -106,15 +105,13 @@ def search(
     if model_reading:
         query, budget_calls = _read_by_model(explorer.verifier, query, budget_calls)
     if rerank is not None or query.system in MODEL_SYSTEM_NAMES:
-        _search_with_model(explorer.verifier, query, rerank, depth, budget_calls, as_json)
+        _search_with_model(explorer.verifier, query, rerank, depth, budget_calls)
         return
     results = explorer.search(query)
     say(results.notes)
-    show(search_report(results), *_result_lines(results), as_json=as_json)
-    if not as_json:
-        say(_reading_lines(results), "")
-        if not results.total:
-            say([f"{effect}." for effect in explorer.searcher(name).filter_effects(query)], "")
+    effects = [] if results.total else explorer.searcher(name).filter_effects(query)
+    hints = [*_reading_lines(results), *(f"{effect}." for effect in effects)]
+    show(search_report(results), *_result_lines(results), hints=hints)
 
 
 def _read_by_model(
@@ -148,12 +145,7 @@ def _read_by_model(
 
 
 def _search_with_model(
-    assistant: Assistant,
-    query: Query,
-    mode: str | None,
-    depth: int | None,
-    most_calls: int | None,
-    as_json: bool,
+    assistant: Assistant, query: Query, mode: str | None, depth: int | None, most_calls: int | None
 ) -> None:
     from engine.rerank import DEFAULT_MODE
     from engine.search.reports import reranking_report
@@ -173,8 +165,8 @@ def _search_with_model(
         f"{r.document.title or r.document.text[:80]}  [{r.doc_id}]"
         for r in results
     ]
-    show(reranking_report(reranking), *lines, as_json=as_json)
-    say(() if as_json else reranking.results.notes)
+    show(reranking_report(reranking), *lines)
+    say(reranking.results.notes)
     sys.exit(exit_code(reranking.report))
 
 
@@ -221,8 +213,8 @@ def trail() -> None:
 
 
 @trail.command("list")
-@from_signature
-def list_trails(*, as_json: bool = False) -> None:
+@printing_json
+def list_trails() -> None:
     """List the latest 50 trails, newest first.
 
     A single search without kept documents is not listed.
@@ -235,9 +227,8 @@ def list_trails(*, as_json: bool = False) -> None:
         name = one.name or " > ".join(one.seeds[:3])
         rows.append((one.trail_id, time, one.searches, one.kept, name))
     heads = ("trail", "time", "searches", "kept", "name")
-    show(report, table(heads, rows), as_json=as_json)
-    if not trails and not as_json:
-        say(["No trail yet. They are made on Explore: seedlens app"], "")
+    none = [] if trails else ["No trail yet. They are made on Explore: seedlens app"]
+    show(report, table(heads, rows), hints=none)
 
 
 @trail.command("show")

@@ -11,8 +11,8 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from engine.cli.common import import_command, open_explorer
-from engine.cli.options import from_signature
-from engine.cli.terminal import Figure, say, show, table
+from engine.cli.options import printing_json
+from engine.cli.terminal import Figure, say, show, table, wants_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.text import size
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@from_signature
-def backup(
-    file: Path,
-    *,
-    only: Literal["irreplaceable", "ledger"] | None = None,
-    as_json: bool = False,
-) -> None:
+@printing_json
+def backup(file: Path, *, only: Literal["irreplaceable", "ledger"] | None = None) -> None:
     """Write the home to FILE, a ZIP archive, while the app may run.
 
     It has judgments, trails, reading lists, uploaded files and corpora.
@@ -40,43 +35,42 @@ def backup(
     from engine.corpora.backup import back_up
 
     explorer = open_explorer()
-    _show(back_up(explorer.home, explorer.ledger, file.absolute(), only), "Written", as_json)
+    _show(back_up(explorer.home, explorer.ledger, file.absolute(), only), "Written")
 
 
 @click.command()
-@from_signature
-def verify(file: Path, *, as_json: bool = False) -> None:
+@printing_json
+def verify(file: Path) -> None:
     """Check all of the backup FILE against its manifest."""
     from engine.corpora.backup import verify as verify_backup
 
-    _show(verify_backup(file), "Sound", as_json)
+    _show(verify_backup(file), "Sound")
 
 
 @click.command()
-@from_signature
-def restore(file: Path, *, as_json: bool = False) -> None:
+@printing_json
+def restore(file: Path) -> None:
     """Restore the backup FILE into the home, SEEDLENS_HOME, which must be empty."""
     from engine.corpora.backup import restore as restore_backup
 
     settings = Settings()
     home = Home(settings.home)
-    _show(restore_backup(file, home), f"Restored to {settings.home}", as_json)
+    _show(restore_backup(file, home), f"Restored to {settings.home}")
     if settings.ledger_url.get_secret_value():
         copy = "Copy it to an empty database: seedlens ledger copy server"
         say([f"Its ledger is {home.ledger}. {copy}"], "")
 
 
-def _show(report: BackupReport, done: str, as_json: bool) -> None:
+def _show(report: BackupReport, done: str) -> None:
     line = (
         f"{done}: {report.file}, {report.files:,} files, {size(report.bytes)}, made "
         f"{report.made_at} by SeedLens {report.version} "
         f"({', '.join(report.corpora) or 'no corpora'})"
     )
-    show(report, line, as_json=as_json)
     home = Home(Settings().home)
-    for name, source in () if as_json else report.without:
-        again = import_command(home.located(source), name)
-        say([f"Without documents: {name}. Import it again: {again}"], "")
+    again = [(name, import_command(home.located(source), name)) for name, source in report.without]
+    hints = [f"Without documents: {name}. Import it again: {how}" for name, how in again]
+    show(report, line, hints=hints)
 
 
 @click.group()
@@ -85,8 +79,8 @@ def ledger() -> None:
 
 
 @ledger.command()
-@from_signature
-def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = False) -> None:
+@printing_json
+def copy(to: Annotated[Literal["server", "file"], "TO"]) -> None:
     """Copy the ledger TO the server of SEEDLENS_LEDGER_URL, or to the home's file.
 
     The target must be empty; the source is kept. Stop the apps before, and start them afterwards
@@ -114,11 +108,11 @@ def copy(to: Annotated[Literal["server", "file"], "TO"], *, as_json: bool = Fals
     source, target = (file, server) if to == "server" else (server, file)
     rows = source.copy_to(target)
     line = f"Copied {sum(rows.values()):,} rows from {source.name} to {target.name}."
-    show({"from": source.name, "to": target.name, "rows": rows}, line, as_json=as_json)
+    show({"from": source.name, "to": target.name, "rows": rows}, line)
 
 
 @click.command()
-@from_signature
+@printing_json
 def sql(
     name: str,
     query: str,
@@ -126,7 +120,6 @@ def sql(
     csv_file: Path | None = None,
     parquet_file: Path | None = None,
     seconds: Annotated[float, Field(gt=0)] = 60.0,
-    as_json: bool = False,
 ) -> None:
     """Run QUERY, one SELECT in the SQL of DuckDB, over corpus NAME.
 
@@ -149,7 +142,7 @@ def sql(
         parquet_file.write_bytes(found.to_parquet())
     written = [file for file in (csv_file, parquet_file) if file is not None]
     say([f"{rows:,} rows written to {file}." for file in written], "")
-    if as_json:
+    if wants_json():
         report = {
             "corpus": name,
             "columns": columns,
@@ -159,7 +152,7 @@ def sql(
             "truncated": found.truncated,
             "seconds": round(found.seconds, 3),
         }
-        show(report, as_json=True)
+        show(report)
     elif not written:
         click.echo(table(columns, [map(_cell, row) for row in found.rows()]), nl=bool(rows))
         say([] if rows else ["The result has no rows."])

@@ -13,7 +13,7 @@ import click
 from pydantic import Field
 
 from engine.cli.common import import_command, open_explorer
-from engine.cli.options import from_signature
+from engine.cli.options import printing_json
 from engine.cli.terminal import Figure, advancing, say, show, stop_requested, table
 from engine.errors import BadInputError
 from engine.text import counted, size
@@ -35,7 +35,7 @@ _SCHEME = re.compile(r"[A-Za-z0-9]{2,}:")
 
 
 @click.command("import")
-@from_signature
+@printing_json
 def import_(
     source: str,
     *,
@@ -49,7 +49,6 @@ def import_(
     repairs: Repairs,
     on: str | None = None,
     undo: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Read the documents at SOURCE and index them as a corpus.
 
@@ -88,7 +87,7 @@ def import_(
         documents = explorer.library.undo_import(source)
         holds = f"'{source}' holds {counted(documents, 'document')}"
         report = {"corpus": source, "documents": documents}
-        show(report, f"The last import is undone: {holds}.", as_json=as_json)
+        show(report, f"The last import is undone: {holds}.")
         return
     dataset = source.startswith(DATASET_PREFIX)
     queries = _queries_of("" if dataset else source, limit, with_abstract=repairs.skip_empty)
@@ -102,7 +101,7 @@ def import_(
     request = ImportRequest(
         queries or place, name, source_format, columns, encoder, chosen, repairs
     )
-    _run_import(explorer, request, as_json)
+    _run_import(explorer, request)
 
 
 def _queries_of(source: str, limit: int | None, *, with_abstract: bool) -> ServiceQueries | None:
@@ -155,13 +154,13 @@ def _pair(text: str) -> tuple[str, str]:
     return field, column
 
 
-def _run_import(explorer: Explorer, request: ImportRequest, as_json: bool) -> None:
+def _run_import(explorer: Explorer, request: ImportRequest) -> None:
     from engine.search.reports import import_report
 
     with advancing("documents", "checking") as tell, stop_requested() as stopped:
         report = explorer.library.import_here(request, tell, stopped, "the command line")
     say(report.warnings, "Warning")
-    show(import_report(report), _import_line(report), as_json=as_json)
+    show(import_report(report), _import_line(report))
     if report.cancelled:
         sys.exit(130)
 
@@ -181,20 +180,20 @@ def _import_line(report: ImportReport) -> str:
 
 
 @click.command()
-@from_signature
-def update(name: str, *, as_json: bool = False) -> None:
+@printing_json
+def update(name: str) -> None:
     """Query the services of corpus NAME again, and add what is new.
 
     Unchanged documents keep their vectors, changed ones are replaced, and none is removed.
     """
     explorer = open_explorer()
     request = ImportRequest(explorer.library.sources_to_update(name), name)
-    _run_import(explorer, request, as_json)
+    _run_import(explorer, request)
 
 
 @click.command()
-@from_signature
-def corpora(*, as_json: bool = False) -> None:
+@printing_json
+def corpora() -> None:
     """List the corpora of this home."""
     from engine.search.reports import corpus_report
 
@@ -205,14 +204,12 @@ def corpora(*, as_json: bool = False) -> None:
         state = "" if info.state == "ready" else f"({info.state}: {info.expected:,} expected)"
         rows.append((info.name, info.documents, Figure(size(info.bytes)), info.encoder, state))
     listed = table(("", "documents", "size", "encoder", ""), rows)
-    show([*map(corpus_report, infos)], listed, as_json=as_json)
-    if as_json:
-        return
-    say([] if infos else ["No corpus yet. Try: seedlens import PATH"], "")
+    hints = [] if infos else ["No corpus yet. Try: seedlens import PATH"]
     for info in infos:
         if info.state == "indexing" and library.jobs.running(info.name) is None:
             again = import_command(info.source, info.name)
-            say([f"{info.name} is not complete. Import it again: {again}"], "")
+            hints.append(f"{info.name} is not complete. Import it again: {again}")
+    show([*map(corpus_report, infos)], listed, hints=hints)
 
 
 # -- lenses --------------------------------------------------------------------------------------
@@ -228,20 +225,20 @@ def lens_group() -> None:
 
 
 @lens_group.command("list")
-@from_signature
-def list_lenses(*, as_json: bool = False) -> None:
+@printing_json
+def list_lenses() -> None:
     """List the lenses that come with SeedLens."""
     from engine.lenses.definitions import SHIPPED
 
     rows = [(lens.key, lens.name, [aspect.key for aspect in lens.aspects]) for lens in SHIPPED]
     report = [{"key": key, "name": name, "aspects": keys} for key, name, keys in rows]
     listed = table(("", "", ""), [(key, name, ", ".join(keys)) for key, name, keys in rows])
-    show(report, listed, as_json=as_json)
+    show(report, listed)
 
 
 @lens_group.command("show")
-@from_signature
-def show_lens(key: Annotated[str, "KEY|FILE"], *, as_json: bool = False) -> None:
+@printing_json
+def show_lens(key: Annotated[str, "KEY|FILE"]) -> None:
     """Print a lens as a file to start from: TOML, or JSON with --json.
 
     KEY is research, conversations or posts; a FILE is checked, and printed with its defaults.
@@ -249,12 +246,12 @@ def show_lens(key: Annotated[str, "KEY|FILE"], *, as_json: bool = False) -> None
     from engine.lenses.definitions import choose_lens, lens_to_toml
 
     chosen = choose_lens(key)
-    show(chosen, lens_to_toml(chosen).rstrip("\n"), as_json=as_json)
+    show(chosen, lens_to_toml(chosen).rstrip("\n"))
 
 
 @lens_group.command("set")
-@from_signature
-def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"], *, as_json: bool = False) -> None:
+@printing_json
+def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"]) -> None:
     """Change the lens of CORPUS without encoding it again.
 
     Roles that the source gave are kept for aspects that both lenses have; the others are
@@ -273,4 +270,4 @@ def set_lens(corpus: str, key: Annotated[str, "KEY|FILE"], *, as_json: bool = Fa
     names = ", ".join(aspect.name for aspect in chosen.aspects)
     line = f"{corpus} {'now has' if changed else 'already has'} the lens '{chosen.name}': {names}."
     report = {"corpus": corpus, "lens": chosen.key, "aspects": aspects, "changed": changed}
-    show(report, line, as_json=as_json)
+    show(report, line)

@@ -16,7 +16,7 @@ from engine.cli.build import build, generate
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
 from engine.cli.home import backup, ledger, restore, sql, verify
-from engine.cli.options import from_signature
+from engine.cli.options import from_signature, printing_json
 from engine.cli.scenarios import facts, scenarios
 from engine.cli.terminal import protect_terminal, say
 from engine.config import ROOT, Settings, __version__
@@ -86,8 +86,8 @@ def app(*, port: int = 8501, address: str = "127.0.0.1") -> None:
 
 
 @main.command()
-@from_signature
-def doctor(*, rebuild: bool = False, as_json: bool = False) -> None:
+@printing_json
+def doctor(*, rebuild: bool = False) -> None:
     """Check what is installed, which models load, and where the home is.
 
     Options:
@@ -95,7 +95,7 @@ def doctor(*, rebuild: bool = False, as_json: bool = False) -> None:
     """
     from engine.cli.doctor import diagnose
 
-    diagnose(rebuild=rebuild, as_json=as_json)
+    diagnose(rebuild=rebuild)
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -30,12 +30,10 @@ class ModelRun:
     Options:
         yes:
         budget_calls:
-        as_json:
     """
 
     yes: bool = False
     budget_calls: NonNegativeInt | None = None
-    as_json: bool = False
 
 
 def check_depth(rerank: str | None, depth: int | None) -> None:
@@ -71,8 +69,7 @@ def run_task(
     estimate = facade.estimate(request)
     say([to_do(line(estimate), estimate)], "")
     if announced is not None:
-        if run.as_json:
-            show({"estimate": announced(estimate)}, as_json=True)
+        show({"estimate": announced(estimate)})
         sys.exit(0)
     if estimate.calls and not run.yes and sys.stdin.isatty():
         click.confirm("Go on?", abort=True, err=True)
@@ -80,9 +77,9 @@ def run_task(
         return estimate, facade.run(request, most_calls=run.budget_calls, tell=tell)
 
 
-def end_run(estimate: Any, report: Any, usage: ModelUsage, *lines: str, as_json: bool) -> NoReturn:
+def end_run(estimate: Any, report: Any, usage: ModelUsage, *lines: str) -> NoReturn:
     """Print the lines, or the two records, and end the command with the run's exit status."""
-    show({"estimate": estimate, "report": report}, *lines, as_json=as_json)
+    show({"estimate": estimate, "report": report}, *lines)
     say_problem(usage)
     sys.exit(exit_code(usage))
 

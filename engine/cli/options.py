@@ -44,7 +44,6 @@ _LINE = re.compile(
 SHARED = """By the names of parameters.
 
 Options:
-    as_json --json: Print one JSON document.
     corpus: The corpus with its documents. Default: the collection's own documents, indexed once.
     sample N: Ask only the queries of N seeds, always the same. Default: all.
     steer --steer --aspect-weight: Aspect weight. 0: whole document; 1: the aspect only.
@@ -102,6 +101,20 @@ def from_signature(function: Command) -> Command:
 
     vars(run)["__click_params__"] = parameters[::-1]
     return run  # type: ignore[return-value]  # click calls it with the same names
+
+
+def printing_json(function: Command) -> Command:
+    """:func:`from_signature`, with ``--json``, which :func:`engine.cli.terminal.show` reads."""
+    command = from_signature(function)
+    option = click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        help="Print one JSON document.",
+        callback=lambda context, _, value: context.meta.update(json=value),
+    )
+    vars(command)["__click_params__"].insert(0, option)
+    return command
 
 
 def _documented(text: str) -> tuple[str, Mapping[str, _Described]]:

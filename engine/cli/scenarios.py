@@ -12,8 +12,8 @@ from pydantic import PositiveInt
 
 from engine.cli.common import open_explorer, parts_of
 from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
-from engine.cli.options import from_signature
-from engine.cli.terminal import say, show, table
+from engine.cli.options import printing_json
+from engine.cli.terminal import show, table
 from engine.errors import BadInputError
 from engine.types.models import Estimate, ModelUsage
 from engine.types.scenarios import Component, ScenarioRequest, ScenarioSource, ScenarioState
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@from_signature
+@printing_json
 def scenarios(
     name: str,
     *,
@@ -62,7 +62,7 @@ def scenarios(
         facade.set_weight(name, weight)
     if status or remove or only_weight:
         state = facade.status(name)
-        show(state, *_state_lines(state), as_json=run.as_json)
+        show(state, *_state_lines(state))
         return
     source: ScenarioSource = "generated" if by_model else "extractive"
     if distilled is not None:
@@ -79,7 +79,7 @@ def scenarios(
     line = outcome(wrote, report, embedded, (made.without_text, "documents without text"))
     named = {"request": asdict(request)}
     announced = {**named, "documents": estimate.items, **task_fields(estimate)}
-    end_run(announced, {**named, **task_fields(report)}, report, line, as_json=run.as_json)
+    end_run(announced, {**named, **task_fields(report)}, report, line)
 
 
 def _only_weight_given() -> bool:
@@ -112,7 +112,7 @@ def _state_lines(state: ScenarioState) -> Sequence[str]:
 
 
 @click.command()
-@from_signature
+@printing_json
 def facts(
     name: str | None = None,
     *,
@@ -162,9 +162,8 @@ def facts(
     else:
         found = open_explorer().facts(str(name), str(doc_id))
     report = [fact_report(fact) for fact in found]
-    show(report, table(("", "", "", ""), map(_fact_row, found)), as_json=run.as_json)
-    if not found and not run.as_json:
-        say(["No date, amount or place was found."], "")
+    none = [] if found else ["No date, amount or place was found."]
+    show(report, table(("", "", "", ""), map(_fact_row, found)), hints=none)
 
 
 def _fact_row(fact: Fact) -> tuple[str, ...]:
@@ -205,7 +204,7 @@ def _infer(name: str, kinds: str | None, limit: int | None, run: ModelRun) -> No
         "left": report.left,
         "usage": usage | dict(report.requests),
     }
-    end_run(announced, done, report, line, as_json=run.as_json)
+    end_run(announced, done, report, line)
 
 
 def _day(text: str | None) -> date | None:

@@ -45,13 +45,23 @@ def protect_terminal() -> None:
             setattr(sys, name, Terminal(stream))
 
 
-def show(data: Any, *parts: str, as_json: bool) -> None:
-    """Print a result: its records as one JSON document, or texts for people ("" is left out)."""
-    if as_json:
+def wants_json() -> bool:
+    """Whether the command was given ``--json``."""
+    return bool(click.get_current_context().meta.get("json"))
+
+
+def show(data: Any, *parts: str, hints: Iterable[str] = ()) -> None:
+    """Print a result: its records as one JSON document, or texts for people ("" is left out).
+
+    Args:
+        hints: lines for people on stderr.
+    """
+    if wants_json():
         click.echo(json.dumps(to_jsonable_python(data), ensure_ascii=False, indent=2))
         return
     for part in filter(None, parts):
         click.echo(part)
+    say(hints, "")
 
 
 def say(notes: Iterable[str], kind: str = "Note") -> None:

@@ -36,9 +36,7 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
 ) -> None:
     first = judge(corpus, 3, "ann")
     names = ("corpus", "project", "query_id", "doc_id", "annotator", "relevance", "verdict")
-    assert [first[n] for n in names] == [
-        *("small", "", QUERY, "bread-network", "ann", 3, "grade"),
-    ]
+    assert [first[n] for n in names] == [*("small", "", QUERY, "bread-network", "ann", 3, "grade")]
     skipped = run_json(
         corpus, "judge", "small", *ITEM, "--skip", "--annotator", "ann", "--note", "?"
     )
@@ -110,7 +108,7 @@ def test_from_a_project_to_qrels(corpus: Path, tmp_path: Path) -> None:
     assert (decided["annotator"], decided["note"], decided["by"]) == ("adjudicated", "so", "lead")
     own = exported(corpus, "--project", "p", "--per-annotator")
     assert [(r["annotator"], r["relevance"]) for r in own if r["doc_id"] == first] == [
-        *(("ann", 3), ("bob", 1), ("lead", 2)),
+        *(("ann", 3), ("bob", 1), ("lead", 2))
     ]
 
 

@@ -31,9 +31,7 @@ def judge() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def _tiny_home(
-    tmp_path_factory: pytest.TempPathFactory,
-    small_source: Path,
-    tiny_model: Callable[[str], Path],
+    tmp_path_factory: pytest.TempPathFactory, small_source: Path, tiny_model: Callable[[str], Path]
 ) -> Path:
     """A home with the small corpus by an encoder that is fast to train. For reading only."""
     home = tmp_path_factory.mktemp("tiny") / "home"
