@@ -37,8 +37,7 @@ from storage import mirror as mirrors
 from storage.files import COPY
 from storage.home import Home
 from storage.object_store import MissingObjectError
-from tests.cli.command_line import run_inside
-from tests.cli.refusals import assert_refusal
+from tests.cli.command_line import assert_refused, run_inside
 from tests.cluster.conftest import Place, mirror_of
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.s3_server import BUCKET, KEY, SECRET, Proxy
@@ -269,14 +268,14 @@ def test_a_store_needs_a_ledger_that_others_share_and_an_address(
 ) -> None:
     place.environment()
     alone = run_inside(small_home, "corpora", SEEDLENS_STORE=place.store)
-    assert_refusal(alone, ("SEEDLENS_LEDGER_URL",))
+    assert_refused(alone, "SEEDLENS_LEDGER_URL")
     odd = run_inside(
         small_home,
         "corpora",
         SEEDLENS_STORE=f"https://{KEY}:{SECRET}@127.0.0.1/x",
         SEEDLENS_LEDGER_URL=place.ledger,
     )
-    assert_refusal(odd, ("not the address of a bucket", "s3://BUCKET/PREFIX"))
+    assert_refused(odd, "not the address of a bucket", "s3://BUCKET/PREFIX")
     assert SECRET not in odd.stderr
 
 

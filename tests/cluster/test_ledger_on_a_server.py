@@ -17,8 +17,7 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from pages._annotate.judging_view import DocumentCache, JudgingSession, receive, view_data
-from tests.cli.command_line import run_inside, write_lines
-from tests.cli.refusals import assert_refusal
+from tests.cli.command_line import assert_refused, run_inside, write_lines
 from tests.fakes.postgres_server import PostgresServer
 from tests.pages.test_annotate_judging import grade, message
 from tests.support import make_explorer, wait_until
@@ -145,7 +144,7 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
     assert copied.json["rows"]["corpora"] == 1
     assert url not in copied.stdout
     again = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
-    assert_refusal(again, ("is not empty", "corpora"))
+    assert_refused(again, "is not empty", "corpora")
     (home / "ledger.sqlite").unlink()
     there = run_inside(home, "corpora", "--json", SEEDLENS_LEDGER_URL=url)
     assert [corpus["name"] for corpus in there.json] == ["small"]
@@ -162,16 +161,14 @@ def test_a_ledger_is_moved_by_one_command_and_a_home_is_backed_up_as_ever(
 def test_what_cannot_be_copied_is_refused_in_one_line_without_the_password(
     home: Path, postgres: PostgresServer
 ) -> None:
-    assert_refusal(
-        run_inside(home, "ledger", "copy", "server"), ("SEEDLENS_LEDGER_URL is not set",)
-    )
+    assert_refused(run_inside(home, "ledger", "copy", "server"), "SEEDLENS_LEDGER_URL is not set")
     url = postgres.database()
     run = run_inside(home, "ledger", "copy", "server", SEEDLENS_LEDGER_URL=url)
-    assert_refusal(run, ("There is no ledger", "SEEDLENS_HOME"))
+    assert_refused(run, "There is no ledger", "SEEDLENS_HOME")
     wrong = postgres.url("postgres", WRONG)
     for command in (["ledger", "copy", "file"], ["corpora"], ["project", "list", "small"]):
         run = run_inside(home, *command, SEEDLENS_LEDGER_URL=wrong)
-        assert_refusal(run, ("password authentication failed", "SEEDLENS_LEDGER_URL"))
+        assert_refused(run, "password authentication failed", "SEEDLENS_LEDGER_URL")
         assert WRONG not in run.stderr
 
 

@@ -25,8 +25,7 @@ from engine.jobs.cluster import Workers
 from engine.types.corpora import ImportReport, ImportRequest, Progress, Repairs
 from engine.types.searches import Query
 from storage.vectors import DocumentTable
-from tests.cli.command_line import run_process
-from tests.cli.refusals import assert_refusal
+from tests.cli.command_line import assert_refused, run_process
 from tests.cluster.conftest import Place
 from tests.fakes import ray_cluster
 from tests.fakes.ray_cluster import SmallCluster, kill_worker
@@ -459,7 +458,7 @@ def test_an_address_where_nobody_answers_is_an_error_of_one_line(
     home: Path, small_source: Path
 ) -> None:
     run = run_process(home, "import", small_source, "--name", "c", "--on", "ray://127.0.0.1:1")
-    assert_refusal(run, ("Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs"))
+    assert_refused(run, "Nobody answers at ray://127.0.0.1:1", "Check that the cluster runs")
 
 
 @pytest.mark.nightly
