@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
+from pydantic import StrictInt, StrictStr, TypeAdapter, ValidationError
 
 from engine.cli.common import (
     author_or_own,
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 DEFAULTS = PoolRequest()
 HUMAN_MEASURES = (NDCG, "p-MRR")
+_Grade = tuple[StrictInt, StrictStr] | tuple[StrictInt, StrictStr, StrictStr]
+_GRADES: TypeAdapter[list[_Grade]] = TypeAdapter(list[_Grade])
 
 
 # -- judging -------------------------------------------------------------------------------------
@@ -404,26 +406,18 @@ def _guidelines(text: str) -> tuple[str, str]:
 
 
 def _scale(text: str) -> Scale:
+    """A scale by its name, or of a JSON file."""
     if text in SCALES:
         return SCALES[text]
     path = Path(text)
     try:
-        grades = [_grade(*row) for row in json.loads(_read(path))]
-    except (ValueError, TypeError, RecursionError) as error:
+        rows = _GRADES.validate_json(_read(path))
+    except ValidationError as error:
         raise BadInputError(
-            f"{path} cannot be read as a scale: {error}.",
+            f"{path} cannot be read as a scale: {error.errors()[0]['msg']}.",
             f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
         ) from error
-    return Scale(path.stem, tuple(grades))
-
-
-def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
-    """A grade of a scale; TypeError or ValueError for 0.9 or "01"."""
-    if type(value) is not int:
-        raise ValueError(f"the grade {json.dumps(value)} is no whole number")
-    if not isinstance(name, str) or not isinstance(meaning, str):
-        raise TypeError(f"name and meaning of grade {value} are no texts")
-    return GradeMeaning(value, name, meaning)
+    return Scale(path.stem, tuple(GradeMeaning(*row) for row in rows))
 
 
 def _read(path: Path) -> str:

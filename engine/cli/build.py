@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -26,7 +28,7 @@ from engine.cli.model import (
     to_do,
 )
 from engine.cli.options import printing_json
-from engine.cli.terminal import bar_of, say, show, stop_requested, wants_json
+from engine.cli.terminal import bar_of, say, show, stop_requested, table, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import BuildSpec, BuildState, BuildStep, StepRequest
@@ -164,9 +166,7 @@ def show_build(
         state = opened.state()
         show(_state_fields(state), *_state_lines(state))
     else:
-        made = _made_by(opened, step)
-        lines = [_line_of(step, one) for one in made]
-        show([*map(_plain_fields, made)], *lines)
+        show([*map(_plain_fields, _made_by(opened, step))], _table_of(opened, step))
 
 
 @build.command("run")
@@ -266,20 +266,16 @@ def _made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
     return opened.queries() if step == "verbalise" else [provenance(opened)]
 
 
-def _line_of(step: BuildStep, one: Any) -> str:
-    """One of :func:`_made_by` as a line (of "expand" a line for each query)."""
-    if step == "label":
-        return f"{one.doc_id}  {one.text or '-'}{'  (outdated)' * one.outdated}"
-    out = "  (dropped)" if step != "expand" and one.dropped else ""
-    if step == "collapse":
-        return f"{one.key:>5}  {len(one.doc_ids):>4}  {one.name}{out}"
-    if step == "verbalise":
-        return f"{one.key:>5}  {one.overlap.share:.2f}  {one.text}{out}"
-    lines = [
-        f"{query_id}: {count} positives, {one.found.get(query_id, 0)} found by pooling"
-        for query_id, count in one.positives.items()
-    ]
-    return "\n".join(lines or ["Nothing is expanded yet."])
+def _table_of(opened: OpenBuild, step: BuildStep) -> str:
+    """The result of a step; of "expand" a row for each query."""
+    from engine.build.collection_export import provenance, sheet
+
+    if step != "expand":
+        heads, *rows = csv.reader(io.StringIO("".join(sheet(opened, step))))
+        return table(heads, rows)
+    made = provenance(opened)
+    found = [(key, count, made.found.get(key, 0)) for key, count in made.positives.items()]
+    return table(("", "positives", "found by pooling"), found) or "Nothing is expanded yet."
 
 
 def _plain_fields(record: Any) -> dict[str, Any]:
