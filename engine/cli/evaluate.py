@@ -186,7 +186,7 @@ def _evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
     sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
     queries = f"{counted(evaluation.queries, 'query', 'queries')}{sample}"
     yield f"{evaluation.collection}: {queries} on corpus '{evaluation.corpus}'\n"
-    measures = next(iter(evaluation.systems.values())).metrics
+    measures = next((scores.metrics for scores in evaluation.systems.values()), {})
     rows: list[tuple[object, ...]] = []
     for name, scores in evaluation.systems.items():
         seconds = Figure(f"{scores.seconds:.1f}")

@@ -57,10 +57,12 @@ def scenarios(
     facade = open_explorer().scenarios
     if remove:
         facade.remove(name)
-    only_weight = weight is not None and _only_weight_given() and facade.status(name).covered
-    if weight is not None and only_weight:
-        facade.set_weight(name, weight)
-    if status or remove or only_weight:
+    only_show = status or remove
+    if not only_show and weight is not None and _only_weight_given():
+        only_show = facade.status(name).covered > 0
+        if only_show:
+            facade.set_weight(name, weight)
+    if only_show:
         state = facade.status(name)
         show(state, *_state_lines(state))
         return
