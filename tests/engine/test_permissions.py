@@ -209,7 +209,7 @@ def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
         lambda: eve.comparing.evidence(asked, doc_id),
         lambda: eve.comparing.frontier(asked, variants[0]),
     ):
-        with pytest.raises(NotAllowedError, match=r"others said|logged in as Eve"):
+        with pytest.raises(NotAllowedError, match=r"of others|logged in as Eve"):
             refused()
     assert eve.annotation.judgments(project, annotator="Eve") == []
     assert eve.notebook.grades(query) == {}
@@ -301,27 +301,6 @@ def test_what_others_judged_on_explore_is_not_listed_to_annotators(small_copy: E
     assert listed(ADA) == {ids[0], ids[2]}
     assert listed(EVE) == {ids[1], ids[2]}
     assert listed(GRACE) == {*ids}
-
-
-def test_annotators_change_no_corpus_and_start_nothing_that_is_for_leads(small: Explorer) -> None:
-    ada, project = small.acting_as(ADA), small.annotation.project("small")
-    for refused in (
-        lambda: ada.library.delete("small"),
-        lambda: ada.library.set_lens("small", ada.library.lens("small")),
-        lambda: ada.library.save_upload("a.csv", b""),
-        lambda: ada.library.preview(Path("/etc/hostname")),
-        lambda: ada.library.start_import(Path("a.csv"), "a"),
-        lambda: ada.scenarios.remove("small"),
-        lambda: ada.builds.open("small", "any"),
-        lambda: ada.collections.remove_qrels("any"),
-        lambda: ada.annotation.agreement(project),
-        lambda: ada.annotation.save(project, "Ada"),
-        lambda: ada.annotation.exchange.export(project),
-        lambda: ada.annotation.filling.start(project, None, []),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(NotAllowedError):
-            refused()
-    assert "small" in small.library.names()
 
 
 def test_only_the_operator_has_a_model_loaded_from_a_folder(
