@@ -1,8 +1,8 @@
-"""Commands of annotation: ``judge``, ``pool``, ``project``, ``qrels`` and ``agreement``."""
+"""Commands of annotation: ``judge``, ``pool``, ``project`` and ``qrels``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,13 +19,11 @@ from engine.cli.common import (
     system_names,
 )
 from engine.cli.options import printing_json
-from engine.cli.terminal import Figure, bar_of, say, show, table, wants_json
+from engine.cli.terminal import bar_of, say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
     SCALES,
-    Agreement,
-    AgreementMeasure,
     GradeMeaning,
     JudgingOrder,
     Judgment,
@@ -35,7 +33,6 @@ from engine.types.annotating import (
     Scale,
     are_passed_over,
 )
-from engine.types.evaluations import NDCG, SystemScores
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from engine.types.searches import Ranking
 
 DEFAULTS = PoolRequest()
-HUMAN_MEASURES = (NDCG, "p-MRR")
 _Grade = tuple[StrictInt, StrictStr] | tuple[StrictInt, StrictStr, StrictStr]
 _GRADES: TypeAdapter[list[_Grade]] = TypeAdapter(list[_Grade])
 
@@ -530,132 +526,3 @@ def import_(
     line = f"{imported.added:,} judgments added; {imported.known:,} were there already."
     show(imported, line)
     say((*imported.conflicts, *imported.warnings), "Warning")
-
-
-# -- agreement ------------------------------------------------------------------------------------
-
-
-@click.command()
-@printing_json
-def agreement(
-    name: str, *, project: str = "", disagreements: bool = False, include_audit: bool = False
-) -> None:
-    """Measure how far the annotators of a project on corpus NAME agree.
-
-    Raw agreement, Fleiss' kappa and Krippendorff's alpha over all annotators and by aspect;
-    Cohen's kappas and a confusion matrix for every pair. Language models are compared with people
-    in pairs only. Intervals are bootstraps of 95 % over items. The measures of each annotator's
-    grades as a ranking, against decisions made without them, bound what a system can reach.
-
-    Options:
-        disagreements: List what is to be adjudicated, widest spread first.
-    """
-    explorer = open_explorer()
-    annotation = explorer.annotation
-    opened = annotation.project(name, project)
-    if disagreements:
-        _show_disagreements(annotation, opened)
-        return
-    result = annotation.agreement(opened, audit=include_audit)
-    rows = explorer.human_rows(opened)
-    human = {who: dict(scores.metrics) for who, scores in rows.items()}
-    lines = [*_agreement_lines(result), *_human_lines(rows)]
-    show({**_agreement_report(result), "human": human}, *lines)
-    say(result.notes)
-
-
-def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
-    """Measures as JSON has them."""
-    return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
-
-
-def _agreement_report(result: Agreement) -> dict[str, Any]:
-    return {
-        "annotators": result.annotators,
-        "grades": result.grades,
-        "models": result.models,
-        "measures": measures_report(result.measures),
-        "by_aspect": {a or "any": measures_report(m) for a, m in result.by_aspect.items()},
-        "pairs": [
-            {
-                "annotators": pair,
-                "with_model": result.with_model(pair),
-                "measures": measures_report(measures),
-                "confusion": result.confusion[pair],
-            }
-            for pair, measures in result.pairs.items()
-        ],
-        "notes": result.notes,
-    }
-
-
-def _agreement_lines(result: Agreement) -> Iterator[str]:
-    people = {
-        "all": result.measures,
-        **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
-        **{" and ".join(p): m for p, m in result.pairs.items() if not result.with_model(p)},
-    }
-    models = {" and ".join(p): m for p, m in result.pairs.items() if result.with_model(p)}
-    yield measures_table(people)
-    if models:
-        yield f"\nAgainst language models\n{measures_table(models)}"
-    for (one, other), counts in result.confusion.items():
-        yield f"\nrows: {one}, columns: {other}\n{confusion_table(result.grades, counts)}"
-
-
-def _human_lines(rows: Mapping[str, SystemScores]) -> Iterator[str]:
-    if rows:
-        yield "\nLeave-one-out: an annotator's grades as a ranking, against others' decisions"
-        values = [
-            (who, *(scores.metrics[m] for m in HUMAN_MEASURES), len(scores.per_query))
-            for who, scores in rows.items()
-        ]
-        yield table(("", *HUMAN_MEASURES, "queries"), values)
-
-
-def measures_table(groups: Mapping[str, Sequence[AgreementMeasure]]) -> str:
-    """A row per group and measure, with its interval and number of items."""
-    rows = [
-        (
-            name,
-            m.title,
-            Figure("undefined") if m.value is None else m.value,
-            m.interval or Figure(""),
-            m.items,
-        )
-        for name, measures in groups.items()
-        for m in measures
-    ]
-    return table(("", "", "", "95 %", "items"), rows)
-
-
-def confusion_table(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> str:
-    """A matrix of counts, with grades in its head and first column."""
-    rows = [(grade, *row) for grade, row in zip(grades, counts, strict=True)]
-    return table(("", *map(str, grades)), rows)
-
-
-def _show_disagreements(annotation: Annotation, project: Project) -> None:
-    items = annotation.disagreements(project)
-    report = [
-        {
-            "query_id": d.query_id,
-            "doc_id": d.doc_id,
-            "spread": d.spread,
-            "said": {
-                j.annotator: j.verdict if j.relevance is None else j.relevance for j in d.said
-            },
-            "decided": None if d.decided is None else d.decided.relevance,
-        }
-        for d in items
-    ]
-    rows = [
-        (
-            *(one["query_id"], one["doc_id"]),
-            ", ".join(f"{who} {grade}" for who, grade in one["said"].items()),
-            "" if one["decided"] is None else f"-> {one['decided']}",
-        )
-        for one in report
-    ]
-    none = [] if items else ["Nothing to adjudicate."]
-    show(report, table(("", "", "", ""), rows), hints=none)

@@ -10,8 +10,8 @@ import click
 from pydantic import ValidationError
 
 from engine.cli import explore, library
-from engine.cli.annotate import agreement, judge, pool, project, qrels
-from engine.cli.annotate_model import grade
+from engine.cli.agreement import agreement, grade
+from engine.cli.annotate import judge, pool, project, qrels
 from engine.cli.build import build, generate
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate, gap, read, sensitivity
