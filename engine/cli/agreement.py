@@ -137,7 +137,7 @@ def confusion_table(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> s
 
 def _show_disagreements(annotation: Annotation, project: Project) -> None:
     items = annotation.disagreements(project)
-    report = [
+    report: list[dict[str, Any]] = [
         {
             "query_id": d.query_id,
             "doc_id": d.doc_id,

@@ -205,8 +205,8 @@ def run_step(
     done: dict[BuildStep, tuple[Estimate, TaskReport[int]]] = {}
     while upcoming is not None and upcoming not in done:
         request = StepRequest(corpus, name, upcoming, author_or_own(author))
-        line = partial(_to_do, upcoming)
-        done[upcoming] = run_task(builds, request, line, run, unit=COUNTED[upcoming])
+        words = partial(_to_do, upcoming)
+        done[upcoming] = run_task(builds, request, words, run, unit=COUNTED[upcoming])
         report = done[upcoming][1]
         if not wants_json():
             click.echo(outcome(f"{upcoming}: {report.result:,} {MADE[upcoming]}", report))

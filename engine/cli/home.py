@@ -154,7 +154,7 @@ def sql(
         }
         show(report)
     elif not written:
-        click.echo(table(columns, [map(_cell, row) for row in found.rows()]), nl=bool(rows))
+        click.echo(table(columns, [[*map(_cell, row)] for row in found.rows()]), nl=bool(rows))
         say([] if rows else ["The result has no rows."])
 
 
