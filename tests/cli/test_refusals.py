@@ -39,6 +39,7 @@ FILES: dict[str, bytes] = {
     "table.parquet": b"id,text\na,b\n",
     "long.jsonl": b"".join(b'{"id": "%d", "text": "Frogs."}\n' % n for n in range(3000))
     + b'{"id": "last"}\n',
+    "docs/a.jsonl": GOOD,
     "elsewhere/notes.txt": b"",
     "no-model/notes.txt": b"",
     "strange.txt": b"bees-network_method\nwhat_ever\n",
@@ -190,7 +191,7 @@ judge small --query x_method --doc emoji --grade 1 -> 'x_method'; SEED_ASPECT
 judge small --query bees-network_method --doc nobody --grade 1 -> 'nobody'
 judge small --query bees-network_method --doc bees-network --grade 1 -> is the seed
 judge small {item} --grade 1 --annotator {surrogate} -> control characters or broken
-pool small -> no queries yet; --queries FILE
+pool small --project p -> no queries yet; --queries FILE
 pool small --queries {files}/strange.txt -> line 2 ('what_ever')
 pool small --queries {files}/queries.txt --depth 0 -> depth of the pool is 0
 pool small --queries {files}/queries.txt --holes -> --unjudged changes nothing
@@ -211,11 +212,10 @@ qrels import small -> did not come from CSFCube
 qrels import small {files}/none -> does not exist
 grade small -> Name a project
 grade small --project gone -> has no project 'gone'
-grade small --project p -> OPENAI_BASE_URL
 grade small --project p --anchors 99 -> number of anchors is 99
 grade small --project p --query gone_method -> not in this project
 evaluate {files}/good.jsonl -> good.jsonl; not a test collection; BEIR
-evaluate {files}/elsewhere -> elsewhere; not a test collection
+evaluate {files}/docs -> docs; not a test collection
 evaluate {files}/no -> {files}/no; does not exist
 evaluate {files}/pair --systems dense,magic -> 'magic'; bm25
 evaluate {files}/pair --systems ' , ' -> --systems; bm25
@@ -262,14 +262,12 @@ build new small x --attribute a --systems bm26 -> bm26
 build new small methods --attribute a -> build change
 build show small nothing -> It has methods
 build show small methods --csv -> --step
-build run small methods -> OPENAI_BASE_URL
 build run small methods --step label --all -> exclude each other
 build export small methods --out {files}/early -> 'expand'
-generate implicit --category world --style uni --documents 20 --out {files}/out -> 20 activities
+generate implicit --category temporal --style uni --documents 20 --out {files}/out -> 20 activities
 generate implicit --category world --model --out {files}/out -> needs a language model
 generate implicit --category world --out {files}/full -> is not empty
 scenarios nothing --extractive -> no corpus 'nothing'
-scenarios small -> OPENAI_BASE_URL
 scenarios small --extractive --weight 2 -> weight is 2
 scenarios small --extractive --distilled x -> exclude each other
 scenarios small --distilled /nowhere -> seedlens distill
@@ -277,11 +275,16 @@ facts small -> --doc DOC_ID
 facts --text x --date 2023-02-29 -> '2023-02-29' is not a day
 facts --text x --yes -> Add --model
 facts --model -> facts NAME --model
-facts small --model -> OPENAI_BASE_URL
 facts small --model --kinds hue -> 'hue' is no kind of fact
 verify {files}/good.jsonl -> not a backup of SeedLens
 ledger copy server -> SEEDLENS_LEDGER_URL
 """
+NO_MODEL = (
+    "grade small --project p",
+    "build run small methods",
+    "scenarios small",
+    "facts small --model",
+)
 ROWS = [row.partition(" -> ")[::2] for row in TABLE.strip().splitlines()]
 PARSING = """
 search -> Missing argument
@@ -316,15 +319,19 @@ def home(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  #
     shutil.copytree(small_home, home)
     assert run_inside(home, "project", "create", "small", "p").code == 0
     assert run_inside(home, "build", "new", "small", "methods", "--attribute", "how").code == 0
+    queries = tmp_path_factory.mktemp("queries") / "queries.txt"
+    queries.write_text("bees-network_method\n")
+    assert run_inside(home, "pool", "small", "--queries", queries).code == 0
     return home
 
 
-def state(home: Path, files: Path) -> object:
+def state(home: Path, files: Path) -> list[str]:
     """All rows of the ledger, and all files with their sizes."""
     with sqlite3.connect(home / "ledger.sqlite") as ledger:
         rows = [*ledger.iterdump()]
-    paths = [p for folder in (home, files) for p in folder.rglob("*") if "ledger" not in p.name]
-    return rows, {path: path.stat().st_size for path in paths if path.is_file()}
+    paths = [path for folder in (home, files) for path in folder.rglob("*") if path.is_file()]
+    kept = [p for p in paths if p.suffix != ".lock" and "ledger" not in p.name]
+    return [*rows, *(f"{path} {path.stat().st_size}" for path in kept)]
 
 
 @pytest.mark.parametrize(("command", "says"), ROWS, ids=[row[0][:60] for row in ROWS])
@@ -335,6 +342,18 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
     before = state(home, files)
     outcome = run_inside(home, *shlex.split(command.format(**words)))
     assert_refused(outcome, *says.format(**words).split("; "))
+    assert sorted({*state(home, files)} ^ {*before}) == []
+
+
+@pytest.mark.parametrize("command", NO_MODEL)
+def test_without_a_model_the_estimate_is_printed_and_how_to_connect_one(
+    home: Path, files: Path, command: str
+) -> None:
+    before = state(home, files)
+    outcome = run_inside(home, *command.split())
+    assert (outcome.code, outcome.stdout) == (2, "")
+    assert outcome.stderr.splitlines()[1].startswith("Error: This needs a language model")
+    assert "OPENAI_BASE_URL" in outcome.stderr
     assert state(home, files) == before
 
 
