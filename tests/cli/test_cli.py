@@ -203,29 +203,39 @@ def test_results_on_a_terminal_show_rank_score_title_id_and_the_best_evidence(
     assert "39 ranked" in run.stderr
 
 
-def test_a_pasted_text_finds_the_document_it_was_copied_from(small_home: Path) -> None:
-    found = search(small_home, "--text", TEXTS[SEED])
-    assert found["results"][0]["doc_id"] == SEED
-    assert found["query"]["text"] == TEXTS[SEED]
+FILTERS = ("--filter", "venue=Parva", "--filter", "year>=2003", "--filter", "year<=2015")
+MET = {
+    d["doc_id"]
+    for d in DOCUMENTS
+    if d.get("venue") == "Parva" and 2003 <= (d.get("year") or 0) <= 2015 and d["doc_id"] != SEED
+}
+WORDS = "interviews and the way they were carried out"
+SEARCHES: dict[str, tuple[tuple[str, ...], Callable[[list[str], Any], object]]] = {
+    "text": (("--text", TEXTS[SEED]), lambda ids, _: ids[0] == SEED),
+    "k": (("--seed", SEED, "--k", "1000"), lambda ids, _: len(ids) == 39),
+    "filters": (
+        ("--seed", SEED, "--k", "40", *FILTERS),
+        lambda ids, query: {*ids} == MET and query["filters"] == [*FILTERS[1::2]],
+    ),
+    "many filters": (("--seed", SEED, *["--filter", "year>=1990"] * 1_800), lambda ids, _: ids),
+    "a long filter": (
+        ("--seed", SEED, "--filter", f"year={'|'.join(map(str, range(3_900)))}"),
+        lambda ids, _: ids,
+    ),
+    "instruction": (
+        ("--seed", SEED, "--steer", "1", "--instruction", WORDS),
+        lambda ids, query: ids[0].endswith("interview") and query["instruction"] == WORDS,
+    ),
+    "steer": (("--seed", SEED, "--steer", "0.8"), lambda _, query: query["steer"] == 0.8),
+    "weight": (("--seed", SEED, "--aspect-weight", "0.8"), lambda _, query: query["steer"] == 0.8),
+}
 
 
-def test_more_results_begin_with_the_fewer(small_home: Path) -> None:
-    few, many = (search(small_home, "--seed", SEED, "--k", k)["results"] for k in (5, 1000))
-    assert [r["doc_id"] for r in many[:5]] == [r["doc_id"] for r in few]
-    assert len(many) == 39
-
-
-def test_filters_leave_only_what_meets_all_of_them(small_home: Path) -> None:
-    wanted = {
-        d["doc_id"]
-        for d in DOCUMENTS
-        if d.get("venue") == "Parva" and 2003 <= (d.get("year") or 0) <= 2015
-    }
-    assert wanted
-    filters = ("--filter", "venue=Parva", "--filter", "year>=2003", "--filter", "year<=2015")
-    found = search(small_home, "--seed", SEED, "--k", 40, *filters)
-    assert {r["doc_id"] for r in found["results"]} == wanted - {SEED}
-    assert found["query"]["filters"] == [f for f in filters if f != "--filter"]
+@pytest.mark.parametrize("case", SEARCHES)
+def test_options_reach_the_search(case: str, small_home: Path) -> None:
+    options, holds = SEARCHES[case]
+    found = search(small_home, *options)
+    assert holds([r["doc_id"] for r in found["results"]], found["query"])
 
 
 @pytest.mark.parametrize("hostile", ["venue=y' OR '1'='1", 'venue=" or 1=1 --', "venue=%"])
@@ -238,28 +248,6 @@ def test_a_filter_that_nothing_meets_gives_no_results_and_no_error(
     printed = run_inside(small_home, *options)
     assert (printed.code, printed.stdout) == (0, "")
     assert "No document matches" in printed.stderr
-
-
-@pytest.mark.parametrize("filters", [["year>=1990"] * 1_800, [f"year={'1|' * 3_900}1"]])
-def test_as_many_filters_as_there_may_be_are_taken(filters: list[str], small_home: Path) -> None:
-    options = [part for one in filters for part in ("--filter", one)]
-    assert "results" in search(small_home, "--seed", SEED, "--system", "bm25", *options)
-
-
-def test_a_wording_of_ones_own_changes_the_ranking(small_home: Path) -> None:
-    words = ("--instruction", "interviews and the way they were carried out")
-    base = ("--seed", SEED, "--system", "aspect", "--steer", "1")
-    plain, worded = (search(small_home, *base, *extra) for extra in ((), words))
-    ids = [[r["doc_id"] for r in found["results"]] for found in (plain, worded)]
-    assert ids[0] != ids[1]
-    assert worded["query"]["instruction"] == words[1]
-
-
-@pytest.mark.parametrize("option", ["--steer", "--aspect-weight"])
-def test_the_weight_of_the_aspect_has_two_names(small_home: Path, option: str) -> None:
-    assert search(small_home, "--seed", SEED, option, "0.8")["query"]["steer"] == 0.8
-    for command in ("evaluate", "sensitivity"):
-        assert option in run_inside(small_home, command, "--help").stdout
 
 
 def test_an_aspect_that_the_seed_lacks_is_noted_on_stderr(small_home: Path) -> None:
