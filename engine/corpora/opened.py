@@ -26,7 +26,7 @@ from engine.corpora.contracts import (
     VectorPart,
 )
 from engine.corpora.corpus_words import CorpusWords
-from engine.corpora.facet_index import FacetIndex
+from engine.corpora.facets import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (

@@ -11,8 +11,10 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from engine.facts import VERSION, find_facts
 from engine.types.documents import Fact, Span
@@ -139,9 +141,18 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
         log.info("Resolved facts of %d documents again in %.1f s.", resolved, seconds)
 
 
-def fact_arrays(table: DocumentTable) -> Iterator[pa.ListArray]:
-    """The facts of all documents as lists of :data:`FACT_TYPE`, in stored order, batch by batch. As
-    :func:`all_facts`, without an object for each: stored facts stay arrays."""
+def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
+    """The facts (f,) of all documents as :data:`FACT_TYPE`, and the row of each one's document.
+    Facts of this version stay arrays."""
+    rows, flat, before = [np.zeros(0, np.intp)], [], 0
+    for lists in _fact_lists(table):
+        rows.append(pc.list_parent_indices(lists).to_numpy().astype(np.intp) + before)
+        flat.append(pc.list_flatten(lists))
+        before += len(lists)
+    return np.concatenate(rows), pa.chunked_array(flat, FACT_TYPE).combine_chunks()
+
+
+def _fact_lists(table: DocumentTable) -> Iterator[pa.ListArray]:
     names = facts_to_read(table)
     versions = [b["facts_version"] for b in table.columns(names[-1:])] if len(names) > 2 else []
     if versions and all(pc.all(pc.equal(v, VERSION)).as_py() for v in versions):

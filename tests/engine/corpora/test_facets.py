@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.facets import MILLISECONDS, SIZE, synthetic
-from engine.corpora.facet_index import FacetIndex
+from engine.corpora.facets import FacetIndex
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.search.queries import parse_filters

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from engine.corpora.field_codes import read_fields
+from engine.corpora.facets import read_fields
 from engine.corpora.schema import facet
 from engine.explorer import Explorer
 from engine.types.limits import FIELD_CHARS, FIELDS
