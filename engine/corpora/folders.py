@@ -1,19 +1,16 @@
-"""The folder of a corpus, and the trash.
+"""The folders of a corpus, and when they are deleted.
 
-A corpus begins in ``corpora/NAME``. What is derived for all of its documents (another lens) is
-written to the next numbered folder (``corpora/NAME.2``); its row in the registry says which folder
-is the corpus, so a change is one transaction. No name holds a dot.
+A corpus begins in ``corpora/NAME``. What is derived for all of its documents (another lens), and
+another corpus under the name of a deleted one, is written to the next numbered folder
+(``corpora/NAME.2``); its row in the registry says which folder is the corpus, so a change is one
+transaction. Folders that no row names, and those of deleted corpora, go some time later.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +53,18 @@ def folders_of(home: Home, name: str) -> list[Path]:
     return [_folder(home, name, number) for number in sorted(_numbers(home, name), reverse=True)]
 
 
-def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
+def names_of_folders(home: Home) -> list[str]:
+    """The corpora that have a folder, whatever the ledger has of them."""
+    found = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    return sorted(filter(is_corpus_name, found))
+
+
+def in_trash(home: Home, row: CorpusRow) -> Path:
+    """Where earlier versions moved the documents of a deleted corpus."""
+    return home.trash / row.name
+
+
+def sweep(home: Home, row: CorpusRow) -> None:
     """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
     numbered higher than the corpus were never finished; lower ones were superseded. Where the
     corpus itself is not there, the ledger may be older than they are, and they stay."""
@@ -66,16 +74,42 @@ def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
             if row.state != "ready" or DocumentTable.is_stored(current):
                 delete(folder)
         elif folder != current:
-            delete_unused(folder, partial(changed_at, folder), grace)
+            delete_unused(folder, partial(changed_at, folder), READERS_GRACE)
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """:func:`sweep` every corpus that nobody is writing to."""
-    for name in [row.name for row in ledger.corpora() if len(_numbers(home, row.name)) > 1]:
+    """:func:`sweep` every corpus that nobody is writing to; corpora that were deleted more than
+    :data:`DELETED_KEPT` ago go for good."""
+    for name in {*names_of_folders(home), *(row.name for row in ledger.corpora())}:
         with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
-            row = ledger.corpus(name)  # it may have changed until we had the lock
-            if row is not None:
+            row = ledger.corpus(name)
+            if row is None:
+                _sweep_copies(home, name)
+            elif row.state == "deleted" and removal.now() - row.updated_at >= DELETED_KEPT:
+                forget(home, ledger, row)
+            else:
                 sweep(home, row)
+    held = {in_trash(home, row) for row in ledger.corpora() if row.state == "deleted"}
+    for folder in {*home.trash.glob("[!.]*")} - held:
+        delete_unused(folder, partial(changed_at, folder), DELETED_KEPT)
+
+
+def forget(home: Home, ledger: Ledger, row: CorpusRow) -> None:
+    """Remove all of a deleted corpus. The caller holds the corpus's lock."""
+    for folder in (in_trash(home, row), *folders_of(home, row.name)):
+        delete(folder)
+    if home.mirror is not None:
+        home.mirror.remove(row.name)
+    ledger.remove_corpus(row)
+
+
+def _sweep_copies(home: Home, name: str) -> None:
+    """Remove copies of a corpus that another server deleted for good, unless they have changes
+    that the store lacks."""
+    for folder in folders_of(home, name) if home.mirror else ():
+        copy = home.mirror.copy_in(folder) if home.mirror else None
+        if copy is not None and not copy.writing:
+            delete_unused(folder, partial(changed_at, folder / COPY), DELETED_KEPT)
 
 
 def _folder(home: Home, name: str, number: int) -> Path:
@@ -92,96 +126,3 @@ def _numbers(home: Home, name: str) -> list[int]:
     first = home.corpus(name)
     others = (p.suffix[1:] for p in home.corpora.glob(f"{name}.*") if p.is_dir())
     return [*([1] if first.is_dir() else []), *(int(n) for n in others if n.isdecimal())]
-
-
-@dataclass(frozen=True, slots=True)
-class Trash:
-    """Deleted corpora of one home. The caller holds the corpus's lock."""
-
-    home: Home
-    ledger: Ledger
-
-    def put(self, row: CorpusRow) -> None:
-        """Take a corpus off the list, and move its documents to the trash."""
-        # The row first: a crash in between leaves the documents where take_back finds them.
-        # What could be searched comes back so, however an addition to it ended.
-        expected = row.documents if row.state == "ready" else row.expected
-        now = datetime.now(UTC)
-        self.ledger.put_corpus(replace(row, state="deleted", expected=expected, updated_at=now))
-        store = store_of(self.home, row)
-        if self.home.mirror is not None and row.generation:
-            self.home.mirror.forget(row.name, store)  # the store has all of it
-        elif store.exists():
-            self._give_up(self._place(row))  # one of that name that was deleted before
-            self.home.trash.mkdir(parents=True, exist_ok=True)
-            shutil.move(store, self._place(row))
-        sweep(self.home, row, timedelta(0))  # the folders are free for another of that name
-
-    def holds(self, row: CorpusRow) -> bool:
-        """Whether a corpus was deleted and its documents are still there."""
-        there = (self._place(row), store_of(self.home, row))
-        return row.state == "deleted" and (bool(row.generation) or any(p.exists() for p in there))
-
-    def take_back(self, row: CorpusRow) -> None:
-        """Put a corpus back where it was."""
-        if self._place(row).exists():
-            # Not moved into a folder that is there: LanceDB makes those that it is told to open.
-            self._place(row).rename(store_of(self.home, row))
-        state = "ready" if row.documents >= row.expected else "indexing"
-        self.ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
-
-    def give_up(self, row: CorpusRow) -> None:
-        """The name of a deleted corpus is taken by another: it cannot be brought back."""
-        self.ledger.remove_corpus(row)
-        # A crash may have left its documents in its folders.
-        for folder in (self._place(row), *folders_of(self.home, row.name)):
-            self._give_up(folder)
-
-    def empty(self) -> None:
-        """Forget for good what was deleted more than :data:`DELETED_KEPT` ago."""
-        for folder in self.home.trash.glob("[!.]*"):
-            self._delete(folder, partial(self._deleted_at, folder))
-        for row in self.ledger.corpora():
-            if row.state == "deleted" and removal.now() - row.updated_at >= DELETED_KEPT:
-                self._forget(row)
-        known = {row.name for row in self.ledger.corpora()}
-        for file in self.home.corpora.glob(f"*/{COPY}") if self.home.mirror else ():
-            if file.parent.name.partition(".")[0] not in known:
-                self._delete(file.parent, partial(self._copied_at, file))
-
-    def _forget(self, row: CorpusRow) -> None:
-        lock = self.home.corpus_lock(row.name)
-        with suppress(CorpusBusyError), self.ledger.locks.alone(lock, "", ""):
-            if self.ledger.corpus(row.name) == row:  # it may have changed until we had the lock
-                delete(store_of(self.home, row))
-                if self.home.mirror is not None:
-                    self.home.mirror.remove(row.name)
-                self.ledger.remove_corpus(row)
-
-    def _delete(self, folder: Path, unused_since: partial[datetime | None]) -> None:
-        name = folder.name.partition(".")[0]
-        if is_corpus_name(name):
-            lock = self.ledger.locks.alone(self.home.corpus_lock(name), "", "")
-            delete_unused(folder, unused_since, DELETED_KEPT, lock)
-
-    def _deleted_at(self, folder: Path) -> datetime | None:
-        """When what lies in the trash was put there."""
-        row = self.ledger.corpus(folder.name)
-        is_own = row is not None and row.state == "deleted"
-        return row.updated_at if row is not None and is_own else changed_at(folder)
-
-    def _copied_at(self, file: Path) -> datetime | None:
-        """When a copy was last used of a corpus that another server deleted for good."""
-        row = self.ledger.corpus(file.parent.name.partition(".")[0])
-        copy = None if row or self.home.mirror is None else self.home.mirror.copy_in(file.parent)
-        return None if copy is None or copy.writing else changed_at(file)
-
-    def _place(self, row: CorpusRow) -> Path:
-        return self.home.trash / row.name
-
-    def _give_up(self, folder: Path) -> None:
-        if folder.exists():
-            self.home.trash.mkdir(parents=True, exist_ok=True)
-            os.utime(folder)
-            name = folder.name.partition(".")[0]
-            shutil.move(folder, self.home.trash / f"{name}.{secrets.token_hex(4)}")

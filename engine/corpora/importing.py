@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
+from engine.corpora.folders import READERS_GRACE, next_store, registered, store_of, sweep
 from engine.corpora.indexing import (
     IndexRun,
     Shard,
@@ -85,7 +85,7 @@ def index_shard(shard: Shard, target: Target) -> Written:
     if not shard.new and not shard.changed:
         return Written(*counts)
     table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk)
     if encoder.spec != target.spec:
         raise ModelMissingError(
             f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
@@ -195,10 +195,9 @@ MADE_IDS = (
 
 
 class LoadEncoder(Protocol):
-    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
-    ``download`` where a person named it."""
+    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds."""
 
-    def __call__(self, source: str, *, bulk: bool, download: bool) -> Encoder: ...
+    def __call__(self, source: str, *, bulk: bool) -> Encoder: ...
 
 
 @dataclass(frozen=True)
@@ -282,9 +281,7 @@ class Importer:
         if known is not None:
             sweep(self.home, known)
         encoder = self.load_encoder(
-            self._encoder_source(request, known),
-            bulk=checked.documents >= MANY,
-            download=request.encoder is not None,
+            self._encoder_source(request, known), bulk=checked.documents >= MANY
         )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -292,15 +289,19 @@ class Importer:
                 f"'{request.name}' was indexed with (its weights differ).",
                 "Import under a new name.",
             )
-        store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
-        if known is None:
-            self._check_own(request.name, store)
+        deleted = self.ledger.corpus(request.name) if known is None else None
+        if known is not None:
+            store = store_of(self.home, known)
+        elif deleted is not None:
+            store = next_store(self.home, deleted)
+        else:
+            store = self.home.corpus(request.name)
+            self._check_unknown(request.name)
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
             tell(Progress("checking", checked.documents, checked.documents, 0.0, disk=needed))
-        deleted = self.ledger.corpus(request.name) if known is None else None
         if deleted is not None:  # only now: until here the import may be refused
-            Trash(self.home, self.ledger).give_up(deleted)
+            self.ledger.remove_corpus(deleted)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
@@ -319,16 +320,9 @@ class Importer:
         self.ledger.put_corpus(row)
         return row, encoder
 
-    def _check_own(self, name: str, store: Path) -> None:
-        """Raise BadInputError where a new name is that of another corpus: to the disk, as it is to
-        many where only capitals differ, or of one that the ledger lost."""
-        for row in self.ledger.corpora():
-            other = store_of(self.home, row)
-            if row.name != name and store.exists() and other.exists() and store.samefile(other):
-                raise BadInputError(
-                    f"'{name}' and '{row.name}' are the same name to this disk.", "Use another one."
-                )
-        if self.ledger.corpus(name) is None and has_manifest(self.home, name):
+    def _check_unknown(self, name: str) -> None:
+        """Raise BadInputError where a new name is that of a corpus that the ledger lost."""
+        if has_manifest(self.home, name):
             raise BadInputError(
                 f"The home has a corpus '{name}' already, which its ledger does not know.",
                 "To have it listed again: seedlens doctor --rebuild. Or use another name.",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from engine.config import Settings
-from engine.corpora.folders import folders_of, registered, store_of
+from engine.corpora.folders import folders_of, names_of_folders, registered, store_of
 from engine.errors import (
     BadInputError,
     CorpusBusyError,
@@ -27,7 +27,7 @@ from engine.errors import (
 from engine.lenses.definitions import lens_from_json
 from engine.types.encoders import EncoderSpec
 from storage.files import write_whole
-from storage.home import Home, is_corpus_name
+from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable, Remote
@@ -49,14 +49,13 @@ def home_of(settings: Settings) -> Home:
             "who writes them, is in a ledger that all servers share.",
             "Set SEEDLENS_LEDGER_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE as well.",
         )
-    from storage.mirror import Mirror, Places
+    from storage.mirror import Mirror
     from storage.object_store import ObjectStore
 
     megabytes = settings.mirror_megabytes
     most = None if megabytes is None else megabytes * 2**20
     home = Home(settings.home)
-    places = Places(home.root, home.corpora, home.uploads, home.corpus_lock)
-    return Home(settings.home, Mirror(ObjectStore(settings.store), places, most))
+    return replace(home, mirror=Mirror(ObjectStore(settings.store), home, most))
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -88,7 +87,7 @@ def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool
         folder = store_of(home, row)
         mirror.find_selections(row.name, folder)
         copy = mirror.copy_in(folder)  # it may have given way to those after it
-        if copy is None or (documents and not copy.documents):
+        if copy is None or copy.documents < documents:
             raise StorageFullError(
                 f"The corpus '{row.name}' has no room in {home.root}.",
                 "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
@@ -161,8 +160,9 @@ def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
         if row is not None:
             _check_own(home, row)
     elif row is None or not row.generation:
-        # The folder has a corpus that was deleted, or an import to go on with.
-        mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
+        # A folder may have a corpus that was deleted; others have an import to go on with.
+        for folder in folders_of(home, name):
+            mirror.forget(name, folder)
     else:
         with mirror.lock(name):
             mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)
@@ -203,7 +203,7 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
             )
         copy = Copy(generation, held.documents if held else True)
         mirror.note(folder, copy)
-        mirror.make_room(folder, copy.files)
+        mirror.make_room(folder, copy)
 
 
 @contextmanager
@@ -255,13 +255,6 @@ def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     publish(home, ledger, row)
 
 
-def write_missing(home: Home, ledger: Ledger) -> None:
-    """Write the manifests of corpora that earlier versions imported."""
-    for row in ledger.corpora():
-        if row.state == "ready" and _found_manifest(home, row.name) is None:
-            _write_manifest(home, row)
-
-
 def has_manifest(home: Home, name: str) -> bool:
     """Whether documents and a manifest lie under a name, whatever the ledger has of it."""
     row = _found_manifest(home, name)
@@ -279,9 +272,8 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     Returns names of those that are registered now, and of those without a manifest (imported again
     under their name, they are whole)."""
     found, unknown = [], []
-    names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
-    names |= {*home.mirror.names()} if home.mirror is not None else set()
-    for name in sorted(filter(is_corpus_name, names)):
+    names = {*names_of_folders(home), *(home.mirror.names() if home.mirror is not None else ())}
+    for name in sorted(names):
         busy = f"The corpus '{name}' is being indexed by another process."
         with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
             known = ledger.corpus(name)
@@ -305,14 +297,12 @@ def _is_behind(home: Home, row: CorpusRow) -> bool:
     """Whether a row is older than what lies in the home or the store, as in a copy of the ledger
     from before an import, a change of the lens, or another corpus of that name."""
     if row.generation:
-        is_lost = home.mirror is not None and not home.mirror.has(row.name, row.generation)
+        is_lost = home.mirror is not None and row.generation not in home.mirror.ages(row.name)
         return row.state == "ready" and is_lost
     found = _found_manifest(home, row.name)
     if found is not None and found.updated_at > row.updated_at:
         return True
-    # The documents of one that was deleted are in the trash, unless it was brought back.
-    is_stored = DocumentTable.is_stored(store_of(home, row))
-    return is_stored if row.state == "deleted" else row.state == "ready" and not is_stored
+    return row.state == "ready" and not DocumentTable.is_stored(store_of(home, row))
 
 
 def _write_manifest(home: Home, row: CorpusRow) -> None:

@@ -7,7 +7,7 @@ preset's prompts and pooling. A preset's hub name works like its key.
 SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
 distance therefore lose what the lengths of their vectors say. Code that a published model brings
 along is never run: its architecture is one of transformers' own, with attention in both
-directions where the authors have it so. The presets are in ``assets/models/presets.toml``, each with
+directions where the authors have it so. ``assets/models/presets.toml`` has the presets, each with
 the source of its prompts and pooling.
 """
 
