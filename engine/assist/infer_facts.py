@@ -24,7 +24,6 @@ from engine.assist.infer_claims import (
 from engine.config import Settings
 from engine.corpora.folders import READERS_GRACE
 from engine.corpora.importing import build_indexes
-from engine.corpora.indexing import table_schema
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.sharing import writing
@@ -123,8 +122,7 @@ class InferFacts(ModelTask[Counts]):
 
     async def run(self, run: TaskRun) -> TaskReport[Counts]:
         corpus, doc_ids = self._open()
-        schema = table_schema(corpus.spec, corpus.lens)
-        table = DocumentTable.open_or_create(corpus.table.path, schema)
+        table = DocumentTable.open(corpus.table.path)
         counts, failed = Counts(), 0
         run.progress(0, len(doc_ids))
         try:

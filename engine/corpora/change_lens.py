@@ -68,7 +68,7 @@ class LensChange:
         encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
         copy = ChangedLens(old, lens, spec, encoder, self.settings.shard_documents)
         try:
-            source = DocumentTable.open_or_create(before, table_schema(spec, old))
+            source = DocumentTable.open(before)
             table = copy.copy(source, after, tell)
             documents = table.count()
             tell(Progress("finishing", documents, documents, 0.0))

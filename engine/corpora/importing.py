@@ -1,10 +1,9 @@
-"""Importing: check everything, then index resumably, one process per corpus, or by many processes.
+"""Importing: check everything, then index resumably, by one process or many.
 
-Of many, workers encode shards of the source and write their rows, and the process that imports
-commits what they wrote, some shards at a time, in the order of the source. Each document is there
-exactly once whatever is killed: rows of a worker count only once they are committed, and which
-documents are committed is read from the table when an import begins, and when a commit ended in an
-error. Nobody else commits meanwhile, under the corpus's lock."""
+Of many, workers encode shards of the source and write their rows, and the importing process commits
+them, some shards at a time, in the order of the source, under the corpus's lock. Each document is
+there exactly once whatever is killed: rows count only once they are committed, and which are is
+read from the table when an import begins, and when a commit ended in an error."""
 
 from __future__ import annotations
 
@@ -12,12 +11,11 @@ import functools
 import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -92,14 +90,14 @@ def index_shard(shard: Shard, target: Target) -> Written:
             "Put the same model on all machines.",
         )
 
-    def rows(documents: Sequence[SourceDocument]) -> tuple[pa.RecordBatch, ...]:
-        some = bool(documents)
-        given = (documents, encoder, target.lens, table.schema, shard.hashes)
-        return (encode_batch(*given),) if some else ()
+    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
+        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
 
-    fragments = (one for batch in rows(shard.new) for one in table.write_fragments(batch))
-    first = shard.new[0].doc_id if shard.new else ""
-    return Written(*counts, first, tuple(fragments), rows(shard.changed))
+    changed = (rows(shard.changed),) if shard.changed else ()
+    if not shard.new:
+        return Written(*counts, changed=changed)
+    fragments = tuple(table.write_fragments(rows(shard.new)))
+    return Written(*counts, shard.new[0].doc_id, fragments, changed)
 
 
 @functools.lru_cache(maxsize=4)
@@ -175,12 +173,6 @@ class DistributedRun(IndexRun):
             )
 
 
-def takes_whole_gpu(model: str) -> bool:
-    """Whether a GPU holds one such model."""
-    preset = resolve(model).preset
-    return preset is not None and preset.kind == "decoder"
-
-
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
@@ -194,12 +186,6 @@ MADE_IDS = (
 """Ids that are in no file (of rows, of PDFs), and the remedy."""
 
 
-class LoadEncoder(Protocol):
-    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds."""
-
-    def __call__(self, source: str, *, bulk: bool) -> Encoder: ...
-
-
 @dataclass(frozen=True)
 class Importer:
     """Runs imports into one home."""
@@ -207,7 +193,8 @@ class Importer:
     home: Home
     ledger: Ledger
     settings: Settings
-    load_encoder: LoadEncoder
+    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds
+    load_encoder: Callable[..., Encoder]
 
     def run(
         self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
@@ -242,12 +229,12 @@ class Importer:
                 table.mark(DURING, table.version)
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
-            shard, heard = self.settings.shard_documents, (on_progress, cancelled, grace)
-            given = (table, encoder, lens, shard, *heard)
-            run = IndexRun(*given)
-            if workers:
-                bulk = report.documents >= MANY
-                run = DistributedRun(*given, workers=workers, bulk=bulk)
+            shard = self.settings.shard_documents
+            given = (table, encoder, lens, shard, on_progress, cancelled, grace)
+            bulk = report.documents >= MANY
+            run = (
+                DistributedRun(*given, workers=workers, bulk=bulk) if workers else IndexRun(*given)
+            )
             documents = unique_documents(source, max_chars=most)
             done = run.run(documents, report.documents, request.name)
             if not done.cancelled and done.read < report.documents:
@@ -267,7 +254,8 @@ class Importer:
         if not self.settings.ray:
             return None
         model = self._encoder_source(request, self.ledger.listed_corpus(request.name))
-        whole = takes_whole_gpu(model)
+        preset = resolve(model).preset
+        whole = preset is not None and preset.kind == "decoder"
         return held.enter_context(
             workers_at(self.settings.ray, self.settings.threads, whole_gpu=whole)
         )

@@ -40,7 +40,7 @@ from engine.corpora.schema import (
     to_document,
     to_seeds,
 )
-from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
+from engine.corpora.stored_facts import FACT_SOURCES, all_facts, facts_of
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -449,7 +449,7 @@ class OpenCorpus:
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""
-        columns = ["doc_id", *facts_to_read(self.table)]
+        columns = ["doc_id", *FACT_SOURCES]
         rows = self.table.take(self._stored(doc_ids), columns).to_pylist()
         return {row["doc_id"]: facts_of(row) for row in rows}
 

@@ -176,6 +176,12 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
     return _load(source, bulk)
 
 
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError),
+    UnpicklingError,
+)
+
+
 @functools.lru_cache(maxsize=4)
 def _load(source: str, bulk: bool) -> OnePassEncoder:
     _quieten()
@@ -184,16 +190,7 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
     try:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        RuntimeError,
-        UnpicklingError,
-    ) as error:
+    except _UNREADABLE as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)
@@ -304,11 +301,8 @@ def locate(source: str) -> tuple[str, str]:
 
 
 def projection(dimension: int, *, embedded: bool) -> FloatArray:
-    """The fixed (dimension, p) matrix of the late-interaction encoder.
-
-    The embedded model has a fitted one; any other model gets an orthonormal matrix drawn
-    with a fixed seed, so that two machines agree.
-    """
+    """The fixed (dimension, p) matrix of the late-interaction encoder: fitted for the embedded
+    model; for any other orthonormal and drawn with a fixed seed, so that two machines agree."""
     if embedded:
         fitted: FloatArray = np.load(PROJECTION).astype(np.float32)
         return fitted

@@ -14,7 +14,7 @@ from engine.assist.infer_claims import Claim, Counts, value_of
 from engine.assist.infer_facts import FactsByModel, InferRequest
 from engine.corpora.folders import store_of
 from engine.corpora.sharing import writing
-from engine.corpora.stored_facts import facts_to_read
+from engine.corpora.stored_facts import FACT_SOURCES
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
@@ -159,7 +159,7 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
     assert travels.facts("travels", "ruins") == kept
     assert generated(travels, "rock") == []
     stored = table_of(travels)
-    rows = stored.rows(["ruins"], facts_to_read(stored)).to_pylist()
+    rows = stored.rows(["ruins"], FACT_SOURCES).to_pylist()
     assert rows[0]["facts_version"] != 0
 
 
