@@ -11,7 +11,7 @@ import re
 import time
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache, partial, reduce
 from typing import Any
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.corpora.recent import Recent
-from engine.corpora.schema import FACET_MARK, MANY, StoredTexts, condition, rows_of
+from engine.corpora.schema import FACET_MARK, MANY, StoredTexts, condition, rows_of, year_of
 from engine.corpora.stored_facts import flat_facts
 from engine.errors import BadInputError, UnknownNameError
 from engine.facts.fact_index import CLOSE
@@ -370,9 +370,8 @@ def _unordered(one: Filter) -> Filter:
     return one
 
 
-def _year(value: str, one: Filter) -> tuple[float, float]:
-    (year,) = condition(replace(one, values=(value,))).values
-    return float(year), float(year)
+def _year(value: str, _: Filter) -> tuple[float, float]:
+    return year_of(value), year_of(value)
 
 
 def _days(value: str, one: Filter) -> tuple[float, float]:
