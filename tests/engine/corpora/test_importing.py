@@ -375,7 +375,7 @@ def test_documents_that_the_ledger_lost_are_not_taken_for_those_of_another_model
 def test_a_name_that_the_disk_takes_for_another_corpus_is_refused(small_copy: Explorer) -> None:
     corpora, before = small_copy.home.corpora, small_copy.library.corpus("small")
     (corpora / "Small").symlink_to("small")  # as where capitals do not count
-    with pytest.raises(BadInputError, match="'Small' and 'small' are the same name to this disk"):
+    with pytest.raises(BadInputError, match="has a corpus 'Small' already"):
         small_copy.library.add("Small", [{"doc_id": "a", "text": "A tern."}])
     assert small_copy.library.corpora() == [before]
 
