@@ -33,6 +33,7 @@ from engine.corpora.sharing import (
     rebuild,
     sweep_store,
     to_search,
+    write_manifest,
     writing,
 )
 from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
@@ -596,7 +597,10 @@ class Library(ForPerson):
         return row.state == "deleted" and (bool(row.generation) or is_here)
 
     def _set_state(self, row: CorpusRow, state: str) -> None:
-        self._ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
+        now = replace(row, state=state, updated_at=datetime.now(UTC))
+        self._ledger.put_corpus(now)
+        if state == "ready" and not row.generation:
+            write_manifest(self._home, now)
 
     @operator_only
     def empty_trash(self) -> None:

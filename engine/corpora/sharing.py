@@ -251,7 +251,7 @@ _ROW = TypeAdapter(CorpusRow)
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     """Put a corpus into the registry and its manifest beside its documents, for all servers. The
     caller is :func:`engine.corpora.sharing.writing` it."""
-    _write_manifest(home, row)
+    write_manifest(home, row)
     publish(home, ledger, row)
 
 
@@ -305,7 +305,8 @@ def _is_behind(home: Home, row: CorpusRow) -> bool:
     return row.state == "ready" and not DocumentTable.is_stored(store_of(home, row))
 
 
-def _write_manifest(home: Home, row: CorpusRow) -> None:
+def write_manifest(home: Home, row: CorpusRow) -> None:
+    """Write a corpus's row beside its documents."""
     store = store_of(home, row)
     if store.is_dir():
         with suppress(OSError):  # the ledger has it
