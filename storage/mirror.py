@@ -399,9 +399,9 @@ class Mirror:
 
     # -- removing --------------------------------------------------------------------------------
 
-    def names(self) -> list[str]:
+    def names(self) -> set[str]:
         """The corpora of which there is anything in the store."""
-        return self.store.folders("corpora/")
+        return {one.key.split("/")[1] for one in self.store.objects("corpora/")}
 
     def remove(self, name: str) -> None:
         """Remove all objects of a corpus."""

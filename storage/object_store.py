@@ -12,8 +12,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ class StoredObject:
     """One object."""
 
     key: str  # without the store's prefix
-    age: timedelta  # since it was written, by the store's clock
+    age: timedelta  # since it was written
 
 
 class ObjectStore:
@@ -168,24 +167,12 @@ class ObjectStore:
 
     def objects(self, prefix: str) -> Iterator[StoredObject]:
         """All objects whose keys begin so, by key."""
-        for page in self._pages(prefix):
-            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
-            for found in page.get("Contents", ()):
-                written: datetime = found["LastModified"]
-                yield StoredObject(self._own(found["Key"]), now - written)
-
-    def folders(self, prefix: str) -> list[str]:
-        """The parts of keys between a prefix and the next slash, each once."""
-        return [
-            self._own(found["Prefix"]).removeprefix(prefix).strip("/")
-            for page in self._pages(prefix, Delimiter="/")
-            for found in page.get("CommonPrefixes", ())
-        ]
-
-    def _pages(self, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
         with self._explained("listed"):
             pages = self._client.get_paginator("list_objects_v2")
-            yield from pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix), **options)
+            for page in pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix)):
+                for found in page.get("Contents", ()):
+                    age = datetime.now(UTC) - found["LastModified"]
+                    yield StoredObject(found["Key"].removeprefix(self._key("")), age)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""
@@ -196,11 +183,8 @@ class ObjectStore:
                     Bucket=self._bucket, Delete={"Objects": some, "Quiet": True}
                 )
             for failed in answer.get("Errors", ()):
-                raise StoreError(
-                    f"{self.name} cannot be written to: it keeps {failed.get('Key')} "
-                    f"({failed.get('Code')}).",
-                    "Check that the credentials allow to delete objects.",
-                )
+                reason = f"it keeps {failed.get('Key')} ({failed.get('Code')})"
+                raise StoreError(f"{self.name} cannot be written to: {reason}.", _KEYS)
 
     def check(self) -> None:
         """Write, read, list and delete a small object."""
@@ -213,9 +197,6 @@ class ObjectStore:
 
     def _key(self, key: str) -> str:
         return f"{self._prefix}/{key}" if self._prefix else key
-
-    def _own(self, key: str) -> str:
-        return key[len(self._prefix) + 1 :] if self._prefix else key
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:

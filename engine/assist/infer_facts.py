@@ -22,11 +22,10 @@ from engine.assist.infer_claims import (
     most_tokens,
 )
 from engine.config import Settings
-from engine.corpora.folders import READERS_GRACE
 from engine.corpora.importing import build_indexes
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.sharing import writing
+from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.stored_facts import (
     FACT_COLUMNS,
     SOURCE_COLUMNS,

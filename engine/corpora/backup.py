@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from engine.config import __version__
-from engine.corpora.folders import store_of
+from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
 from storage.files import COPY, digest_of, file_errors
 from storage.home import Home

@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.folders import READERS_GRACE, next_store, registered, store_of, sweep
 from engine.corpora.indexing import (
     IndexRun,
     Shard,
@@ -31,8 +30,17 @@ from engine.corpora.indexing import (
     table_schema,
     text_length,
 )
+from engine.corpora.registry import (
+    READERS_GRACE,
+    has_manifest,
+    next_store,
+    register,
+    registered,
+    store_of,
+    sweep,
+    writing,
+)
 from engine.corpora.schema import vector_columns
-from engine.corpora.sharing import has_manifest, register, writing
 from engine.encode.presets import resolve
 from engine.errors import (
     BadInputError,
@@ -416,7 +424,7 @@ def can_undo(home: Home, row: CorpusRow) -> bool:
 
 def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
     """Make a corpus what it was before the last import that changed it, or the one that was
-    stopped; returns its documents. The caller is :func:`engine.corpora.sharing.writing` it."""
+    stopped; returns its documents. The caller is :func:`engine.corpora.registry.writing` it."""
     if not can_undo(home, row):
         raise BadInputError(
             f"There is no import into '{row.name}' to undo.",

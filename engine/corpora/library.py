@@ -7,36 +7,40 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
-from engine.corpora.folders import in_trash, store_of, sweep_all
+from engine.corpora.import_sources import (
+    ServiceImport,
+    forget_versions,
+    save_papers,
+    save_upload,
+    sources_of,
+    sweep_retrieved,
+    sweep_uploads,
+)
 from engine.corpora.importing import Importer, can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import has_scenarios, settings_stamp
-from engine.corpora.service_imports import (
-    ServiceImport,
-    forget_versions,
-    sources_of,
-    sweep_retrieved,
-)
-from engine.corpora.sharing import (
+from engine.corpora.registry import (
     generation_of,
+    in_trash,
     manifest_sources,
     publish_all,
     rebuild,
+    store_of,
+    sweep_all,
     sweep_store,
     to_search,
     write_manifest,
     writing,
 )
-from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
+from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -163,7 +167,6 @@ class Library(ForPerson):
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
-        self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
         self._lock = threading.Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -402,7 +405,7 @@ class Library(ForPerson):
     ) -> ImportReport:
         """Import, or go on with an import that was stopped, then make the corpus's map. See
         :meth:`engine.corpora.importing.Importer.run`,
-        :class:`engine.corpora.service_imports.ServiceImport` and
+        :class:`engine.corpora.import_sources.ServiceImport` and
         :class:`engine.corpora.map_making.MapMaker`."""
         report = self._imported(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
@@ -614,12 +617,12 @@ class Library(ForPerson):
 
     @operator_only
     def note_corpora(self) -> None:
-        """See :func:`engine.corpora.sharing.publish_all`."""
+        """See :func:`engine.corpora.registry.publish_all`."""
         publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.sharing.rebuild`."""
+        """See :func:`engine.corpora.registry.rebuild`."""
         return rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
@@ -647,7 +650,8 @@ class Library(ForPerson):
             if generation := generation_of(self._home, self._ledger, row):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
-                (documents, size), prepared = self._size(path), has_scenarios(path)
+                stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
+                (documents, size), prepared = _size(path, stamp), has_scenarios(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:
@@ -668,21 +672,19 @@ class Library(ForPerson):
             sources=sources_of(path),
         )
 
-    def _size(self, path: Path) -> tuple[int, int]:
-        """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
-        stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
-        known = self._sizes.get(path)
-        if known is None or known[0] != stamp:
-            table = DocumentTable.open(path)
-            known = self._sizes[path] = (stamp, table.count(), table.bytes())
-        return known[1:]
-
     def _bring_selection(self, name: str, folder: Path, key: str) -> None:
         if self._home.mirror is not None:
             self._home.mirror.find_selection(name, folder, key)
 
     def _alone(self, name: str) -> AbstractContextManager[None]:
         return self._ledger.locks.alone(self._home.corpus_lock(name), *_busy(name))
+
+
+@lru_cache(maxsize=256)
+def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
+    """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
+    table = DocumentTable.open(path)
+    return table.count(), table.bytes()
 
 
 def _busy(name: str) -> tuple[str, str]:

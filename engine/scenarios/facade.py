@@ -8,8 +8,8 @@ from functools import partial
 
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.corpora.registry import writing
 from engine.corpora.scenario_store import ScenarioStore
-from engine.corpora.sharing import writing
 from engine.errors import UnknownNameError
 from engine.llm.tasks import TaskRunner
 from engine.permissions import check_operator, leads_only, limited

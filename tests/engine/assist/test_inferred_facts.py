@@ -12,8 +12,7 @@ import pytest
 
 from engine.assist.infer_claims import Claim, Counts, value_of
 from engine.assist.infer_facts import FactsByModel, InferRequest
-from engine.corpora.folders import store_of
-from engine.corpora.sharing import writing
+from engine.corpora.registry import store_of, writing
 from engine.corpora.stored_facts import FACT_SOURCES
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer

@@ -17,7 +17,7 @@ import pytest
 
 from engine.corpora import backup
 from engine.corpora.backup import back_up, restore, verify
-from engine.corpora.folders import sweep
+from engine.corpora.registry import sweep
 from engine.errors import BadInputError, CorpusMissingError, StorageError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS

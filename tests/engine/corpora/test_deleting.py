@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from engine.config import ROOT
+from engine.corpora.import_sources import KEPT_DAYS
 from engine.corpora.library import Library
-from engine.corpora.uploads import KEPT_DAYS
 from engine.errors import CorpusMissingError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS

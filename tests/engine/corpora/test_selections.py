@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.corpora.backup import back_up, restore
-from engine.corpora.folders import store_of
+from engine.corpora.registry import store_of
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS

@@ -17,7 +17,7 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import backup
-from engine.corpora.service_imports import KEPT, sweep_retrieved
+from engine.corpora.import_sources import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.jobs.job_files import read_job, write_job
