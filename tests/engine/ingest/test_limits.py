@@ -213,7 +213,7 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
     assert config["server"]["maxMessageSize"] * MEGABYTE == limits.MESSAGE_BYTES
     monkeypatch.setattr(import_sources, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
-        uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
+        import_sources.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
 
 
 def test_the_table_of_limits_says_what_holds() -> None:
