@@ -164,7 +164,7 @@ class Mirror:
     # -- copies --------------------------------------------------------------------------
 
     def copy_in(self, folder: Path) -> Copy | None:
-        """The copy in a folder; None where there is none, or it cannot be read."""
+        """The copy in a folder; None where there is none of this format."""
         try:
             found = (folder / COPY).stat()
             return _read_copy(folder / COPY, found.st_ino, found.st_mtime_ns)
@@ -435,11 +435,7 @@ class Mirror:
 
 @lru_cache(maxsize=64)
 def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
-    """Also of format 1, whose copies had parts: "notes", "tables" or "all"."""
-    fields = json.loads(file.read_bytes())
-    if fields.get("part") == "notes":
-        raise ValueError("A copy of the small files alone is none.")
-    return _COPY.validate_python({"documents": fields.get("part") == "all", **fields})
+    return _COPY.validate_json(file.read_bytes())
 
 
 def _paths(folder: Path) -> list[str]:

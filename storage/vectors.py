@@ -26,12 +26,13 @@ import pyarrow.dataset
 from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
+from lancedb.merge import LanceMergeInsertBuilder
 from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
-from storage.files import NO_ROOM, digest_of, folder_bytes
+from storage.files import NO_ROOM, digest_of
 from storage.records import FRAGMENT_ROWS, Condition
 from storage.removal import delete
 
@@ -41,13 +42,12 @@ take less time than reading some hundred of the documents that are found."""
 PARTITION = 4096
 """Rows of one partition of a vector index."""
 SAMPLE, ROUNDS, BITS = 64, 15, 1
-"""Of a vector index: rows for each partition by which the partitions are found, in so many rounds
-of k-means, and bits of each dimension."""
+"""Of a vector index: rows per partition that k-means reads, its rounds, bits of a dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
 """Of the full-text index: texts are cut into English words."""
 BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
-"""Of one with texts in scripts that part no words by blanks (Chinese, Japanese, Thai ...), or in
-whose words there are marks that other tokenizers take for punctuation (Devanagari ...)."""
+"""Of one with texts in scripts without blanks between words (Chinese, Thai ...), or with marks in
+words that other tokenizers take for punctuation (Devanagari ...)."""
 _SCRIPTS = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOOKED_AT = 1_000
 """Documents from all over a table that say which scripts it has."""
@@ -289,10 +289,6 @@ class StoredTable:
         with _wrapped("counting", self.path):
             return int(self._table.count_rows())
 
-    def bytes(self) -> int:
-        """Size on disk, in bytes, with all that is kept beside this version."""
-        return folder_bytes(self.path)
-
     def own_bytes(self) -> int:
         """Size of the files of this version and its indexes, in bytes."""
         with _wrapped("reading", self.path):
@@ -303,10 +299,13 @@ class StoredTable:
         table = pa.Table.from_batches([batch])
         with self._writing(f"writing {self.name}"):
             if replace:
-                merge = self._table.merge_insert(self.key).when_matched_update_all()
-                merge.when_not_matched_insert_all().execute(table)
+                self._merge().when_not_matched_insert_all().execute(table)
             else:
                 self._table.add(table)
+
+    def _merge(self) -> LanceMergeInsertBuilder:
+        """A write in which rows give way to new ones of the same key."""
+        return self._table.merge_insert(self.key).when_matched_update_all()
 
     def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
         """Write rows that :meth:`append` commits; allowed to any process at any time. Returns its
@@ -335,8 +334,7 @@ class StoredTable:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
         fields = [self.schema.field(name) for name in rows.schema.names]
         with self._writing(f"updating {self.name}"):
-            merge = self._table.merge_insert(self.key).when_matched_update_all()
-            merge.execute(rows.cast(pa.schema(fields)))
+            self._merge().execute(rows.cast(pa.schema(fields)))
 
     def columns(self, names: Sequence[str], batch_size: int = 4096) -> Iterator[pa.RecordBatch]:
         """Stream some columns of all rows."""
@@ -377,8 +375,7 @@ class StoredTable:
     def replace_all_of(self, doc_ids: Sequence[str], batch: pa.RecordBatch) -> None:
         """Make ``batch`` all that is stored of these documents, in one commit."""
         with self._writing(f"writing {self.name}"):
-            merge = self._table.merge_insert(self.key).when_matched_update_all()
-            merge = merge.when_not_matched_insert_all()
+            merge = self._merge().when_not_matched_insert_all()
             merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
             merge.execute(pa.Table.from_batches([batch]))
 

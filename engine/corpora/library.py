@@ -88,6 +88,7 @@ from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
 from engine.types.people import ForPerson, Person
+from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -684,7 +685,7 @@ class Library(ForPerson):
 def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
     """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
     table = DocumentTable.open(path)
-    return table.count(), table.bytes()
+    return table.count(), folder_bytes(path)
 
 
 def _busy(name: str) -> tuple[str, str]:
