@@ -98,13 +98,7 @@ class InferFacts(ModelTask[Counts]):
         return corpus, corpus.doc_ids[: self.request.limit]
 
     def held(self) -> AbstractContextManager[None]:
-        return writing(
-            self._home,
-            self._ledger,
-            self.request.corpus,
-            f"The corpus '{self.request.corpus}' is being written to by another process.",
-            "Wait until that is done, or cancel it.",
-        )
+        return writing(self._home, self._ledger, self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         corpus, doc_ids = self._open()

@@ -221,12 +221,10 @@ class Importer:
             repairs=request.repairs,
         )
         self.home.create()
-        busy = f"The corpus '{request.name}' is being indexed by another process."
-        remedy = "Wait until it is done, or import under another name."
         with ExitStack() as held:
             workers = self._workers(request, held)
             report = report or check(source, most)
-            held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
+            held.enter_context(writing(self.home, self.ledger, request.name))
             self._check_made_ids(request.name, source)
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -28,6 +27,7 @@ from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.registry import (
+    alone,
     generation_of,
     in_trash,
     manifest_sources,
@@ -523,8 +523,7 @@ class Library(ForPerson):
         leaves the corpus as it was; searches under way go on. False when it has that lens already.
         See :class:`engine.corpora.change_lens.LensChange`."""
         self._row(name)
-        busy, remedy = _busy(name)
-        with writing(self._home, self._ledger, name, busy, remedy):
+        with writing(self._home, self._ledger, name):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
                 return False
@@ -559,8 +558,7 @@ class Library(ForPerson):
         """Take the last import into a corpus back; returns how many documents it holds now."""
         self._row(name)
         self.jobs.check_idle(name)
-        busy, remedy = _busy(name)
-        with writing(self._home, self._ledger, name, busy, remedy):
+        with writing(self._home, self._ledger, name):
             documents = undo_import(self._home, self._ledger, self._row(name))
             forget_versions(store_of(self._home, self._row(name)))
         return documents
@@ -571,7 +569,7 @@ class Library(ForPerson):
         stay in the ledger."""
         self._row(name)
         self.jobs.check_idle(name)
-        with self._alone(name):
+        with alone(self._home, self._ledger, name):
             row = self._row(name)
             # What could be searched comes back so, however an addition to it ended.
             expected = row.documents if row.state == "ready" else row.expected
@@ -582,7 +580,7 @@ class Library(ForPerson):
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with self._alone(name):
+        with alone(self._home, self._ledger, name):
             row = self._ledger.corpus(name)
             if row is None or not self._is_restorable(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
@@ -677,23 +675,12 @@ class Library(ForPerson):
         if self._home.mirror is not None:
             self._home.mirror.find_selection(name, folder, key)
 
-    def _alone(self, name: str) -> AbstractContextManager[None]:
-        return self._ledger.locks.alone(self._home.corpus_lock(name), *_busy(name))
-
 
 @lru_cache(maxsize=256)
 def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
     """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
     table = DocumentTable.open(path)
     return table.count(), folder_bytes(path)
-
-
-def _busy(name: str) -> tuple[str, str]:
-    """The error where somebody writes a corpus, and what to do about it."""
-    return (
-        f"The corpus '{name}' is being indexed by another process.",
-        "Wait until it is done, or cancel it.",
-    )
 
 
 def _check_query(person: Person, query: ServiceQuery) -> None:

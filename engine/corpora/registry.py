@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -107,7 +107,7 @@ def sweep_all(home: Home, ledger: Ledger) -> None:
     """:func:`sweep` every corpus that nobody is writing to; corpora that were deleted more than
     :data:`DELETED_KEPT` ago go for good."""
     for name in {*names_of_folders(home), *(row.name for row in ledger.corpora())}:
-        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
+        with suppress(CorpusBusyError), alone(home, ledger, name):
             row = ledger.corpus(name)
             if row is None:
                 _sweep_copies(home, name)
@@ -243,20 +243,22 @@ def _check_own(home: Home, row: CorpusRow) -> None:
 # -- writing ------------------------------------------------------------------------------
 
 
+def alone(
+    home: Home, ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
+) -> AbstractContextManager[None]:
+    """Hold the lock of who writes a corpus; CorpusBusyError where somebody is ``doing`` that."""
+    busy = f"The corpus '{name}' is being {doing} by another process."
+    remedy = "Wait until it is done, or cancel it."
+    return ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait)
+
+
 @contextmanager
 def writing(
-    home: Home,
-    ledger: Ledger,
-    name: str,
-    busy: str,
-    remedy: str,
-    *,
-    wait: float = 0.0,
-    documents: bool = True,
+    home: Home, ledger: Ledger, name: str, *, wait: float = 0.0, documents: bool = True
 ) -> Iterator[None]:
-    """Write a corpus, alone on all servers that share it, which then have what was written. `busy`,
-    `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is written."""
-    with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
+    """Write a corpus, :func:`alone` on all servers that share it, which then have what was written.
+    `documents`: False where only what lies beside them is written."""
+    with alone(home, ledger, name, wait, "indexed" if documents else "written to"):
         _begin(home, ledger, name, documents)
         try:
             yield
@@ -325,14 +327,13 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
     """Write files beside the documents of a corpus. As :func:`writing`; without an object store it
     does not wait for imports."""
-    busy = f"The corpus '{name}' is being written to by another process."
-    remedy = "Do the same again when that is done."
     if home.mirror is None:
         lock = home.corpus_lock(name).with_suffix(".beside.lock")
-        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
+        busy = f"The corpus '{name}' is being written to by another process."
+        with ledger.locks.alone(lock, busy, "Do the same again when that is done.", WAIT_SECONDS):
             yield
         return
-    with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
+    with writing(home, ledger, name, wait=WAIT_SECONDS, documents=False):
         yield
 
 
@@ -346,14 +347,14 @@ def publish_all(home: Home, ledger: Ledger) -> None:
         copy = home.mirror.copy_in(folder)
         own = row.state == "ready" and not row.generation and DocumentTable.is_stored(folder)
         if copy.writing if copy else own:
-            with suppress(CorpusBusyError), writing(home, ledger, row.name, "", ""):
+            with suppress(CorpusBusyError), writing(home, ledger, row.name):
                 log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
 
 
 def sweep_store(home: Home, ledger: Ledger) -> None:
     """Remove from the store what no generation of its corpora needs."""
     for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
+        with suppress(CorpusBusyError), alone(home, ledger, name):
             row = ledger.corpus(name)
             if row is not None and home.mirror:  # else the ledger may be a new one
                 home.mirror.sweep(name, row.generation)
@@ -385,8 +386,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     found, unknown = [], []
     names = {*names_of_folders(home), *(home.mirror.names() if home.mirror is not None else ())}
     for name in sorted(names):
-        busy = f"The corpus '{name}' is being indexed by another process."
-        with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
+        with alone(home, ledger, name):
             known = ledger.corpus(name)
             if known is not None and not _is_behind(home, known):
                 continue

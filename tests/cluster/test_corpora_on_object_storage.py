@@ -484,7 +484,7 @@ from storage.ledger import Ledger
 settings = Settings()
 home = home_of(settings)
 ledger = Ledger(home.ledger, url=settings.ledger_url.get_secret_value())
-with writing(home, ledger, "small", "", ""):
+with writing(home, ledger, "small"):
     print("begun", flush=True)
 """
 
@@ -767,6 +767,6 @@ def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
 
 
 def _half_done(explorer: Explorer) -> None:
-    with writing(explorer.home, explorer.ledger, "small", "", "", documents=False):
+    with writing(explorer.home, explorer.ledger, "small", documents=False):
         (explorer.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
         raise BadInputError("something else", "")

@@ -166,7 +166,7 @@ def test_a_corpus_that_is_being_written_is_left_alone(
     travels: Explorer, server: ModelServer
 ) -> None:
     library = travels.library
-    alone = writing(library._home, library._ledger, "travels", "It is being written.", "")
+    alone = writing(library._home, library._ledger, "travels")
     with alone, pytest.raises(CorpusBusyError):
         infer(travels)
     with pytest.raises(BadInputError, match="Kinds of facts"):
