@@ -142,17 +142,6 @@ def test_several_aspects_are_all_had(small: Explorer) -> None:
     assert both < either <= set(opened.doc_ids)
 
 
-@pytest.mark.parametrize("rows", [DATED[:3], [{**DATED[0], "doc_id": str(n)} for n in range(5)]])
-def test_three_documents_and_identical_ones_are_counted(
-    fresh: Explorer, rows: list[dict[str, str]]
-) -> None:
-    fresh.library.add("few", rows)
-    facets = fresh.facets("few", parse_filters("has.place=FR"))
-    same = sum("Paris" in row["text"] for row in rows)
-    assert (facets.documents, facets.total) == (same, len(rows))
-    assert facets.dates[1990] == same
-
-
 def test_counts_are_kept_until_the_corpus_changes(fresh: Explorer) -> None:
     fresh.library.add("few", DATED[:2])
     before = fresh.facets("few")

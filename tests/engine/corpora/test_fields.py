@@ -32,11 +32,6 @@ def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
     assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
 
 
-def test_they_are_counted_once_per_version_of_a_corpus(small: Explorer) -> None:
-    opened = small.library.open("small")
-    assert opened.fields is opened.fields
-
-
 def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
     every = np.ones(1, dtype=np.bool_)
     (note,) = [
