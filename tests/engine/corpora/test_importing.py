@@ -401,6 +401,13 @@ def test_a_row_that_cannot_be_used_changes_nothing(shards: Explorer, tiny_model:
     assert shards.library.corpora() == []
 
 
+def test_a_corpus_from_memory_has_no_test_collection(shards: Explorer, tiny_model: Path) -> None:
+    shards.library.add("papers", DOCUMENTS, encoder=str(tiny_model))
+    assert shards.collections.all() == ()
+    with pytest.raises(BadInputError, match="did not come from a test collection"):
+        shards.comparing.collection("papers")
+
+
 def test_a_long_import_compacts_what_it_wrote_while_it_goes_on(
     home: Path, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
