@@ -290,9 +290,7 @@ class FacetIndex:
 
     def _amounts_in(self, name: str) -> Ranges:
         unit = name.removeprefix(AMOUNT)
-        nothing = np.zeros(0)
-        none = Ranges(self._size, np.zeros(0, np.intp), nothing, nothing)
-        return self._stated.amounts.get("" if unit == NUMBER else unit, none)
+        return self._stated.amounts_in("" if unit == NUMBER else unit)
 
     # -- how many ----------------------------------------------------------------------------
 
@@ -436,7 +434,15 @@ class Stated:
     years: Column  # in which these are
     places: Column  # by code
     units: Column  # of amounts
-    amounts: Mapping[str, Ranges]  # by unit
+    unit_of: NDArray[np.intp]  # of each amount, by its place in ``units.values``
+    amounts: Ranges
+
+    def amounts_in(self, unit: str) -> Ranges:
+        """The amounts in one unit; "" for those without one."""
+        codes = self.units.codes_of([unit])
+        own = self.unit_of == (codes[0] if len(codes) else -1)
+        known = self.amounts
+        return Ranges(known.size, known.rows[own], known.low[own], known.high[own])
 
 
 def read_stated(table: DocumentTable, size: int) -> Stated:
@@ -458,17 +464,13 @@ def read_stated(table: DocumentTable, size: int) -> Stated:
     recurs = pc.not_equal(dates.field("recurrence"), "").to_numpy(zero_copy_only=False)
     places, countries, codes, _ = of_kind("place")
     amounts, unit_of, units, _ = of_kind("amount")
-    order, starts = _grouped(unit_of, len(units))
-    own = [order[starts[at] : starts[at + 1]] for at in range(len(units))]
     return Stated(
         days=days,
         years=_by_year(days, recurs),
         places=Column.of(size, places.rows, countries, codes),
         units=Column.of(size, amounts.rows, unit_of, units),
-        amounts={
-            unit: Ranges(size, amounts.rows[at], amounts.low[at], amounts.high[at])
-            for unit, at in zip(units, own, strict=True)
-        },
+        unit_of=unit_of,
+        amounts=amounts,
     )
 
 
@@ -506,33 +508,19 @@ def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[st
     known = np.flatnonzero(years >= 0)
     different, of = np.unique(years[known], return_inverse=True)
     found = {YEAR: Column.of(len(years), known, of, list(map(str, different.tolist())))}
-    field_of = names.indices.to_numpy()
-    fields = names.dictionary.to_pylist()
-    # By field, in the order they have; a pair's code becomes its place among those of its field.
-    by_field, starts = _grouped(field_of, len(fields))
-    place = np.empty(len(field_of), dtype=np.int32)
-    place[by_field] = np.arange(len(field_of)) - np.repeat(starts[:-1], np.diff(starts))
-    order, bounds = _grouped(field_of[codes], len(fields))
-    for at in _most_used(fields, np.diff(bounds)):
-        own = order[bounds[at] : bounds[at + 1]]
-        values_of = values.take(pa.array(by_field[starts[at] : starts[at + 1]]))
-        found[fields[at]] = Column.of(len(years), rows[own], place[codes[own]], values_of)
+    # Of each different pair: its field.
+    field_of, fields = names.indices.to_numpy(), names.dictionary.to_pylist()
+    documents = np.bincount(field_of[codes], minlength=len(fields))
+    # A column called ``year`` that is not the year of the documents is none.
+    by_use = sorted(range(len(fields)), key=lambda at: (-documents[at], fields[at]))
+    used = [at for at in by_use if fields[at] != YEAR][:FIELDS]
+    for at in sorted(used, key=fields.__getitem__):
+        own = field_of == at
+        place = np.cumsum(own, dtype=np.int32) - 1
+        chosen = own[codes]
+        values_of = values.filter(pa.array(own))
+        found[fields[at]] = Column.of(len(years), rows[chosen], place[codes[chosen]], values_of)
     return found
-
-
-def _most_used(fields: Sequence[str], documents: Rows) -> list[int]:
-    """Places of the fields that most documents have, by name; a column called ``year`` that is not
-    the year of the documents is none."""
-    places = [at for at, name in enumerate(fields) if name != YEAR]
-    by_use = sorted(places, key=lambda at: (-documents[at], fields[at]))
-    return sorted(by_use[:FIELDS], key=fields.__getitem__)
-
-
-def _grouped(groups: Rows, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Places by group (numbered from 0), in order; where each begins, and the last one ends."""
-    small = groups.astype(np.int16) if count < 2**15 else groups  # sorted by counting
-    order = np.argsort(small, kind="stable")
-    return order, np.searchsorted(groups[order], np.arange(count + 1))
 
 
 def _named(pairs: pa.Array) -> tuple[pa.DictionaryArray, pa.Array]:
