@@ -203,7 +203,8 @@ class StoredTable:
 
     @classmethod
     def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:
-        """Open the table, or create it with ``schema``."""
+        """Open the table, or create it with ``schema``; older tables get missing last columns,
+        empty."""
         try:
             table = cls.open(path)
         except CorpusMissingError:
@@ -211,11 +212,15 @@ class StoredTable:
                 path.mkdir(parents=True, exist_ok=True)
                 marked = schema.with_metadata({MADE: secrets.token_hex(6)})
                 return cls(path, lancedb.connect(str(path)).create_table(cls.name, schema=marked))
-        if table.schema.names != schema.names:
+        there = table.schema.names
+        if there != schema.names[: len(there)]:
             raise StorageError(
                 f"The corpus in {path} was indexed with other aspects or another version.",
                 "Import it under a new name, or delete it first.",
             )
+        if len(there) < len(schema):
+            with _wrapped("adding columns", path):
+                table._table.add_columns([schema.field(n) for n in range(len(there), len(schema))])
         return table
 
     @contextmanager

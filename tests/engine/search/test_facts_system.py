@@ -134,3 +134,19 @@ def test_importing_again_finds_facts_of_an_older_version_anew(
     table = DocumentTable.open(table.path)
     assert table.rows(ids, ["vector", *FACT_COLUMNS]).to_pylist() == before
     assert fresh.library.open("messages").facts(["walk"])["walk"]
+
+
+def test_a_table_without_the_columns_gets_them(messages: Explorer, tmp_path: Path) -> None:
+    table = DocumentTable.open(store_of(messages.home, messages.ledger.corpora()[0]))
+    schema = table.schema
+    old = schema
+    for name in FACT_COLUMNS:
+        old = old.remove(old.get_field_index(name))
+    before = DocumentTable.open_or_create(tmp_path, old)
+    batch = next(table.columns(old.names))
+    before.write(batch.select(old.names), replace=False)
+    after = DocumentTable.open_or_create(tmp_path, schema)
+    assert after.schema.names == schema.names
+    row = after.rows(["walk"], ["text", "metadata", *FACT_COLUMNS]).to_pylist()[0]
+    assert row["facts_version"] is None
+    assert "1 March 2024" in {fact.text for fact in facts_of(row)}
