@@ -27,8 +27,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.stored_facts import (
-    FACT_COLUMNS,
-    SOURCE_COLUMNS,
+    FACT_SOURCES,
     document_date,
     facts_of,
     in_reading_order,
@@ -153,7 +152,7 @@ class InferFacts(ModelTask[Counts]):
         """Replace the model's earlier facts of these kinds by valid new ones."""
         kinds = self.request.kinds
         changed: dict[str, tuple[Fact, ...]] = {}
-        for row in table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist():
+        for row in table.rows(list(answered), FACT_SOURCES).to_pylist():
             before = facts_of(row)
             kept = [f for f in before if not (f.generated and f.kind in kinds)]
             claims, text = answered[row["doc_id"]], row["text"]

@@ -6,6 +6,7 @@ The file is a ZIP archive. Its ``manifest.json`` names every other member with i
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 from engine.config import __version__
 from engine.corpora.registry import bring, store_of
@@ -97,7 +98,8 @@ def verify(file: Path) -> BackupReport:
     with _opened(file) as (archive, manifest):
         for member in manifest["files"]:
             with archive.open(member["path"]) as content:
-                _check(member, hashlib.file_digest(content, "sha256").hexdigest())
+                whole = cast(io.BufferedIOBase, content)
+                _check(member, hashlib.file_digest(whole, "sha256").hexdigest())
     return _report(file, manifest)
 
 
