@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field, create_model
 
-from engine.annotate.adjudication import decide, graded_by_model
+from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.judgments import BUILT
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
@@ -33,8 +34,7 @@ from engine.types.documents import Document
 from engine.types.searches import Query
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A document known to be relevant to a query."""
 
     doc_id: str
@@ -148,21 +148,17 @@ def known_positives(
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
     names = set(map(own_name, models)) - {""}
     judgments = [j for j in judgments if _may_anchor(j, names)]
-    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
     lowest = min(project.scale.values)
-    decided = decide(judgments, model_grades=True, scale=project.scale)
-    rows = [
-        (tiers[d.basis], -d.relevance, number, d)
-        for number, d in enumerate(decided.decisions)
-        if d.relevance is not None and d.relevance > lowest
-    ]
-    anchors: dict[str, list[Anchor]] = {}
-    for *_, decision in sorted(rows, key=lambda row: row[:3]):
-        query = queries.get(decision.query_id)
+    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
+    found: list[tuple[int, int, Decision]] = []
+    for decision in decide(judgments, model_grades=True, scale=project.scale).decisions:
+        query, grade = queries.get(decision.query_id), decision.relevance
         is_seed = query is not None and query.seed == decision.doc_id
-        if decision.doc_id in known and not is_seed:
-            anchor = Anchor(decision.doc_id, decision.relevance or 0)
-            anchors.setdefault(decision.query_id, []).append(anchor)
+        if grade is not None and grade > lowest and decision.doc_id in known and not is_seed:
+            found.append((tiers[decision.basis], -grade, decision))
+    anchors: dict[str, list[Anchor]] = {}
+    for _, grade, decision in sorted(found, key=lambda row: row[:2]):  # else by arrival
+        anchors.setdefault(decision.query_id, []).append(Anchor(decision.doc_id, -grade))
     return anchors
 
 
