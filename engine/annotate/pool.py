@@ -56,9 +56,9 @@ def retrieved(
     Without documents that the corpus lacks, see :func:`not_held`; systems have nothing for
     :func:`unaskable` queries.
     """
-    query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
+    corpus, now = searcher.corpus, datetime.now(UTC)
+    query = replace(query, filters=(*query.filters, *request.filters))
     allowed = corpus.scope(query.filters, without=query.seed).allowed
-    now = datetime.now(UTC)
     tops = _by_systems(searcher, query, request)
     for name, rankings in request.runs.items():
         of_query = (but_seed(r, query) for r in rankings if r.query_id == query_id)
@@ -131,14 +131,10 @@ def tops_of(
 ) -> dict[str, dict[str, Sequence[str]]]:
     """system -> query_id -> the documents of its top ``k``, of queries that can be asked."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
-    gone = unaskable(searcher.corpus, queries)
     for query_id, query in queries.items():
-        if query_id in gone:
-            continue
-        seed = searcher.seed(query)
-        for system in systems:
-            ranking = searcher.rank(replace(query, system=system), seed)[:k]
-            tops.setdefault(system, {})[query_id] = ranking.doc_ids
+        found = _by_systems(searcher, query, PoolRequest(tuple(systems), k))
+        for system, doc_ids in found.items():
+            tops.setdefault(system, {})[query_id] = doc_ids
     return tops
 
 
