@@ -308,7 +308,7 @@ class ProjectStore(ForPerson):
         own: Container[str] = queries
         if not project.name and not self.person.is_lead:
             said = self._ledger.judging.latest(*project.key, None, self.person.name)
-            own = {one.query_id for one in (*said, *self.pool(project))}
+            own = {j.query_id for j in said} | {i.query_id for i in self.pool(project)}
         return {i: query for i, query in queries.items() if i in own and i not in out}
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
