@@ -230,7 +230,8 @@ class Judging(LedgerTables):
         own = own.order_by(EVENTS.c.id.desc())
         place = {"corpus": corpus, "project": project}
         with self._database.write() as connection:
-            if done := undo_event and first(connection, _judgment, _EVENT, wanted=undo_event):
+            done = first(connection, _judgment, _EVENT, wanted=undo_event) if undo_event else None
+            if done is not None:
                 is_own = (done.corpus, done.project, done.annotator) == (corpus, project, annotator)
                 undone = first(connection, _judgment, _EVENT, wanted=done.undoes)
                 return undone if is_own else None
@@ -285,7 +286,8 @@ class Judging(LedgerTables):
         with self._database.read() as connection:
             key = (self._database.place, corpus, project)
             with self._held_lock:
-                held = self._held[key] = self._held.pop(key, None) or CurrentJudgments()
+                held = self._held.pop(key) if key in self._held else CurrentJudgments()
+                self._held[key] = held
                 while len(self._held) > MOST_HELD:
                     self._held.pop(next(iter(self._held)))
             held.take(_changed(connection, corpus, project, held.last))

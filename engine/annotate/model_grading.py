@@ -22,7 +22,6 @@ from engine.annotate.model_plan import (
     in_words,
     make_plan,
 )
-from engine.annotate.pool import unaskable
 from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
@@ -67,21 +66,13 @@ class GradePool(ModelTask[GradeCounts]):
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.hold("grading", *self.key, what=self.busy.rstrip("."))
+        key, what = self.request.project.key, self.busy.rstrip(".")
+        return self._ledger.locks.hold("grading", *key, what=what)
 
     def _plan(self, model: str) -> GradingPlan:
-        project, projects = self.request.project, self._projects
-        opened = self._library.open(project.corpus)
-        queries = projects.queries(project)
-        return make_plan(
-            model_annotator(model) if model else "",
-            self.request,
-            projects.pool(project),
-            queries,
-            projects.judgments(project),
-            opened.row_of,
-            {*unaskable(opened, queries)},
-        )
+        corpus = self._library.open(self.request.project.corpus)
+        annotator = model_annotator(model) if model else ""
+        return make_plan(annotator, self.request, self._projects, corpus)
 
     def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
         """The questions about some candidates, in their order."""
