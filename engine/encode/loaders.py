@@ -159,27 +159,27 @@ PROJECTION = ASSETS / "models" / "projection.npy"
 TOKEN_DIMENSION = 128
 
 
-def load_encoder(
-    source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False, download: bool = True
-) -> OnePassEncoder:
+def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False) -> OnePassEncoder:
     """Load a model once per process.
 
     Args:
         source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``
             (see :mod:`engine.encode.presets`); else the folder or hub name of a
-            sentence-transformers or PyLate model. What is named by key or hub name may be
-            downloaded.
+            sentence-transformers or PyLate model, which is downloaded where it is missing.
         threads: CPU threads; 0 for all cores.
         bulk: for indexing: worth some seconds of preparation to be faster per document.
-        download: a person named it just now; else see :func:`check_here`.
     """
-    if not download:
-        check_here(source)
     torch.set_num_threads(threads or os.cpu_count() or 1)
     preset = resolve(source).preset
     if preset is not None and preset.kind == "decoder":
         bulk = False  # nothing is prepared for these, and two copies take twice the memory
     return _load(source, bulk)
+
+
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError),
+    UnpicklingError,
+)
 
 
 @functools.lru_cache(maxsize=4)
@@ -190,16 +190,7 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
     try:
         model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        RuntimeError,
-        UnpicklingError,
-    ) as error:
+    except _UNREADABLE as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)
@@ -253,30 +244,6 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
     if matrix.ndim != 2 or len(matrix) != model.width:
         raise ValueError(f"its {DIRECTIONS} is no matrix of {model.width} rows")
     return lambda states: unit(states @ matrix)
-
-
-def check_here(source: str) -> None:
-    """Refuse a model of the hub that was never downloaded to this machine: which one a corpus
-    names says its home, which may be somebody's backup.
-    """
-    name = resolve(source).location
-    if name == EMBEDDED or Path(name).expanduser().is_dir():
-        return
-    from huggingface_hub import try_to_load_from_cache
-
-    # Of a name without an owner, sentence-transformers makes one of its own models.
-    names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
-    files = ("modules.json", "config.json")
-    try:
-        here = any(isinstance(try_to_load_from_cache(n, f), str) for n in names for f in files)
-    except ValueError:
-        return  # no name that the hub has: loading it says so
-    if not here:
-        raise ModelMissingError(
-            f"The model '{source}' is not on this machine. It is not downloaded because a corpus "
-            "names it.",
-            f"If you trust the model, download it with: hf download {name}",
-        )
 
 
 def _remedy(preset: Preset | None, folder: str) -> str:
@@ -334,11 +301,8 @@ def locate(source: str) -> tuple[str, str]:
 
 
 def projection(dimension: int, *, embedded: bool) -> FloatArray:
-    """The fixed (dimension, p) matrix of the late-interaction encoder.
-
-    The embedded model has a fitted one; any other model gets an orthonormal matrix drawn
-    with a fixed seed, so that two machines agree.
-    """
+    """The fixed (dimension, p) matrix of the late-interaction encoder: fitted for the embedded
+    model; for any other orthonormal and drawn with a fixed seed, so that two machines agree."""
     if embedded:
         fitted: FloatArray = np.load(PROJECTION).astype(np.float32)
         return fitted

@@ -105,11 +105,8 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 class WordingNetwork:
-    """The fitted networks, as they read wordings of one lens after the other.
-
-    Args:
-        weights, tagger: files; without a ``tagger``, :meth:`tags` is of no use.
-    """
+    """The fitted networks, as they read wordings of one lens after the other. Without a file of the
+    ``tagger``, :meth:`tags` is of no use."""
 
     def __init__(self, weights: Path, tagger: Path | None = None) -> None:
         model = load_embedded()
@@ -134,15 +131,9 @@ class WordingNetwork:
         return mean_state(states, batch["attention_mask"])
 
     def scores(self, parts: Sequence[str], aspects: torch.Tensor) -> FloatArray:
-        """What the parts of one wording say of each aspect.
-
-        Args:
-            parts: follow one another without a gap; they are read together.
-            aspects: of :meth:`aspects`.
-
-        Returns:
-            (parts, 2 a) log-odds against saying nothing of it: of asking for each aspect, then
-            of ruling it out. Those of several parts together are the log-sum-exp of theirs.
+        """What the parts of one wording, which follow one another without a gap, say of each
+        aspect of :meth:`aspects`: (parts, 2 a) log-odds against saying nothing of it, of asking for
+        each aspect, then of ruling it out. Several parts together have the log-sum-exp of theirs.
         """
         batch, states = self._read(["".join(parts)], return_offsets_mapping=True)
         with torch.inference_mode():
