@@ -107,7 +107,7 @@ def _corpora(settings: Settings) -> list[Check]:
 
 def _faults(settings: Settings) -> Iterator[str]:
     """A sentence about each corpus that cannot be read, or lacks documents."""
-    from engine.corpora.folders import store_of
+    from engine.corpora.registry import store_of
     from engine.explorer import Explorer
     from storage.vectors import DocumentTable
 
