@@ -1,12 +1,14 @@
-"""The test collections that a home knows, and the judgments and runs that people uploaded."""
+"""The test collections of a home, with uploaded judgments and runs."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +22,8 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
-from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
+from engine.evaluate.judged_projects import JudgedProjects
+from engine.evaluate.measuring import but
 from engine.evaluate.model_runs import asks_model
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
@@ -42,17 +45,17 @@ from storage.records import QrelsRow, RunRow
 
 log = logging.getLogger("seedlens")
 
-UPLOADED = "qrels-"
-"""What the key of uploaded judgments begins with; corpora of such a name keep theirs."""
-FILES = "@"
-"""Between corpus and path in the key of files that no corpus came from."""
+UPLOADED, PROJECT, FILES = "qrels-", ":", "@"
+"""Keys of collections: uploaded judgments are ``qrels-<number>``, a project ``<corpus>:<name>``,
+files that no corpus came from ``<corpus>@<path>``, all others the name of their corpus."""
+_KEY = re.compile(f"([^{PROJECT}{FILES}]*)([{PROJECT}{FILES}]?)(.*)")
 LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A collection's key, corpus, and reader."""
+    """Where the topics and judgments of a collection are."""
 
     key: str
     corpus: CorpusInfo
@@ -67,8 +70,7 @@ class CollectionStore(ForPerson):
     """Collections of one home, cached until their files change; thread-safe."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._ledger, self._library = ledger, library
-        self._experiments = ledger.experiments
+        self._library, self._experiments = library, ledger.experiments
         self._named: set[str] = set()
         self._projects = JudgedProjects(ledger, library)
         self._parsed = functools.lru_cache(maxsize=8)(self._parse_run)
@@ -78,23 +80,28 @@ class CollectionStore(ForPerson):
 
     def all(self) -> tuple[CollectionInfo, ...]:
         """Collections by name: those of corpora, judged projects, uploaded judgments, then
-        evaluated files.
+        evaluated files. One with broken files has a ``problem``; one without files is left out."""
+        return tuple(info for place in self._places() if (info := _described(place)) is not None)
 
-        One with broken files has a ``problem``; one without its files is left out.
-        """
+    def _places(self) -> Iterator[_Place]:
         names = self._library.names()
-        infos = [info for info in map(self._of_corpus, names) if info is not None]
-        places = list(map(self._of_project, self._projects.keys()))
-        places += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
-        files = filter(None, map(files_of, self._experiments.collections()))
-        places += [self._of_files(c, path) for c, path in files if c in names and path.exists()]
-        return (*infos, *map(_described, places))
+        for name in names:
+            if self._source_of(name) is not None:
+                yield self._of_corpus(name)
+        for corpus, project in self._projects.judged():
+            yield self._of_project(corpus, project)
+        yield from (self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names)
+        for key in self._experiments.collections():
+            corpus, sign, path = _parts(key)
+            if sign == FILES and corpus in names and Path(path).exists():
+                yield self._of_files(corpus, path)
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
         """The key of files evaluated on a corpus: the corpus if it came from them."""
-        path, source = path.resolve(), Path(self._library.corpus(corpus).source)
-        if source.is_absolute() and source.resolve() == path:
+        path = path.resolve()
+        source = self._source_of(corpus)
+        if source is not None and source.resolve() == path:
             return corpus
         key = f"{corpus}{FILES}{path}"
         self._named.add(key)
@@ -102,42 +109,31 @@ class CollectionStore(ForPerson):
 
     def info(self, key: str) -> CollectionInfo:
         """One collection, or UnknownNameError."""
-        place = self._place(key)
-        if place is not None:
-            return _described(place)
-        if all(corpus.name != key for corpus in self._library.corpora()):
-            raise UnknownNameError(
-                f"There is no test collection '{key}'.",
-                "Choose another one, or import the test collection's folder under this name.",
-            )
-        info = self._of_corpus(key)
+        info = _described(self._place(key))
         if info is None:
-            raise UnknownNameError(
-                f"The corpus '{key}' did not come from a test collection, or that is gone.",
-                "Choose another collection, or upload judgments for it.",
-            )
+            raise _unknown(key)
         return info
 
     def read(self, key: str) -> Collection:
         """The topics and judgments of a collection; BadInputError when they cannot be read."""
-        return self._held(key).collection
+        return self._place(key).read().collection
 
     def digest(self, key: str, sample: int | None) -> str:
-        """Tells collections apart by their content, the topics of a sample by which they are."""
-        return f"{self._held(key).digest} {sample or 'all'}"
+        """Identifies the content of a collection and a sample of it."""
+        return f"{self._place(key).read().digest} {sample or 'all'}"
 
     def topics(self, key: str, sample: int | None) -> tuple[Topic, ...]:
         """The topics of a sample, or all of them."""
         return sampled(self.read(key).topics, sample)
 
     def queries(self, key: str) -> dict[str, Query]:
-        """query_id -> what it asks of the collection's corpus."""
-        corpus = self.info(key).corpus
+        """query_id -> the query on the collection's corpus."""
+        corpus = self._place(key).corpus.name
         return {topic.query_id: topic.query(corpus) for topic in self.read(key).topics}
 
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
-        corpus = self._library.open(self.info(key).corpus)
+        corpus = self._library.open(self._place(key).corpus.name)
         titles = {}
         for topic in self.read(key).topics:
             row = corpus.row_of.get(topic.seed or "")
@@ -145,45 +141,38 @@ class CollectionStore(ForPerson):
             titles[topic.query_id] = title or topic.seed or (topic.text or "")[:80]
         return titles
 
-    def _held(self, key: str) -> HeldCollection:
-        place = self._place(key)
-        if place is not None:
-            return place.read()
-        return cached_collection(Path(self._library.corpus(key).source))
-
-    def _place(self, key: str) -> _Place | None:
-        """The place of a key; None for a corpus or an unknown key."""
+    def _place(self, key: str) -> _Place:
         row = self._qrels(key)
         if row is not None:
             return self._of_qrels(row)
-        files = files_of(key)
-        if files is not None:
-            # A key may come from a link, and nobody may open whatever path they write there.
+        corpus, sign, rest = _parts(key)
+        if sign == PROJECT:
+            return self._of_project(corpus, rest)
+        if sign == FILES:
+            # A key may come from a link, which must not open any path.
             if key not in self._named and key not in self._experiments.collections():
                 raise UnknownNameError(
-                    f"Nothing was evaluated here by the files at {files[1]}.",
+                    f"Nothing was evaluated here by the files at {rest}.",
                     "Run seedlens evaluate with this path first.",
                 )
-            return self._of_files(*files)
-        project = ProjectKey.read(key)
-        return None if project is None else self._of_project(project)
+            return self._of_files(corpus, rest)
+        if corpus not in self._library.names() or self._source_of(corpus) is None:
+            raise _unknown(key)
+        return self._of_corpus(corpus)
 
-    def _of_corpus(self, name: str) -> CollectionInfo | None:
-        """The collection that a corpus came from, or None."""
+    def _source_of(self, corpus: str) -> Path | None:
+        """Where a corpus was imported from, if that is there."""
+        info = self._library.corpus(corpus)
+        path = Path(info.source)
+        return path if info.state == "ready" and path.is_absolute() and path.exists() else None
+
+    def _of_corpus(self, name: str) -> _Place:
         corpus = self._library.corpus(name)
-        path = Path(corpus.source)
-        if corpus.state != "ready" or not path.is_absolute() or not path.exists():
-            return None
-        absent = (NoCollectionError, UnknownNameError)
-        try:
-            place = _Place(name, corpus, str(path), lambda: cached_collection(path))
-            return _described(place, absent)
-        except absent:
-            return None  # documents without judgments: most corpora
+        return _Place(name, corpus, corpus.source, lambda: cached_collection(Path(corpus.source)))
 
-    def _of_files(self, corpus: str, path: Path) -> _Place:
+    def _of_files(self, corpus: str, path: str) -> _Place:
         known, key = self._library.corpus(corpus), f"{corpus}{FILES}{path}"
-        return _Place(key, known, str(path), lambda: cached_collection(path))
+        return _Place(key, known, path, lambda: cached_collection(Path(path)))
 
     def _of_qrels(self, row: QrelsRow) -> _Place:
         def read() -> HeldCollection:
@@ -192,39 +181,37 @@ class CollectionStore(ForPerson):
         corpus = self._library.corpus(row.corpus)
         return _Place(f"{UPLOADED}{row.id}", corpus, row.name, read, uploaded=True)
 
-    def _of_project(self, key: ProjectKey) -> _Place:
-        source, corpus = key.project or "judged while exploring", self._library.corpus(key.corpus)
-        place = _Place(str(key), corpus, source, lambda: self._projects.held(key))
-        return replace(place, source_format=PROJECT_FORMAT)
+    def _of_project(self, corpus: str, name: str) -> _Place:
+        known, source = self._library.corpus(corpus), name or "judged while exploring"
+        read = functools.partial(self._projects.held, corpus, name)
+        return _Place(f"{corpus}{PROJECT}{name}", known, source, read, PROJECT_FORMAT)
 
-    def _read_uploaded(self, row: QrelsRow, version: str) -> HeldCollection:
-        del version  # only there so that a changed corpus is looked at again
+    def _read_uploaded(self, row: QrelsRow, _version: str) -> HeldCollection:
         judgments = read_qrels(row.qrels, row.name)
         topics, warnings = _topics_of(judgments.qrels, self._library.open(row.corpus), row.name)
-        asked = {t.query_id for t in topics}
         collection = Collection(
             name=Path(row.name).stem,
             topics=topics,
-            qrels={q: grades for q, grades in judgments.qrels.items() if q in asked},
+            qrels={t.query_id: judgments.qrels[t.query_id] for t in topics},
             documents=None,
             source_format="qrels",
             warnings=(*judgments.warnings, *warnings),
         )
         return held(collection)
 
-    # -- judgments that people upload -----------------------------------------------------------
+    # -- uploaded judgments ---------------------------------------------------------------------
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
-        """Store uploaded TREC judgments for a corpus; equal contents once. Query ids
-        ``<seed>_<aspect>`` are read as such."""
+        """Store uploaded TREC judgments for a corpus, equal contents once; query ids are
+        ``<seed>_<aspect>``."""
         text = decoded(content, name)
-        opened = self._library.open(corpus)
-        for known in self._experiments.qrels():
-            if (known.corpus, known.qrels) == (corpus, text):
-                return _described(self._of_qrels(known))
-        _topics_of(read_qrels(text, name).qrels, opened, name)
-        row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
-        return self.info(f"{UPLOADED}{self._experiments.add_qrels(row)}")
+        rows = self._experiments.qrels()
+        same = [row.id for row in rows if (row.corpus, row.qrels) == (corpus, text)]
+        if not same:
+            _topics_of(read_qrels(text, name).qrels, self._library.open(corpus), name)
+            row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
+            same = [self._experiments.add_qrels(row)]
+        return self.info(f"{UPLOADED}{same[0]}")
 
     def remove_qrels(self, key: str) -> None:
         """Take out a collection of uploaded judgments."""
@@ -236,47 +223,43 @@ class CollectionStore(ForPerson):
         rows = self._experiments.qrels() if key.startswith(UPLOADED) else []
         return next((row for row in rows if f"{UPLOADED}{row.id}" == key), None)
 
-    # -- runs that people upload --------------------------------------------------------------
+    # -- uploaded runs ------------------------------------------------------------------------
 
     def runs(self, key: str) -> tuple[UploadedRun, ...]:
         """The runs that were uploaded for a collection, in order of arrival."""
         return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
-        """Store an uploaded TREC run under the tag in its lines; equal contents once.
-
-        Args:
-            name: of the file.
-        """
+        """Store an uploaded TREC run from a file ``name`` under the tag in its lines; equal
+        contents once."""
         digest = hashlib.sha256(content).hexdigest()
-        for row in self._experiments.uploaded_runs(key):
-            if json.loads(row.settings)["sha256"] == digest:
-                return _described_run(row)
+        for known in self._experiments.uploaded_runs(key):
+            if json.loads(known.settings)["sha256"] == digest:
+                return _described_run(known)
         run = read_run(decoded(content, name), name)
-        topics = self.read(key).topics
-        corpus = self._library.open(self.info(key).corpus)
-        fitted = fitted_run({r.query_id: r for r in run.rankings}, name, topics)
+        fitted = fitted_run({r.query_id: r for r in run.rankings}, name, self.read(key).topics)
+        corpus = self._library.open(self._place(key).corpus.name)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
-        notes = list(fitted.notes)
-        if strange:
-            notes.append(f"{strange:,} of its documents are not in the corpus.")
+        notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
+        about = {
+            "queries": len(fitted.rankings),
+            "notes": [*fitted.notes, *notes],
+            "sha256": digest,
+        }
         row = RunRow(
             id=0,
             collection=key,
             corpus=corpus.name,
             corpus_version="",
-            system=self._free_name(key, run.tag),
-            settings=json.dumps(
-                {"queries": len(fitted.rankings), "notes": notes, "sha256": digest}
-            ),
+            system=self._free_name(key, run.tag[:LONGEST_NAME]),
+            settings=json.dumps(about),
             uploaded=True,
             seconds=0.0,
             run=content.decode("utf-8-sig"),
             time=datetime.now(UTC),
         )
-        run_id = self._experiments.add_run(row)
-        return next(run for run in self.runs(key) if run.id == run_id)
+        return _described_run(replace(row, id=self._experiments.add_run(row)))
 
     def remove_run(self, run_id: int) -> None:
         """Take out an uploaded run."""
@@ -295,8 +278,8 @@ class CollectionStore(ForPerson):
                 runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
         return runs
 
-    def _parse_run(self, run_id: int, settings: str) -> dict[str, Ranking]:
-        del settings  # only there since another ledger in the place of this one has the same ids
+    def _parse_run(self, run_id: int, _settings: str) -> dict[str, Ranking]:
+        # Of another ledger in the place of this one, a run of the same id has other settings.
         text = self._experiments.run_text(run_id)
         return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
 
@@ -304,41 +287,37 @@ class CollectionStore(ForPerson):
         """The tag, made different from names of systems, reranked ones, people and other runs."""
         people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
         taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
-
-        def is_taken(name: str) -> bool:
-            return name in taken or asks_model(name)
-
-        name = tag[:LONGEST_NAME]
-        if is_taken(name):
-            name = f"{name} (uploaded)"
-        number = 2
-        while is_taken(name):
-            name, number = f"{tag[:LONGEST_NAME]} (uploaded {number})", number + 1
-        return name
+        numbered = (f"{tag} (uploaded {number})" for number in itertools.count(2))
+        names = itertools.chain([tag, f"{tag} (uploaded)"], numbered)
+        return next(name for name in names if name not in taken and not asks_model(name))
 
 
-def files_of(key: str) -> tuple[str, Path] | None:
-    """The corpus and path in the key of files; None for other keys.
+def _parts(key: str) -> tuple[str, str, str]:
+    """Corpus, sign, and project or path in the key of a collection.
 
-    >>> files_of("demo@/data/mine"), files_of("demo")
-    (('demo', PosixPath('/data/mine')), None)
+    >>> _parts("demo@/data/mine"), _parts("demo")
+    (('demo', '@', '/data/mine'), ('demo', '', ''))
     """
-    corpus, sign, path = key.partition(FILES)
-    return (corpus, Path(path)) if sign and path.startswith("/") else None
+    match = _KEY.fullmatch(key)
+    return (match[1], match[2], match[3]) if match else (key, "", "")
+
+
+def _unknown(key: str) -> UnknownNameError:
+    return UnknownNameError(
+        f"There is no test collection '{key}'.",
+        "Choose another one, import the test collection's folder under this name, or upload "
+        "judgments for it.",
+    )
 
 
 def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
     """An uploaded run, cut to the topics and without the seeds, with notes on what it lacks."""
     rankings, seeds_out = [], 0
     for topic in topics:
-        ranking = run.get(topic.query_id)
-        if ranking is None:
-            continue
-        pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
-        kept = [(doc_id, score) for doc_id, score in pairs if doc_id != topic.seed]
-        seeds_out += len(kept) < len(ranking.doc_ids)
-        doc_ids, scores = tuple(d for d, _ in kept), tuple(s for _, s in kept)
-        rankings.append(Ranking(topic.query_id, doc_ids, scores))
+        if (ranking := run.get(topic.query_id)) is not None:
+            kept = but(ranking, topic.seed)
+            seeds_out += len(kept.doc_ids) < len(ranking.doc_ids)
+            rankings.append(kept)
     if not rankings:
         raise BadInputError(
             f"The run '{name}' ranks none of the {len(topics)} queries; its first is "
@@ -379,15 +358,15 @@ def _topics_of(
     return tuple(topics), (warning,)
 
 
-def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> CollectionInfo:
-    """A collection's description, or its problem; errors in ``absent`` are raised."""
+def _described(place: _Place) -> CollectionInfo | None:
+    """A collection with its problem, if any; None for documents without judgments."""
     key, corpus, source = place.key, place.corpus, place.source
     kind = place.source_format or corpus.source_format
     known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
     try:
         collection = place.read().collection
-    except absent:
-        raise
+    except (NoCollectionError, UnknownNameError):
+        return None
     except SeedLensError as error:
         return replace(known, problem=str(error))
     except (OSError, ValueError) as error:
@@ -411,10 +390,5 @@ def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> C
 
 def _described_run(row: RunRow) -> UploadedRun:
     about = json.loads(row.settings)
-    return UploadedRun(
-        id=row.id,
-        name=row.system,
-        queries=about["queries"],
-        notes=tuple(about["notes"]),
-        time=row.time.isoformat(timespec="seconds"),
-    )
+    time = row.time.isoformat(timespec="seconds")
+    return UploadedRun(row.id, row.system, about["queries"], tuple(about["notes"]), time)

@@ -55,13 +55,14 @@ def without_own(
         if topic.text is not None
         and collection.qrels.get(topic.query_id, {}).get(topic.query_id, 0) < RELEVANT
     }
-    return tuple(_others(ranking) if ranking.query_id in own else ranking for ranking in rankings)
+    return tuple(but(r, r.query_id) if r.query_id in own else r for r in rankings)
 
 
-def _others(ranking: Ranking) -> Ranking:
-    at = [n for n, doc_id in enumerate(ranking.doc_ids) if doc_id != ranking.query_id]
-    doc_ids, scores = ranking.doc_ids, ranking.scores
-    return Ranking(ranking.query_id, tuple(doc_ids[n] for n in at), tuple(scores[n] for n in at))
+def but(ranking: Ranking, doc_id: str | None) -> Ranking:
+    """The ranking without one document."""
+    pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
+    kept = [pair for pair in pairs if pair[0] != doc_id]
+    return Ranking(ranking.query_id, tuple(d for d, _ in kept), tuple(s for _, s in kept))
 
 
 def query_rows(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import engine.evaluate.evaluation_store
+import engine.evaluate.stored_reports
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.evaluation_store import FITTED
+from engine.evaluate.stored_reports import FITTED
 from engine.explorer import Explorer
 from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
@@ -86,7 +86,7 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
 
     request = EvaluationRequest("lab", ("hybrid", "transport"))
     run = TaskRun(cancelled=after_the_first_system)
-    report = finish(lab.evaluations._compute(request, run))
+    report = finish(lab.evaluations._task(request).run(run))
     assert (report.result.evaluation, report.stopped) == (None, "cancelled")
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("transport",)
@@ -140,7 +140,7 @@ def test_other_weights_rank_anew(
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir(exist_ok=True)
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
-    monkeypatch.setattr(engine.evaluate.evaluation_store, "ASSETS", tmp_path)
+    monkeypatch.setattr(engine.evaluate.stored_reports, "ASSETS", tmp_path)
     assert lab.evaluations.missing(request) == ()
     (tmp_path / name).write_text("{}", encoding="utf-8")
     assert lab.evaluations.missing(request) == ("bm25",)
