@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.reranking import Plan
 from engine.collections.trec import run_lines
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.evaluate.human import check_annotators
@@ -28,16 +29,14 @@ from engine.evaluate.stored_reports import (
     CollectionTasks,
     ReportKey,
     canonical_json,
-    check_scenarios,
     corpus_version,
     model_name,
-    model_of,
 )
 from engine.llm.connecting import Estimator, describe
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import ModelTask, TaskRun
 from engine.permissions import all_for_leads
-from engine.rerank import MODES
+from engine.rerank import DEFAULT_MODE
 from engine.search.reports import (
     evaluation_from_report,
     evaluation_report,
@@ -76,12 +75,7 @@ class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
         for name in request.systems:
             if name not in MODEL_SYSTEMS:
                 find_system(name)
-        if request.rerank and request.rerank not in MODES:
-            raise UnknownNameError(
-                f"There is no reranking mode '{request.rerank}'.", f"Use one of {', '.join(MODES)}."
-            )
-        if request.depth < 1:
-            raise BadInputError(f"The depth is {request.depth}.", "Rerank at least 1 document.")
+        Plan(request.rerank or DEFAULT_MODE, request.depth)
         if not request.systems:
             raise BadInputError("No system is chosen.", "Choose at least one.")
         if not 0.0 <= request.steer <= 1.0:
@@ -217,7 +211,7 @@ class MeasureSystems(ModelTask[Evaluated]):
         """Rank what is missing with these settings, measure, and store both."""
         request, evaluations = self.request, self._evaluations
         if run.client is not None:
-            request = replace(request, model=model_of(run.usage))
+            request = replace(request, model=model_name(run.usage.model, run.usage.endpoint))
         runs = evaluations._runs(request)
         report = await evaluations._opened(request, runs).compute(run)
         found = report.result.evaluation
@@ -271,8 +265,6 @@ class StoredRuns:
 
     def __setitem__(self, name: str, run: SystemRun) -> None:
         """Add the rankings of a run, and what a model was asked for them."""
-        if name in PREPARED:
-            check_scenarios(self.searcher, [name], self._scenarios)
         data: object = [[r.query_id, r.doc_ids, r.scores] for r in run.rankings]
         if run.llm is not None:
             data = {"rankings": data, "notes": run.notes, "llm": llm_report(run.llm)}

@@ -11,9 +11,8 @@ from engine.evaluate.stored_reports import (
     CollectionTasks,
     ReportKey,
     canonical_json,
-    check_scenarios,
     corpus_version,
-    model_of,
+    model_name,
 )
 from engine.evaluate.verification_gap import check_gap, foreseen_gap, prepare, verify_and_measure
 from engine.jobs.runner import CancelledWorkError
@@ -113,9 +112,9 @@ class MeasureGap(ModelTask[Gap | None]):
     async def run(self, run: TaskRun) -> TaskReport[Gap | None]:
         """Rank with the retrievers, ask the verifier, measure."""
         request, gaps = self.request, self._gaps
-        searcher, model = gaps._searcher_of(request.collection), model_of(run.usage)
-        # Of before the model is asked: people may judge meanwhile.
-        key, scenarios = gaps._key(request, model), scenarios_of(searcher.corpus, request.systems)
+        searcher, usage = gaps._searcher_of(request.collection), run.usage
+        model = model_name(usage.model, usage.endpoint)
+        key = gaps._key(request, model)  # before the model is asked: people may judge meanwhile
         collection = gaps._collections.read(request.collection)
         total = len(sampled(collection.topics, request.sample)) * len(request.systems)
         done = 0
@@ -132,7 +131,6 @@ class MeasureGap(ModelTask[Gap | None]):
             baseline = prepare(searcher, collection, request, count)
         except CancelledWorkError:
             return TaskReport(result=None, stopped="cancelled")
-        check_scenarios(searcher, request.systems, scenarios)
         run.questions(baseline.foreseen().calls, f"Verifying, {request.verifier}")
         gap = await verify_and_measure(baseline, cast(Client, run.client))
         if not gap.report.stopped:

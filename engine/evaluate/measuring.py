@@ -103,20 +103,21 @@ def summarised(
         by_aspect={a: means(own) for a, own in of_aspect.items()},
         per_query=tuple(rows),
         seconds=seconds,
-        confidence=_intervals(rows, _measures(rows)),
+        confidence=_intervals(rows, measures_of(rows)),
         confidence_by_aspect={a: _intervals(own, MAIN_MEASURES) for a, own in of_aspect.items()},
         kind=kind,
         llm=llm,
     )
 
 
-def _measures(rows: Sequence[Row]) -> list[str]:
+def measures_of(rows: Sequence[Row]) -> list[str]:
+    """Names of the measures in rows."""
     return [name for name in rows[0] if name not in _NAMES]
 
 
 def means(rows: Sequence[Row]) -> dict[str, float | None]:
     """Measure -> mean over the rows where it is defined, None where it is nowhere."""
-    return {name: mean([row[name] for row in rows]) for name in _measures(rows)}
+    return {name: mean([row[name] for row in rows]) for name in measures_of(rows)}
 
 
 def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interval]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -14,9 +14,7 @@ from engine.config import ASSETS, Settings, __version__
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
-from engine.llm.budget import Usage
 from engine.llm.tasks import R, TaskRunner
-from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
 from engine.types.evaluations import EvaluationRequest
 from engine.types.models import Estimate
@@ -105,24 +103,9 @@ def corpus_version(searcher: Searcher) -> str:
     return f"{searcher.corpus.identity} {__version__} {weights.hexdigest()[:12]}"
 
 
-def check_scenarios(searcher: Searcher, systems: Iterable[str], before: str) -> None:
-    """BadInputError where scenarios differ from ``before`` (:func:`scenarios_of`) and systems use
-    them."""
-    if scenarios_of(searcher.corpus, systems) != before:
-        raise BadInputError(
-            f"The scenarios of '{searcher.corpus.name}' changed while it was ranked by them.",
-            "Do the same again when they are written.",
-        )
-
-
 def model_name(model: str, address: str) -> str:
     """A model and its endpoint, as reports are told apart by it."""
     return f"{model} at {address}"
-
-
-def model_of(usage: Usage) -> str:
-    """:func:`model_name` of the model in use."""
-    return model_name(usage.model, usage.endpoint)
 
 
 def canonical_json(value: object) -> str:

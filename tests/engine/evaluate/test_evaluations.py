@@ -20,8 +20,6 @@ from engine.types.evaluations import (
     Evaluation,
     EvaluationRequest,
 )
-from engine.types.models import TaskProgress
-from engine.types.scenarios import ScenarioRequest
 from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
@@ -225,21 +223,3 @@ def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> N
 def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"'<seed>_background'.*'q1'.*topics.jsonl"):
         lab.collections.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
-
-
-def test_rankings_by_scenarios_that_changed_meanwhile_are_not_kept(lab: Explorer) -> None:
-    request = EvaluationRequest("lab", ("dense", "scenario"))
-    lab.scenarios.run(ScenarioRequest("lab", "extractive", component="M"))
-    other = make_explorer(lab.home.root)
-    changed: list[TaskProgress] = []
-
-    def change(progress: TaskProgress) -> None:
-        if progress.phase == "Ranking with scenario" and not changed:
-            changed.append(progress)
-            other.scenarios.run(ScenarioRequest("lab", "extractive", component="E"))
-
-    with pytest.raises(BadInputError, match="scenarios of 'lab' changed while it was ranked"):
-        lab.evaluations.run(request, tell=change)
-    assert lab.evaluations.find(request) is None
-    assert lab.evaluations.missing(request) == ("scenario",)
-    assert lab.evaluations.run(request).result.known == ("dense",)
