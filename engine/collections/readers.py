@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import functools
-import hashlib
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,6 @@ from engine.types.evaluations import (
     MOST_GRADE,
     Collection,
     Grades,
-    HeldCollection,
     Qrels,
     Topic,
 )
@@ -57,10 +54,10 @@ def read_collection(path: Path | str) -> Collection:
             f"{path} is not a test collection (it looks like {layout}).",
             "Give a CSFCube or BEIR folder, an ImpliRet CSV, or a folder of topics and qrels.",
         )
-    return _without_seeds(_checked(_READERS[layout](path), path))
+    return without_seeds(_checked(_READERS[layout](path), path))
 
 
-def cached_collection(path: Path) -> HeldCollection:
+def cached_collection(path: Path) -> Collection:
     """:func:`read_collection`, again only after a change of its files; errors are not kept."""
     return _read_once(path, signature_of(path))
 
@@ -76,24 +73,9 @@ def signature_of(path: Path) -> Signature:
     return tuple((name, s.st_mtime_ns, s.st_size) for name, s in stats)
 
 
-def held(collection: Collection) -> HeldCollection:
-    """The collection with its digest, without grades of a seed for itself."""
-    collection = _without_seeds(collection)
-    asked = []
-    for topic in collection.topics:
-        fields = asdict(topic)
-        del fields["answer"]  # nothing is ranked by it
-        if not topic.instruction:
-            del fields["instruction"]
-        asked.append(fields)
-    what = [asked, collection.qrels, collection.annotators, collection.complete]
-    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-    return HeldCollection(collection, digest)
-
-
 @functools.lru_cache(maxsize=16)
-def _read_once(path: Path, _signature: Signature) -> HeldCollection:
-    return held(read_collection(path))
+def _read_once(path: Path, _signature: Signature) -> Collection:
+    return read_collection(path)
 
 
 def _checked(collection: Collection, path: Path) -> Collection:
@@ -116,7 +98,7 @@ def _checked(collection: Collection, path: Path) -> Collection:
     return replace(collection, qrels=kept, warnings=(*collection.warnings, warning))
 
 
-def _without_seeds(collection: Collection) -> Collection:
+def without_seeds(collection: Collection) -> Collection:
     """The same without grades that a query gives its own seed, which no ranking holds."""
     seeds = {topic.query_id: topic.seed for topic in collection.topics}
     changed = [q for q, grades in collection.qrels.items() if seeds.get(q) in grades]

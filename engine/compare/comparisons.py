@@ -183,7 +183,7 @@ def _collection_of(info: CorpusInfo) -> Collection | None:
     changed."""
     path = Path(info.source)
     try:
-        return cached_collection(path).collection if path.is_absolute() else None
+        return cached_collection(path) if path.is_absolute() else None
     except (BadInputError, OSError, ValueError):
         return None  # documents without judgments: most corpora
 

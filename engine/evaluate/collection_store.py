@@ -8,17 +8,18 @@ import itertools
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
-from engine.collections.readers import NoCollectionError, cached_collection, held
+from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
 from engine.corpora.library import Library, is_synthetic
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
@@ -33,7 +34,6 @@ from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
-    HeldCollection,
     Qrels,
     Topic,
     UploadedRun,
@@ -60,7 +60,7 @@ class _Place:
     key: str
     corpus: CorpusInfo
     source: str  # of its judgments, in words
-    read: Callable[[], HeldCollection]
+    read: Callable[[], Collection]
     source_format: str = ""  # "" for what the files say
     uploaded: bool = False  # the judgments came through the browser
 
@@ -73,28 +73,29 @@ class CollectionStore(ForPerson):
         self._library, self._experiments = library, ledger.experiments
         self._named: set[str] = set()
         self._projects = JudgedProjects(ledger, library)
-        self._parsed = functools.lru_cache(maxsize=8)(self._parse_run)
-        self._uploaded = functools.lru_cache(maxsize=16)(self._read_uploaded)
+        self._uploaded = Recent[Hashable, Collection](16)
+        self._runs = Recent[Hashable, dict[str, Ranking]](8)
 
     # -- collections -----------------------------------------------------------------------
 
     def all(self) -> tuple[CollectionInfo, ...]:
         """Collections by name: those of corpora, judged projects, uploaded judgments, then
         evaluated files. One with broken files has a ``problem``; one without files is left out."""
-        return tuple(info for place in self._places() if (info := _described(place)) is not None)
+        described = (_described(self._place(key)) for key in self._keys())
+        return tuple(info for info in described if info is not None)
 
-    def _places(self) -> Iterator[_Place]:
+    def _keys(self) -> Iterator[str]:
         names = self._library.names()
-        for name in names:
-            if self._source_of(name) is not None:
-                yield self._of_corpus(name)
+        yield from (name for name in names if self._source_of(name) is not None)
         for corpus, project in self._projects.judged():
-            yield self._of_project(corpus, project)
-        yield from (self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names)
+            yield f"{corpus}{PROJECT}{project}"
+        for row in self._experiments.qrels():
+            if row.corpus in names:
+                yield f"{UPLOADED}{row.id}"
         for key in self._experiments.collections():
             corpus, sign, path = _parts(key)
             if sign == FILES and corpus in names and Path(path).exists():
-                yield self._of_files(corpus, path)
+                yield key
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
@@ -116,7 +117,7 @@ class CollectionStore(ForPerson):
 
     def read(self, key: str) -> Collection:
         """The topics and judgments of a collection; BadInputError when they cannot be read."""
-        return self._place(key).read().collection
+        return self._place(key).read()
 
     def digest(self, key: str, sample: int | None) -> str:
         """Identifies the content of a collection and a sample of it."""
@@ -144,60 +145,34 @@ class CollectionStore(ForPerson):
     def _place(self, key: str) -> _Place:
         row = self._qrels(key)
         if row is not None:
-            return self._of_qrels(row)
-        corpus, sign, rest = _parts(key)
+            corpus, name = self._library.corpus(row.corpus), row.name
+            return _Place(key, corpus, name, lambda: self._read_uploaded(row), uploaded=True)
+        name, sign, rest = _parts(key)
         if sign == PROJECT:
-            return self._of_project(corpus, rest)
-        if sign == FILES:
-            # A key may come from a link, which must not open any path.
-            if key not in self._named and key not in self._experiments.collections():
-                raise UnknownNameError(
-                    f"Nothing was evaluated here by the files at {rest}.",
-                    "Run seedlens evaluate with this path first.",
-                )
-            return self._of_files(corpus, rest)
-        if corpus not in self._library.names() or self._source_of(corpus) is None:
+            corpus, source = self._library.corpus(name), rest or "judged while exploring"
+            read = functools.partial(self._projects.read, name, rest)
+            return _Place(key, corpus, source, read, PROJECT_FORMAT)
+        # A key may come from a link, which must not open any path.
+        if sign == FILES and key not in {*self._named, *self._experiments.collections()}:
+            raise UnknownNameError(
+                f"Nothing was evaluated here by the files at {rest}.",
+                "Run seedlens evaluate with this path first.",
+            )
+        path = Path(rest) if sign else self._source_of(name)
+        if path is None:
             raise _unknown(key)
-        return self._of_corpus(corpus)
+        known = self._library.corpus(name)
+        return _Place(key, known, str(path), lambda: cached_collection(path))
 
     def _source_of(self, corpus: str) -> Path | None:
-        """Where a corpus was imported from, if that is there."""
-        info = self._library.corpus(corpus)
-        path = Path(info.source)
-        return path if info.state == "ready" and path.is_absolute() and path.exists() else None
+        """Where a corpus was imported from, if both are there."""
+        known = corpus in self._library.names()
+        path = Path(self._library.corpus(corpus).source if known else "")
+        return path if path.is_absolute() and path.exists() else None
 
-    def _of_corpus(self, name: str) -> _Place:
-        corpus = self._library.corpus(name)
-        return _Place(name, corpus, corpus.source, lambda: cached_collection(Path(corpus.source)))
-
-    def _of_files(self, corpus: str, path: str) -> _Place:
-        known, key = self._library.corpus(corpus), f"{corpus}{FILES}{path}"
-        return _Place(key, known, path, lambda: cached_collection(Path(path)))
-
-    def _of_qrels(self, row: QrelsRow) -> _Place:
-        def read() -> HeldCollection:
-            return self._uploaded(row, self._library.open(row.corpus).identity)
-
-        corpus = self._library.corpus(row.corpus)
-        return _Place(f"{UPLOADED}{row.id}", corpus, row.name, read, uploaded=True)
-
-    def _of_project(self, corpus: str, name: str) -> _Place:
-        known, source = self._library.corpus(corpus), name or "judged while exploring"
-        read = functools.partial(self._projects.held, corpus, name)
-        return _Place(f"{corpus}{PROJECT}{name}", known, source, read, PROJECT_FORMAT)
-
-    def _read_uploaded(self, row: QrelsRow, _version: str) -> HeldCollection:
-        judgments = read_qrels(row.qrels, row.name)
-        topics, warnings = _topics_of(judgments.qrels, self._library.open(row.corpus), row.name)
-        collection = Collection(
-            name=Path(row.name).stem,
-            topics=topics,
-            qrels={t.query_id: judgments.qrels[t.query_id] for t in topics},
-            documents=None,
-            source_format="qrels",
-            warnings=(*judgments.warnings, *warnings),
-        )
-        return held(collection)
+    def _read_uploaded(self, row: QrelsRow) -> Collection:
+        opened = self._library.open(row.corpus)
+        return self._uploaded.one((row, opened.identity), lambda: _collection_of(row, opened))
 
     # -- uploaded judgments ---------------------------------------------------------------------
 
@@ -268,20 +243,22 @@ class CollectionStore(ForPerson):
     def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
         """The uploaded runs, cut to the topics of a sample; one without any of these is empty, with
         a note."""
-        topics = self.topics(key, sample)
-        runs = []
+        topics, runs = self.topics(key, sample), []
         for row in self._experiments.uploaded_runs(key):
             try:
-                runs.append(fitted_run(self._parsed(row.id, row.settings), row.system, topics))
+                runs.append(fitted_run(self._parsed(row), row.system, topics))
             except BadInputError:
                 note = "it ranks none of these queries."
                 runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
         return runs
 
-    def _parse_run(self, run_id: int, _settings: str) -> dict[str, Ranking]:
+    def _parsed(self, row: RunRow) -> dict[str, Ranking]:
+        def parse() -> dict[str, Ranking]:
+            run = read_run(self._experiments.run_text(row.id), f"run {row.id}")
+            return {r.query_id: r for r in run.rankings}
+
         # Of another ledger in the place of this one, a run of the same id has other settings.
-        text = self._experiments.run_text(run_id)
-        return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
+        return self._runs.one((row.id, row.settings), parse)
 
     def _free_name(self, key: str, tag: str) -> str:
         """The tag, made different from names of systems, reranked ones, people and other runs."""
@@ -333,6 +310,20 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
     return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))
 
 
+def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
+    judgments = read_qrels(row.qrels, row.name)
+    topics, warnings = _topics_of(judgments.qrels, corpus, row.name)
+    collection = Collection(
+        name=Path(row.name).stem,
+        topics=topics,
+        qrels={t.query_id: judgments.qrels[t.query_id] for t in topics},
+        documents=None,
+        source_format="qrels",
+        warnings=(*judgments.warnings, *warnings),
+    )
+    return without_seeds(collection)
+
+
 def _topics_of(
     qrels: Qrels, corpus: OpenCorpus, file: str
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
@@ -364,7 +355,7 @@ def _described(place: _Place) -> CollectionInfo | None:
     kind = place.source_format or corpus.source_format
     known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
     try:
-        collection = place.read().collection
+        collection = place.read()
     except (NoCollectionError, UnknownNameError):
         return None
     except SeedLensError as error:

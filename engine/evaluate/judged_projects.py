@@ -8,14 +8,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from engine.annotate.adjudication import DecidedQrels, decide, own_grades
 from engine.annotate.pool import graded
 from engine.annotate.projects import ProjectStore, read_query_id
-from engine.collections.readers import held
+from engine.collections.readers import without_seeds
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import Judgment, Project, Scale
-from engine.types.evaluations import Collection, HeldCollection, Qrels, Topic
+from engine.types.evaluations import Collection, Qrels, Topic
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
@@ -27,7 +27,7 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._library, self._projects = library, ProjectStore(ledger, library)
-        self._made = Recent[Hashable, HeldCollection](16)
+        self._made = Recent[Hashable, Collection](16)
 
     def judged(self) -> list[tuple[str, str]]:
         """Corpus and name of projects with at least one grade that counts; "" is the name of what
@@ -43,7 +43,7 @@ class JudgedProjects:
         judged = graded(project, self._projects.judgments(project)).keys()
         return not judged <= self._projects.retired(project)
 
-    def held(self, corpus: str, name: str) -> HeldCollection:
+    def read(self, corpus: str, name: str) -> Collection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
         project, opened = self._projects.project(corpus, name), self._library.open(corpus)
         judgments, queries = self._projects.judgments(project), self._projects.queries(project)
@@ -51,7 +51,7 @@ class JudgedProjects:
         settings = project.key, project.scale, project.model_grades
         return self._made.one(
             (*settings, events, tuple(queries), retired, opened.identity),
-            lambda: held(_collection(project, judgments, queries, retired, opened)),
+            lambda: without_seeds(_collection(project, judgments, queries, retired, opened)),
         )
 
 
