@@ -74,7 +74,8 @@ class CollectionTasks(TaskRunner[CollectionRequest, R]):
     def _report(self, key: ReportKey) -> dict[str, Any] | None:
         """The latest report, None without one."""
         row = self._experiments.evaluation(*key)
-        return None if row is None else json.loads(row.result)
+        report: dict[str, Any] | None = None if row is None else json.loads(row.result)
+        return report
 
     def _store(self, key: ReportKey, corpus: str, summary: object, report: object) -> None:
         self._experiments.add_evaluation(
