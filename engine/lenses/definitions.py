@@ -46,15 +46,15 @@ MOST_KEY = 32
 _RESERVED = frozenset({"any", "document"})
 """Stand for "no aspect" in the ids of queries, and for the map of whole documents
 (:data:`engine.types.maps.WHOLE_DOCUMENT`)."""
-Line = Annotated[
-    str,
-    BeforeValidator(lambda value: " ".join(value.split()) if isinstance(value, str) else value),
-    StringConstraints(max_length=600, pattern=r"^\P{C}*$"),
-]
-"""Printable text on one line."""
-Short = Annotated[Line, StringConstraints(max_length=40)]
-Lines = Annotated[
-    list[Line],
+_PRINTABLE = r"^\P{C}*$"
+_ON_ONE_LINE = BeforeValidator(
+    lambda text: " ".join(text.split()) if isinstance(text, str) else text
+)
+Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
+Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
+Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
+Longs = Annotated[
+    list[Long],
     Field(max_length=60),
     AfterValidator(lambda texts: [text for text in dict.fromkeys(texts) if text]),
 ]
@@ -63,23 +63,23 @@ Lines = Annotated[
 
 class _AspectFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: Annotated[Short, StringConstraints(min_length=1)]
-    definition: Annotated[Line, StringConstraints(min_length=1)]
-    examples: Lines
-    key: Annotated[Short, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$")] = ""
-    letter: Annotated[Short, StringConstraints(max_length=1)] = ""
-    instruction: Line = ""
-    phrases: Lines = []
-    paraphrases: Lines = []
+    name: Short
+    definition: Long
+    examples: Longs
+    key: Key = ""
+    letter: Short = ""
+    instruction: Long = ""
+    phrases: Longs = []
+    paraphrases: Longs = []
 
 
 class _LensFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: Annotated[Short, StringConstraints(min_length=1)]
+    name: Short
     aspects: list[_AspectFields] = Field(min_length=1, max_length=MOST_ASPECTS)
     key: Short = ""
     things: Short = ""
-    generic: Line = ""
+    generic: Long = ""
     allows_none: StrictBool = False
 
 
@@ -113,10 +113,12 @@ def lens_from_fields(data: Any, where: str) -> Lens:
         fields = _LensFields.model_validate(data)
     except ValidationError as error:
         raise _unusable(error, data, where) from error
+    if not fields.name:
+        raise BadInputError(f"{where}: the name is empty.", "Fill it in.")
     things = fields.things or "documents"
     aspects: list[Aspect] = []
     for number, entry in enumerate(fields.aspects, start=1):
-        aspects.append(_aspect(entry, f"{where}, aspect {number} ({entry.name})", things, aspects))
+        aspects.append(_aspect(entry, f"{where}, aspect {number}", things, aspects))
     return Lens(
         key=fields.key or slug(fields.name) or "own",
         name=fields.name,
@@ -129,8 +131,9 @@ def lens_from_fields(data: Any, where: str) -> Lens:
 
 _PROBLEMS = {
     "missing": "it is missing",
-    "string_too_short": "it is empty",
     "extra_forbidden": "there is no such field",
+    "model_type": "an object with fields is needed here",
+    "bool_type": "write true or false, without quotes",
     "string_pattern_mismatch": "it has characters that cannot be used",
 }
 """Kind of a pydantic error -> clearer words for it."""
@@ -170,6 +173,10 @@ def slug(name: str) -> str:
 
 def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect]) -> Aspect:
     name = entry.name
+    for field in ("name", "definition"):
+        if not getattr(entry, field):
+            raise BadInputError(f"{where}: the {field} is empty.", "Fill it in.")
+    where = f"{where} ({name})"
     if name.casefold() in {a.name.casefold() for a in before}:
         raise BadInputError(f"{where}: the name is there twice.", "Give every aspect its own name.")
     if len(entry.examples) < FEWEST_EXAMPLES:

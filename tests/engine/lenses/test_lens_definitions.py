@@ -138,18 +138,18 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ([], "x: input should be a valid dictionary"),
+        ([], "x: an object with fields is needed"),
         ({"aspects": [aspect(1)]}, "x: name: it is missing"),
-        ({"name": " ", "aspects": [aspect(1)]}, "x: name: it is empty"),
+        ({"name": " ", "aspects": [aspect(1)]}, "x: the name is empty"),
         ({"name": "X"}, "x: aspects: it is missing"),
         ({"name": "X", "aspects": []}, "x: aspects: list should have at least 1 item"),
         ({"name": "X", "aspects": [aspect(i) for i in range(9)]}, "aspects: list should have at"),
-        ({"name": "X", "aspects": ["Y"]}, "x, aspect 1: input should be a valid dictionary"),
+        ({"name": "X", "aspects": ["Y"]}, "x, aspect 1: an object with fields is needed"),
         (
             {"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]},
             "x, aspect 2 (aspect 1): the name is there twice",
         ),
-        ({"name": "X", "aspects": [aspect(1, definition=" ")]}, "definition: it is empty"),
+        ({"name": "X", "aspects": [aspect(1, definition=" ")]}, "the definition is empty"),
         ({"name": "X", "aspects": [aspect(1, examples=["One.", " "])]}, "1 example is given"),
         ({"name": "X", "aspects": [aspect(1, examples=["A.", "A."])]}, "1 example is given"),
         ({"name": "X", "aspects": [aspect(1, examples="One. Two.")]}, "examples: input should be"),
@@ -162,7 +162,7 @@ def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
         ({"name": "X", "aspects": [aspect(1)], "colour": "red"}, "x: colour: there is no such"),
         (
             {"name": "X", "aspects": [aspect(1)], "allows_none": "yes"},
-            "allows_none: input should be a valid boolean",
+            "allows_none: write true or false",
         ),
     ],
 )
