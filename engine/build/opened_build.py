@@ -208,33 +208,7 @@ def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec
     return made
 
 
-def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
-    """The clusters with some merged under the key of the one of that name, else of the largest."""
-    parts = [find_cluster(clusters, key) for key in dict.fromkeys(keys)]
-    if len(parts) < 2:
-        raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
-    parts.sort(key=lambda part: (part.name != name, clusters.index(part)))
-    doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
-    dropped = all(part.dropped for part in parts)
-    whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
-    return [whole, *(cluster for cluster in clusters if cluster not in parts)]
-
-
-def split(
-    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], name: str
-) -> list[Cluster]:
-    """The clusters with some documents of one in a new one."""
-    whole, out = find_cluster(clusters, key), set(doc_ids)
-    if not out or out == set(whole.doc_ids):
-        raise BadInputError(
-            f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
-            "Choose some of them, but not all.",
-        )
-    new = Cluster("", name, (), maker="person")
-    return moved([*clusters, new], key, doc_ids, new.key)
-
-
-def moved(
+def _moved(
     clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], target: str
 ) -> list[Cluster]:
     """The clusters with some documents of one, or all of them, in another one."""
@@ -248,24 +222,10 @@ def moved(
     return [*left, replace(there, doc_ids=taken), *others]
 
 
-def renamed(clusters: Sequence[Cluster], key: str, name: str) -> list[Cluster]:
-    """The clusters with one called otherwise; UnknownNameError."""
+def _altered(clusters: Sequence[Cluster], key: str, **fields: Any) -> list[Cluster]:
+    """The clusters with other values for fields of one."""
     find_cluster(clusters, key)
-    return [replace(c, name=name) if c.key == key else c for c in clusters]
-
-
-def dropped(
-    clusters: Sequence[Cluster], key: str, is_dropped: bool, spec: BuildSpec
-) -> list[Cluster]:
-    """The clusters with one taken out, or back in."""
-    cluster = find_cluster(clusters, key)
-    if not is_dropped and not fits(cluster.doc_ids, spec):
-        raise BadInputError(
-            f"The cluster '{cluster.name}' has {len(cluster.doc_ids)} documents; those of "
-            f"{spec.smallest} to {spec.largest} become queries.",
-            "Change these numbers, or merge or split the cluster.",
-        )
-    return [replace(c, dropped=is_dropped) if c.key == key else c for c in clusters]
+    return [replace(c, **fields) if c.key == key else c for c in clusters]
 
 
 def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
@@ -406,24 +366,55 @@ class OpenBuild:
 
     def merge(self, keys: Sequence[str], name: str, author: str) -> None:
         """Put clusters together under the key of the one of that name, else of the largest."""
-        self.change_clusters(partial(merged, keys=keys, name=name), author)
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            parts = [find_cluster(clusters, key) for key in dict.fromkeys(keys)]
+            if len(parts) < 2:
+                raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
+            parts.sort(key=lambda part: (part.name != name, clusters.index(part)))
+            doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
+            dropped = all(part.dropped for part in parts)
+            whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
+            return [whole, *(cluster for cluster in clusters if cluster not in parts)]
+
+        self.change_clusters(change, author)
 
     def split(self, key: str, doc_ids: Sequence[str], name: str, author: str) -> None:
         """Put some documents of a cluster into a new one."""
-        self.change_clusters(partial(split, key=key, doc_ids=doc_ids, name=name), author)
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            whole, out = find_cluster(clusters, key), set(doc_ids)
+            if not out or out == set(whole.doc_ids):
+                raise BadInputError(
+                    f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
+                    "Choose some of them, but not all.",
+                )
+            new = Cluster("", name, (), maker="person")
+            return _moved([*clusters, new], key, doc_ids, new.key)
+
+        self.change_clusters(change, author)
 
     def move(self, key: str, doc_ids: Sequence[str], target: str, author: str) -> None:
         """Put some documents of a cluster into another one, or all of them."""
-        change = partial(moved, key=key, doc_ids=doc_ids, target=target)
-        self.change_clusters(change, author)
+        self.change_clusters(partial(_moved, key=key, doc_ids=doc_ids, target=target), author)
 
     def rename(self, key: str, name: str, author: str) -> None:
-        """Call a cluster otherwise."""
-        self.change_clusters(partial(renamed, key=key, name=name), author)
+        """Give a cluster another name."""
+        self.change_clusters(partial(_altered, key=key, name=name), author)
 
     def drop(self, key: str, is_dropped: bool, author: str) -> None:
         """Take a cluster out, or back in; BadInputError when its size takes it out."""
-        change = partial(dropped, key=key, is_dropped=is_dropped, spec=self.spec)
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            cluster, spec = find_cluster(clusters, key), self.spec
+            if not is_dropped and not fits(cluster.doc_ids, spec):
+                raise BadInputError(
+                    f"The cluster '{cluster.name}' has {len(cluster.doc_ids)} documents; those of "
+                    f"{spec.smallest} to {spec.largest} become queries.",
+                    "Change these numbers, or merge or split the cluster.",
+                )
+            return _altered(clusters, key, dropped=is_dropped)
+
         self.change_clusters(change, author)
 
     # -- queries -----------------------------------------------------------------------
