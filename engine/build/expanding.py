@@ -185,11 +185,12 @@ def write_positives(
     ]
     ledger.judging.add([*gone, *new])
     now = datetime.now(UTC)
-    ledger.projects.add_to_pool(
+    rows = [
         PoolRow(project.corpus, project.name, one.query_id, doc_id, SOURCE, rank, now)
         for one in expanded
         for rank, doc_id in enumerate(one.doc_ids, start=1)
-    )
+    ]
+    ledger.projects.add_to_pool(rows)
     if not gone:
         return ()
     which = counted(len(gone), "document is", "documents are")
