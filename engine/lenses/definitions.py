@@ -305,7 +305,9 @@ def lens_from_json(text: str) -> Lens:
     data = json.loads(text)
     shipped = next((asdict(lens) for lens in SHIPPED if lens.key == data["key"]), {})
     known = {a["key"]: a for a in shipped.get("aspects", ())}
-    rest = {name: shipped[name] for name in ("things", "generic") if name in shipped}
+    rest: dict[str, Any] = {
+        name: shipped[name] for name in ("things", "generic") if name in shipped
+    }
     aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]
     fields = {name: data[name] for name in Lens.__dataclass_fields__ if name in data}
     return Lens.from_fields({**rest, **fields, "aspects": aspects})
