@@ -363,6 +363,7 @@ def _layout(name: str, kept: StoredLayout, rows: np.ndarray) -> Layout:
     levels = []
     for of_one, words in zip(labels, kept.worded or kept.names, strict=True):
         centres, sizes = cluster_centres(positions, of_one, len(words))
-        centres, sizes = centres.astype(np.float32), sizes.astype(np.int32)
-        levels.append(ClusterLevel(of_one, words, centres, sizes))
+        levels.append(
+            ClusterLevel(of_one, words, centres.astype(np.float32), sizes.astype(np.int32))
+        )
     return Layout(name, positions, (levels[0], levels[1]), kept.worded_by)
