@@ -32,7 +32,7 @@ _ALL = (
     Format("xlsx", workbook_rows, binary=True),
     Format("parquet", parquet_rows, binary=True),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True, keys=True),
-    Format("ris", tagged.ris_rows, preset=tagged.FIELDS, title_stands_in=True),
+    Format("ris", tagged.ris, preset=tagged.FIELDS, title_stands_in=True),
     Format("nbib", tagged.medline, preset=tagged.FIELDS, title_stands_in=True),
     Format("ciw", tagged.web_of_science, preset=tagged.FIELDS, title_stands_in=True),
     Format("enw", tagged.endnote, preset=tagged.FIELDS, title_stands_in=True),
@@ -137,7 +137,7 @@ def _text_format(path: Path, name: str | None) -> str | None:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return name
-    if any(tag == "TY" for _, tag, _ in tagged.tagged(lines)):  # numbers may stand before it
+    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may stand before it
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))

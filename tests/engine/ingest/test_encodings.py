@@ -43,7 +43,7 @@ def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write: Writ
     for name, text in (("latin-1", "café"), ("cp1251", "cafй"), ("mac-roman", "cafÈ")):
         (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(encoding=name))
         assert document.text == text
-    with pytest.raises(BadInputError, match=r"line 2: not UTF-8 \(byte 0xe9 at offset 13\).*--enc"):
+    with pytest.raises(BadInputError, match=r"line 2: not UTF-8\..*--enc"):
         list(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf8")))
     with pytest.raises(BadInputError, match="not UTF-16"):
         check(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf-16")), MAX_CHARS)
