@@ -15,7 +15,7 @@ from engine.sources.client import (
     Client,
     Page,
     Row,
-    batch,
+    by_ids,
     digits,
     listed,
     people,
@@ -92,12 +92,12 @@ class Zotero:
         place, _, search = query.words.partition(" ")
         path, params = _path(place), {"format": "json", "limit": PAGE}
         if query.ids:
-            asked, after = batch(query.ids, cursor, BATCH)
-            found, _ = client.json(f"{path}/items", params | {"itemKey": ",".join(asked)}, _is_list)
-            rows = _rows(found)
-            there = {row["doc_id"] for row in rows}
-            missing = [id_ for id_ in asked if id_ not in there]
-            return Page(rows, after, len(query.ids), missing)
+
+            def ask(asked: list[str]) -> list[Row]:
+                keys = {"itemKey": ",".join(asked)}
+                return _rows(client.json(f"{path}/items", params | keys, _is_list)[0])
+
+            return by_ids(query.ids, cursor, BATCH, ask)
         start = int(cursor or 0)
         # In the order in which items were added: what is added meanwhile comes last.
         order = {"start": start, "sort": "dateAdded", "direction": "asc"}
