@@ -120,8 +120,7 @@ _OWN = frozenset(_OWN_NAMES.split())
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
-_EMPTY_FIELD = re.compile(r",(?=\s*,)")
-_FIELD_MARKS = re.compile(rf"{_MARKS.pattern}|{_EMPTY_FIELD.pattern}", re.DOTALL)
+_EMPTY_FIELD = r",(?=\s*,)"
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -217,19 +216,21 @@ def _parents(file: InputFile) -> dict[str, dict[str, Any]]:
 def _without_empty_fields(chunk: str) -> str:
     """An entry without the commas outside values that another comma follows, as biber reads it."""
     begin = _BLOCK.match(chunk)
-    if begin is None or not _EMPTY_FIELD.search(chunk):
-        return chunk
-    outside = 1 if begin[2] == "{" else 0
+    return "".join(_split(chunk, _EMPTY_FIELD, int(begin[2] == "{"))) if begin else chunk
+
+
+def _split(text: str, sign: str, outside: int = 0) -> list[str]:
+    """A text cut at every sign (a pattern) outside quotes and ``outside`` pairs of braces."""
     parts, at, depth, quoted = [], 0, 0, False
-    for mark in _FIELD_MARKS.finditer(chunk):
+    for mark in re.finditer(rf"{_MARKS.pattern}|{sign}", text, re.DOTALL):
         if mark[0] == '"' and depth == outside:
             quoted = not quoted
         elif mark[0] in ("{", "}"):
             depth += 1 if mark[0] == "{" else -1
-        elif mark[0] == "," and depth == outside and not quoted:
-            parts.append(chunk[at : mark.start()])
+        elif mark[0] in (",", "#") and depth == outside and not quoted:
+            parts.append(text[at : mark.start()])
             at = mark.end()
-    return "".join([*parts, chunk[at:]])
+    return [*parts, text[at:]]
 
 
 def _failed(where: str, block: ParsingFailedBlock) -> Row:
@@ -304,7 +305,7 @@ def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
 def _is_value(raw: str) -> bool:
     """Whether a field's value ends where its braces or quotes do: behind a comma that is missing,
     the next field counts as part of it."""
-    return all(map(_ends_as_it_begins, _pieces(raw) if "#" in raw else (raw.strip(),)))
+    return all(map(_ends_as_it_begins, _pieces(raw)))
 
 
 def _ends_as_it_begins(piece: str) -> bool:
@@ -321,7 +322,7 @@ def _ends_as_it_begins(piece: str) -> bool:
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
     """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
     pieces = []
-    for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
+    for piece in _pieces(raw):
         if piece[:1] in ("{", '"') and len(piece) > 1:
             pieces.append(piece[1:-1])
         else:
@@ -331,17 +332,7 @@ def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
 
 
 def _pieces(raw: str) -> list[str]:
-    """``raw`` cut at every ``#`` that stands outside braces and quotes."""
-    cuts, depth, quoted = [-1], 0, False
-    for at, mark in enumerate(raw):
-        if mark == '"' and depth == 0:
-            quoted = not quoted
-        elif mark in "{}":
-            depth += 1 if mark == "{" else -1
-        elif mark == "#" and depth == 0 and not quoted:
-            cuts.append(at)
-    ends = [*cuts[1:], len(raw)]
-    return [raw[start + 1 : end].strip() for start, end in zip(cuts, ends, strict=True)]
+    return [piece.strip() for piece in (_split(raw, "#") if "#" in raw else [raw])]
 
 
 def _people(names: str) -> list[str | dict[str, str]]:

@@ -127,7 +127,7 @@ def encoding_of(path: Path, chosen: str = "") -> Encoding:
 def _fitting(path: Path, name: str) -> Encoding:
     line = 1
     try:
-        for text in _decoded(path, name, "strict"):
+        for text in () if path.is_dir() else _decoded(path, name, "strict"):
             line += text.count("\n")
     except UnicodeError as e:
         line += e.object[: e.start].count(b"\n") if isinstance(e, UnicodeDecodeError) else 0

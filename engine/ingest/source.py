@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -222,17 +222,8 @@ def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
 def content_hash(document: SourceDocument) -> str:
     """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
     wherever they stand: ``where`` is not part of it."""
-    content = {
-        "doc_id": document.doc_id,
-        "title": document.title,
-        "text": document.text,
-        "sentences": document.sentences,
-        "roles": document.roles,
-        "year": document.year,
-        "authors": document.authors,
-        "url": document.url,
-        "metadata": dict(document.metadata),
-    }
+    content = {one.name: getattr(document, one.name) for one in fields(document)}
+    del content["where"]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
 

@@ -19,7 +19,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 from rispy.config import WOK_TAG_KEY_MAPPING
 
-from engine.bibliographic import doi_in
+from engine.bibliographic import doi_in, year_in
 from engine.errors import BadInputError
 from engine.ingest.encodings import opened
 from engine.ingest.rows import InputFile, Row, hashed_id
@@ -69,8 +69,10 @@ class _Tags:
     lines: Callable[[Iterable[tuple[int, str]]], Lines]
     first: str  # the tag that begins a record
     columns: Mapping[str, str]  # tag -> column, in order of trust where several serve one column
+    # columns in which a line without a tag is another value; in others the value goes on
     lists: tuple[str, ...] = ("authors", "keywords")
-    """Columns in which a line without a tag is another value; in others the value goes on."""
+    others: bool = True  # tags without a column are kept
+    keys: tuple[str, ...] = ("accession_number", "doi")  # columns that are the key, by trust
 
 
 def _columns(table: str, others: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -87,7 +89,9 @@ RIS = _Tags(
         "title:TI,T1,TT,ST abstract:AB,N2 year:PY,Y1,DA authors:AU,A1 venue:JO,T2,JF,JA url:UR",
         _RIS,
     ),
-    ("authors", "keywords", "secondary_authors", "tertiary_authors", "notes", "url"),
+    lists=("authors", "keywords", "secondary_authors", "tertiary_authors", "notes", "url"),
+    others=False,
+    keys=("id", "doi", "accession_number"),
 )
 MEDLINE = _Tags(
     partial(_lines, re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)")),
@@ -121,7 +125,7 @@ def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
     """One row per record, from its first tag to its end, or to the next one's first tag."""
     for number, (line, lines) in enumerate(_records(tags, file), start=1):
         where = f"{file.name}, row {number} (line {line})"
-        yield Row(where, record(_values(tags, lines), ids_first=tags is RIS))
+        yield Row(where, record(_values(tags, lines), tags.keys))
 
 
 ris, medline, web_of_science, endnote = (
@@ -155,28 +159,31 @@ def _values(tags: _Tags, lines: list[tuple[str, str]]) -> dict[str, list[str]]:
         else:
             found[last][-1].append(value)
     columns: dict[str, list[str]] = {}
-    for tag in (*tags.columns, *found):
+    for tag in (*tags.columns, *(found if tags.others else ())):
         column = tags.columns.get(tag, tag)
         values = [" ".join(filter(None, parts)) for parts in found.pop(tag, ())]
         if column == "doi":
             values = [doi for doi in map(doi_in, values) if doi]
+        if column == "year":
+            values = list(filter(year_in, values)) or values
         if values := list(dict.fromkeys(filter(None, values))):
             columns.setdefault(column, values)
     return columns
 
 
-def record(columns: Mapping[str, list[str]], *, ids_first: bool = False) -> dict[str, Any]:
-    """The values of a record's columns as one each, but for its authors, with a key. `ids_first`:
-    a DOI is preferred to an accession number."""
+def record(
+    columns: Mapping[str, list[str]], keys: tuple[str, ...] = MEDLINE.keys
+) -> dict[str, Any]:
+    """The values of a record's columns as one each, but for its authors, with a key."""
     values: dict[str, Any] = {
         column: (" " if column in ("title", "abstract") else "; ").join(several)
         for column, several in columns.items()
     }
-    values |= {name: columns[name][0] for name in ("year", "doi", "type") if name in columns}
-    keys = ("id", "doi", "accession_number") if ids_first else ("accession_number", "doi")
-    key = next((columns[name][0] for name in keys if name in columns), None)
-    key = key or hashed_id(values.get("title", ""), values.get("year"))
-    return values | {"key": key, "authors": columns.get("authors", ())}
+    first = {column: several[0] for column, several in columns.items()}
+    values |= {name: first[name] for name in ("year", "doi", "type") if name in columns}
+    key = next((first[name] for name in keys if name in columns), None)
+    values["key"] = key or hashed_id(values.get("title", ""), values.get("year"))
+    return values | ({"authors": columns["authors"]} if "authors" in columns else {})
 
 
 # -- XML ---------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.ingest import check, detect_format, open_source
-from engine.ingest.values import resolve
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
@@ -121,31 +120,6 @@ def test_names_in_one_cell_are_parted_as_people_write_them(
 ) -> None:
     quoted = names.replace('"', '""')
     assert one(write("a.csv", f'id,text,authors\n1,a,"{quoted}"\n')).authors == people
-
-
-@pytest.mark.parametrize(
-    ("columns", "fields"),
-    [
-        (
-            "Key;Title;Author(s);Year;Abstract;DOI;URL",
-            {"doc_id": "Key", "authors": "Author(s)", "text": "Abstract", "url": "URL"},
-        ),
-        (  # Zotero
-            "Key;Item Type;Publication Year;Author;Title;DOI;Url;Abstract Note",
-            {"doc_id": "Key", "text": "Abstract Note", "year": "Publication Year", "url": "Url"},
-        ),
-        (  # Scopus
-            "Authors;Author(s) ID;Title;Year;DOI;Link;Abstract;EID",
-            {"doc_id": "EID", "authors": "Authors", "url": "Link"},
-        ),
-        (  # Web of Science
-            "Author Full Names;Article Title;Abstract;Publication Year;DOI",
-            {"doc_id": "DOI", "authors": "Author Full Names", "title": "Article Title"},
-        ),
-    ],
-)
-def test_columns_of_well_known_exports_are_found(columns: str, fields: dict[str, str]) -> None:
-    assert resolve(columns.split(";")).items() >= fields.items()
 
 
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:

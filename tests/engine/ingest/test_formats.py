@@ -80,14 +80,6 @@ def test_csv_values_stay_text_and_fields_may_hold_quotes_commas_and_newlines(wri
     assert document.where == "a.csv, row 1 (line 2)"
 
 
-@pytest.mark.parametrize(
-    ("name", "mark"), [("a.tsv", "\t"), ("a.csv", ";"), ("b.csv", "\t"), ("c.csv", ",")]
-)
-def test_csv_delimiter_is_told_from_the_header(write: Write, name: str, mark: str) -> None:
-    document = one(write(name, f"id{mark}text\n1{mark}one two\n"))
-    assert (document.doc_id, document.text) == ("1", "one two")
-
-
 def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
     path = tmp_path / "year=2011" / "a[1]*.parquet"
     path.parent.mkdir()
