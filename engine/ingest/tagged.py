@@ -8,6 +8,7 @@ other tags under their names; tags without a column keep theirs."""
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from defusedxml.ElementTree import iterparse
 from rispy.config import WOK_TAG_KEY_MAPPING
 
 from engine.bibliographic import doi_in, year_in
+from engine.config import ASSETS
 from engine.errors import BadInputError
 from engine.ingest.encodings import opened
 from engine.ingest.rows import InputFile, Row, hashed_id
@@ -75,50 +77,34 @@ class _Tags:
     keys: tuple[str, ...] = ("accession_number", "doi")  # columns that are the key, by trust
 
 
-def _columns(table: str, others: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Tag -> column, of a table such as `title:TI,BTI year:DP`, and of other tags."""
-    pairs = (one.split(":") for one in table.split())
-    columns = {tag: column for column, tags in pairs for tag in tags.split(",")}
+_TABLES: dict[str, Any] = tomllib.loads(
+    (ASSETS / "ingest" / "tags.toml").read_text(encoding="utf-8")
+)
+
+
+def _columns(program: str, others: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Tag -> column of a program, and of other tags."""
+    columns = {tag: column for column, tags in _TABLES[program].items() for tag in tags.split()}
     return columns | dict(others or {}) | columns
 
 
 RIS = _Tags(
     ris_lines,
     "TY",
-    _columns(
-        "title:TI,T1,TT,ST abstract:AB,N2 year:PY,Y1,DA authors:AU,A1 venue:JO,T2,JF,JA url:UR",
-        _RIS,
-    ),
+    _columns("ris", _RIS),
     lists=("authors", "keywords", "secondary_authors", "tertiary_authors", "notes", "url"),
     others=False,
     keys=("id", "doi", "accession_number"),
 )
 MEDLINE = _Tags(
-    partial(_lines, re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)")),
-    "PMID",
-    _columns(
-        "accession_number:PMID title:TI,BTI,TT abstract:AB,OAB year:DP authors:FAU,AU,CN "
-        "venue:JT,TA doi:LID,AID volume:VI issue:IP pages:PG keywords:OT,MH "
-        "language:LA issn:IS type:PT"
-    ),
+    partial(_lines, re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)")), "PMID", _columns("medline")
 )
 WEB_OF_SCIENCE = _Tags(
     partial(_lines, re.compile(r"([A-Z][A-Z0-9])(?: (.*))?\Z")),
     "PT",
-    _columns(
-        "accession_number:UT title:TI abstract:AB year:PY,EA authors:AF,AU,CA venue:SO doi:DI "
-        "volume:VL issue:IS pages:AR keywords:DE language:LA type:DT publisher:PU issn:SN",
-        WOK_TAG_KEY_MAPPING,
-    ),
+    _columns("web_of_science", WOK_TAG_KEY_MAPPING),
 )
-ENDNOTE = _Tags(
-    partial(_lines, re.compile(r"%(\S)(?: (.*))?\Z")),
-    "0",
-    _columns(
-        "accession_number:M title:T abstract:X year:D,8 authors:A venue:J,B doi:R url:U volume:V "
-        "issue:N pages:P keywords:K publisher:I address:C language:G issn:@ type:0"
-    ),
-)
+ENDNOTE = _Tags(partial(_lines, re.compile(r"%(\S)(?: (.*))?\Z")), "0", _columns("endnote"))
 
 
 def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
@@ -188,39 +174,7 @@ def record(
 
 # -- XML ---------------------------------------------------------------------------------
 
-_ENDNOTE = {
-    "accession_number": ".//accession-num",
-    "title": "titles/title",
-    "abstract": "abstract",
-    "year": "dates/year",
-    "authors": "contributors/authors/author",
-    "venue": "titles/secondary-title",
-    "doi": "electronic-resource-num",
-    "url": "urls/related-urls/url",
-    "volume": "volume",
-    "issue": "number",
-    "pages": "pages",
-    "keywords": "keywords/keyword",
-    "publisher": "publisher",
-    "issn": "isbn",
-    "language": "language",
-}
-_PUBMED = {
-    "accession_number": "MedlineCitation/PMID",
-    "title": ".//ArticleTitle",
-    "abstract": ".//Article/Abstract/AbstractText",
-    "year": ".//JournalIssue/PubDate/*",
-    "authors": ".//AuthorList/Author",
-    "venue": ".//Journal/Title",
-    "doi": ".//ArticleIdList/ArticleId",
-    "volume": ".//JournalIssue/Volume",
-    "issue": ".//JournalIssue/Issue",
-    "pages": ".//MedlinePgn",
-    "keywords": ".//Keyword",
-    "issn": ".//Journal/ISSN",
-    "language": ".//Language",
-}
-_ELEMENTS = {"record": _ENDNOTE, "PubmedArticle": _PUBMED}
+_ELEMENTS: dict[str, dict[str, str]] = _TABLES["xml"]
 """Element of a record -> column -> path of its values in it."""
 
 

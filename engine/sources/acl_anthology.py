@@ -73,7 +73,7 @@ class AclAnthology:
 
     def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
         url = "https://raw.githubusercontent.com"
-        return Address.of(settings, self.info.key, self.info.name, url, seconds=1.0)
+        return Address.of(settings, self.info, url, seconds=1.0)
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         found, ids = split_ids(text, lambda part: _URL.sub("", part).strip("/"))

@@ -52,9 +52,7 @@ class ArXiv:
 
     def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
         url = "https://export.arxiv.org"
-        return Address.of(
-            settings, self.info.key, self.info.name, url, seconds=3.0, busy=(429, 403)
-        )
+        return Address.of(settings, self.info, url, seconds=3.0, busy=(429, 403))
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         return split_ids(text, _id)

@@ -69,10 +69,10 @@ class Address:
     more: str = ""  # what would let it answer more requests, "" where nothing would
 
     @classmethod
-    def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:
+    def of(cls, settings: Settings, info: ServiceInfo, url: str, **others: Any) -> Address:
         """A service's own address, or what an operator set in its place."""
-        own = settings.service_addresses.get(key)
-        return cls(key, name, own or url, own=own is not None, **others)
+        own = settings.service_addresses.get(info.key)
+        return cls(info.key, info.name, own or url, own=own is not None, **others)
 
 
 class StoppedError(Exception):

@@ -59,8 +59,7 @@ class OpenAlex:
         key, email = settings.openalex_key.get_secret_value(), settings.contact_email
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.openalex.org",
             seconds=0.1,  # it allows 100 a second, of everybody together
             params=({"api_key": key} if key else {}) | ({"mailto": email} if email else {}),
@@ -153,8 +152,7 @@ class Crossref:
         email = settings.contact_email
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.crossref.org",
             seconds=1.0,
             params={"mailto": email} if email else {},
@@ -236,8 +234,7 @@ class SemanticScholar:
         key = settings.semantic_scholar_key.get_secret_value()
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.semanticscholar.org/graph/v1",
             seconds=1.0,
             headers={"x-api-key": key} if key else {},

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.bibliographic import doi_in, year_in
@@ -55,8 +56,7 @@ class Zotero:
         if is_local(query):
             return Address.of(
                 settings,
-                "zotero-local",
-                "Zotero on this machine",
+                replace(self.info, key="zotero-local", name="Zotero on this machine"),
                 "http://localhost:23119/api",
                 seconds=0.0,
                 headers=headers,
@@ -66,8 +66,7 @@ class Zotero:
         key = settings.zotero_key.get_secret_value()
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.zotero.org",
             seconds=0.5,
             headers=headers | ({"Zotero-API-Key": key} if key else {}),

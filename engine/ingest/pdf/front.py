@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -102,23 +101,23 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
     """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
     be joined; (title, []) where only the file tells it."""
-    if not head:
-        return (described if _trusted(described) else ""), []
-    groups = _groups(head)
+    described = described if _trusted(described) else ""
+    wanted = _letters(described)
+    groups = _groups(head) if head else []
     authors = [group for group in groups if _of_authors(group, groups)]
     groups = [group for group in groups if group not in authors]
-    if any(_letters_of(group) == _letters(described) for group in authors):
-        described = ""
+    if any(_letters_of(group) == wanted for group in authors):
+        described = wanted = ""
     if not groups:
-        return (described if _trusted(described) else ""), []
-    if _trusted(described):
-        wanted = _letters(described)
-        for group in groups:
-            have = _letters_of(group)
-            if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
-                return "", group
+        return described, []
+    for group in groups if wanted else ():
+        # Marks of footnotes and cut ends aside.
+        shorter, longer = sorted((_letters_of(group), wanted), key=len)
+        most = 3 if len(wanted) > 12 else 0
+        if shorter and longer.startswith(shorter) and len(longer) - len(shorter) <= most:
+            return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
-    if _trusted(described) and _score(best, head, body) < 1.05 and _is_on_page(described, head):
+    if wanted and _score(best, head, body) < 1.05 and wanted in _letters_of(head):
         return " ".join(described.split()), []
     return "", best
 
@@ -149,16 +148,6 @@ def _trusted(described: str) -> bool:
 def _letters(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(c for c in plain if c.isalnum())
-
-
-def _alike(have: str, wanted: str) -> bool:
-    """Whether two titles are the same, marks of footnotes and cut ends aside."""
-    shorter, longer = sorted((have, wanted), key=len)
-    return longer.startswith(shorter) and len(longer) - len(shorter) <= 3
-
-
-def _is_on_page(described: str, head: Sequence[Line]) -> bool:
-    return _letters(described) in _letters_of(head)
 
 
 def _groups(head: Sequence[Line]) -> list[list[Line]]:
@@ -245,26 +234,19 @@ _DESCRIBED = re.compile(r"(?:D:)?\s*((?:19|20)\d{2})")
 FIRST_YEAR = 1900
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What stands on page 1 outside title, abstract and text."""
-
-    head: tuple[str, ...]  # above the abstract, and running heads
-    foot: tuple[str, ...]  # footnotes and what stands in the lower margin
-
-
-def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
-    """The year in which a paper came out. What page 1 says counts first: marks of a publication,
-    then arXiv's stamp (the id's year, as papers are cited by it), then any year above the abstract.
-    Then the date of publication in the XMP, then when the file was made."""
-    lines = (*outside.head, *outside.foot)
+def find_year(pdf: PdfText, head: Sequence[str], foot: Sequence[str], described: str) -> int | None:
+    """The year in which a paper came out. What page 1 says above the abstract and in footnotes
+    counts first: marks of a publication, then arXiv's stamp (the id's year, as papers are cited by
+    it), then any year above the abstract. Then the date of publication in the XMP, then when the
+    file was made."""
+    lines = (*head, *foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))
     for cue in _CUES[:-2]:
         if year := _first(cue, lines):
             return year
     if stamp:
         return _century(stamp[1])
-    for cue, where in ((_CUES[-2], lines), (_CUES[-1], lines), (_ANY, outside.head)):
+    for cue, where in ((_CUES[-2], lines), (_CUES[-1], lines), (_ANY, head)):
         if year := _first(cue, where):
             return year
     for date in (described, pdf.info.get("CreationDate", ""), pdf.info.get("ModDate", "")):

@@ -32,14 +32,14 @@ _NUMBERED = re.compile(
     r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-H](?:\.\d{1,2}){0,2})(?P<mark>[.):]?)\s+"
     r"(?P<name>[^\W\d_].*)"
 )
-_NAMES = words_of("sections", r"(?:WORDS)\s*\.?\Z")
-_REFERENCES = words_of("references", _NUMBER_OF + r"(?:WORDS)\s*:?\Z")
-_APPENDIX = re.compile(
+NAMES = words_of("sections", r"(?:WORDS)\s*\.?\Z")
+REFERENCES = words_of("references", _NUMBER_OF + r"(?:WORDS)\s*:?\Z")
+APPENDIX = re.compile(
     r"(?:(?:[A-H]|\d{1,2})\.?\s+)?(?:appendix|appendices|anhang|annexe)\b|supplementary material",
     re.I,
 )
-_BACK_MATTER = words_of("back_matter")
-_PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
+BACK_MATTER = words_of("back_matter")
+PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
 
 
 def abstract_heading(line: Line) -> tuple[str, str] | None:
@@ -58,34 +58,14 @@ def abstract_heading(line: Line) -> tuple[str, str] | None:
 
 def ends_abstract(line: Line) -> bool:
     """Whether a line tells that the abstract before it is over."""
-    return _AFTER.match(line.text) is not None or is_references(line)
-
-
-def is_abstract_part(line: Line) -> bool:
-    """Whether a line is a heading within a structured abstract."""
-    return _PARTS.match(line.text) is not None
-
-
-def is_references(line: Line) -> bool:
-    return _REFERENCES.match(line.text) is not None
-
-
-def is_appendix(line: Line) -> bool:
-    return _APPENDIX.match(line.text) is not None
-
-
-def is_back_matter(name: str) -> bool:
-    """Whether a section says nothing of the paper's subject: thanks, funding and the like."""
-    return _BACK_MATTER.match(name) is not None
+    return bool(_AFTER.match(line.text) or REFERENCES.match(line.text))
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Attributes:
-    number: "" for none, else without its mark: ``3.1``, ``IV``, ``B``.
-    """
+    """The heading of a part of a paper."""
 
-    number: str
+    number: str  # "" for none, else without its mark: ``3.1``, ``IV``, ``B``
     name: str
 
     @property
@@ -128,21 +108,16 @@ def as_heading(line: Line, body: float) -> Heading | None:
     stands_out = line.bold or line.size > 1.08 * body or upper
     match = _NUMBERED.fullmatch(text)
     if match is not None:
-        named = _NAMES.match(match["name"]) is not None
+        named = NAMES.match(match["name"]) is not None
         fits = match["name"][0].isupper() and (stands_out or named or match["name"].isupper())
         return Heading(match["number"], name_of(match["name"])) if fits else None
     if not text[0].isupper() or len(text) < 4:
         return None
-    named = _NAMES.match(text) is not None and (stands_out or len(words) < 3)
+    named = NAMES.match(text) is not None and (stands_out or len(words) < 3)
     big = line.size > 1.12 * body
     if named or big or (line.bold and line.size >= 0.95 * body):
         return Heading("", name_of(text))
     return None
-
-
-def is_named(name: str) -> bool:
-    """Whether a heading is one that papers commonly have: Introduction, Results ..."""
-    return _NAMES.match(name) is not None
 
 
 def _sentence(text: str) -> bool:
@@ -334,7 +309,7 @@ class Vocabulary:
         return not both or last in _JOINED
 
 
-_NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
+NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
 
 
 class Reading:
@@ -363,12 +338,7 @@ class Reading:
 def is_section(line: Line, body: float) -> bool:
     """Whether a line is surely the heading of a section: by its number or its name."""
     heading = as_heading(line, body)
-    return heading is not None and (is_numbered(line) or is_named(heading.name))
-
-
-def is_numbered(line: Line) -> bool:
-    """Whether a line begins with a number as headings do."""
-    return _NUMBERED_LINE.match(line.text) is not None
+    return heading is not None and bool(NUMBERED_LINE.match(line.text) or NAMES.match(heading.name))
 
 
 def goes_on(before: Line, line: Line) -> bool:
