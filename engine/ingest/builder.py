@@ -20,7 +20,7 @@ _MAY_BE_DOI = ("ee", "note", "notes", "howpublished", "link")
 _TEXT_REMEDY = "Give the text as a string or a list of strings."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
     """Builds documents of one source."""
 

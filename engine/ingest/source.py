@@ -293,22 +293,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Builder):
     """Documents of one source. Iterating starts from the beginning every time."""
 
     name: str  # what messages call it
     location: str  # the absolute path; of rows in memory only that they were such
-    format: str
     # the first names in the format's first `peek` rows, in order of appearance
     columns: tuple[str, ...]
-    # document field -> column, as guessed, fixed by the format, or chosen
-    mapping: Mapping[str, str]
-    repairs: Repairs  # what was chosen about rows that cannot be used as they are
     encoding: Encoding | None  # of a text file; None for others
     delimiter: str  # of a CSV or TSV file; "" for others
-    _rows: Callable[[], Iterator[Row]]
-    _builder: Builder
+    rows: Callable[[], Iterator[Row]]  # from the beginning
+
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self.source_format.name
 
     def __iter__(self) -> Iterator[SourceDocument]:
         return self.read()
@@ -321,30 +321,30 @@ class Source:
     ) -> Iterator[SourceDocument]:
         """Documents in their order, repeated ones included; one at a time."""
         notes = notes if notes is not None else Notes()
-        return documents(self._rows(), self._builder, notes, refuse, max_chars)
+        return documents(self.rows(), self, notes, refuse, max_chars)
 
     @property
     def makes_ids(self) -> bool:
         """Whether rows may have ids that are no part of the source, see :meth:`makes`."""
-        return self.repairs.number_ids or self._builder.source_format.files
+        return self.repairs.number_ids or self.source_format.files
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
         Of the sections of a paper, this is so of the first alone."""
-        if self._builder.source_format.files:
+        if self.source_format.files:
             _, mark, section = doc_id.rpartition("#")
             return not mark or section == "0"
         prefix, _, number = doc_id.rpartition("-")
-        return self.repairs.number_ids and prefix == self._builder.id_prefix and number.isdecimal()
+        return self.repairs.number_ids and prefix == self.id_prefix and number.isdecimal()
 
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""
-        found = (self._builder.missing_doi(row) for row in self._rows())
+        found = (self.missing_doi(row) for row in self.rows())
         return tuple(dict.fromkeys(doi for doi in found if doi))
 
     def other_columns(self, lacking: Collection[str]) -> tuple[str, ...]:
         """A sentence on fields that no document has, with the columns that may hold them."""
-        row = next((row for row in islice(self._rows(), PREVIEW_ROWS) if row.values), None)
+        row = next((row for row in islice(self.rows(), PREVIEW_ROWS) if row.values), None)
         used = {*self.mapping.values(), *filter(is_doi, self.columns)}
         free = {} if row is None else {c: row.values.get(c) for c in self.columns if c not in used}
         if not lacking or not free:
@@ -397,22 +397,20 @@ def open_source(
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)
-    resolved = resolve(columns, read_as.preset, chosen, identifying)
-    fixed = frozenset(chosen) | frozenset(read_as.preset or ())
-    found = found_abstracts(repairs.abstracts)
-    builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix, found)
-    text = file is not None and not read_as.binary
     return Source(
+        source_format=read_as,
+        mapping=resolve(columns, read_as.preset, chosen, identifying),
+        chosen=frozenset(chosen) | frozenset(read_as.preset or ()),
+        labels=role_labels(lens),
+        repairs=repairs,
+        id_prefix=prefix,
+        abstracts=found_abstracts(repairs.abstracts),
         name=name,
         location=location,
-        format=read_as.name,
         columns=columns,
-        mapping=resolved,
-        repairs=repairs,
-        encoding=file.encoding if file and text else None,
+        encoding=file.encoding if file and not read_as.binary else None,
         delimiter=file.delimiter if file and read_as.delimited else "",
-        _rows=rows,
-        _builder=builder,
+        rows=rows,
     )
 
 
@@ -450,7 +448,7 @@ def preview(
 
     def first_rows() -> Iterator[Row]:
         try:
-            for row in islice(source._rows(), rows):
+            for row in islice(source.rows(), rows):
                 shown.append(row)
                 yield row
         except BadInputError as e:  # reading on is impossible
@@ -459,7 +457,7 @@ def preview(
     def refuse(_: FaultKind, error: BadInputError) -> None:
         problems.append(str(error))
 
-    read = tuple(documents(first_rows(), source._builder, Notes(), refuse, max_chars))
+    read = tuple(documents(first_rows(), source, Notes(), refuse, max_chars))
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
