@@ -137,7 +137,7 @@ def line_rows(file: InputFile) -> Iterator[Row]:
 def _line_rows(where: str, line: str) -> Iterator[Row]:
     remedy = "Write one JSON object per line."
     try:
-        value = json.loads(line)
+        value = json.loads(line.rstrip("\r\n"))
     except json.JSONDecodeError as e:
         yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", remedy, e)
         return
