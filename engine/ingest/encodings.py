@@ -59,6 +59,8 @@ class Encoding:
 
     name: str = "utf-8"  # as Python knows it
     replaced: int = 0  # how many characters became U+FFFD
+    # of a chosen encoding, the first line with bytes that do not fit: reading raises; 0 for none
+    misfit: int = 0
 
     @property
     def label(self) -> str:
@@ -83,6 +85,11 @@ ZIP_ERRORS = (
 def opened(path: Path, encoding: Encoding | None = None) -> Iterator[IO[Any]]:
     """A file to read, as text or as bytes; one whose name ends in ``.gz`` is unpacked. While it is
     open, errors of the system and of the packing become BadInputError."""
+    if encoding is not None and encoding.misfit:
+        raise BadInputError(
+            f"{path.name}, line {encoding.misfit}: not {encoding.label}.",
+            "Save the file as UTF-8, or choose its encoding (--encoding cp1252 ...).",
+        )
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as content:
             yield (
@@ -121,20 +128,17 @@ def encoding_of(path: Path, chosen: str = "") -> Encoding:
     """The encoding of a file: the chosen one, which must fit, else the detected one. A byte order
     mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at most a few
     damaged characters; what is left is charset-normalizer's estimate."""
-    return _fitting(path, _known(chosen)) if chosen else _detected(path)
+    return _chosen(path, _known(chosen)) if chosen else _detected(path)
 
 
-def _fitting(path: Path, name: str) -> Encoding:
+def _chosen(path: Path, name: str) -> Encoding:
     line = 1
     try:
         for text in () if path.is_dir() else _decoded(path, name, "strict"):
             line += text.count("\n")
     except UnicodeError as e:
-        line += e.object[: e.start].count(b"\n") if isinstance(e, UnicodeDecodeError) else 0
-        raise BadInputError(
-            f"{path.name}, line {line}: not {Encoding(name).label}.",
-            "Save the file as UTF-8, or choose its encoding (--encoding cp1252 ...).",
-        ) from e
+        before = e.object[: e.start] if isinstance(e, UnicodeDecodeError) else b""
+        return Encoding(name, misfit=line + before.count(b"\n"))
     return Encoding(name)
 
 
