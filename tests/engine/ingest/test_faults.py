@@ -20,7 +20,7 @@ from engine.ingest import (
     unique_documents,
 )
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault
+from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 
 # --- faults --------------------------------------------------------------------------------
 
@@ -125,11 +125,6 @@ def test_sentences_and_roles_that_do_not_fit_are_refused(
 
 
 # --- streams -------------------------------------------------------------------------------
-
-
-def test_a_source_can_be_read_twice_with_the_same_documents(write: Write) -> None:
-    source = open_source(write("refs.bib", BIB), lens=RESEARCH)
-    assert [content_hash(d) for d in source] == [content_hash(d) for d in source]
 
 
 def test_a_hash_tells_content_apart_but_not_places(jsonl: Callable[..., Path]) -> None:
