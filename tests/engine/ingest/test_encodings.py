@@ -101,27 +101,6 @@ def test_what_programs_export_as_text_is_recognised(
     assert detect_format(write("export.txt", content)) == source_format
 
 
-@pytest.mark.parametrize(
-    ("names", "people"),
-    [
-        ("A. Lee, B. Okafor", ("A. Lee", "B. Okafor")),
-        ("Lee, A., Okafor, B.", ("A. Lee", "B. Okafor")),
-        ("Ada Lovelace, Alan Turing and A. Lee", ("Ada Lovelace", "Alan Turing", "A. Lee")),
-        ("van der Berg, Jan Willem", ("Jan Willem van der Berg",)),
-        ("Lovelace, Ada and Turing, Alan", ("Ada Lovelace", "Alan Turing")),
-        ("['A. Lee', 'B. O\\'Hara']", ("A. Lee", "B. O'Hara")),
-        ("Lovelace, Ada", ("Ada Lovelace",)),
-        ("Lee, A., Okafor, B., et al.", ("A. Lee", "B. Okafor")),
-        ("Ada Lovelace et al", ("Ada Lovelace",)),
-    ],
-)  # fmt: skip
-def test_names_in_one_cell_are_parted_as_people_write_them(
-    write: Write, names: str, people: tuple[str, ...]
-) -> None:
-    quoted = names.replace('"', '""')
-    assert one(write("a.csv", f'id,text,authors\n1,a,"{quoted}"\n')).authors == people
-
-
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
     rows = (
         "id\ttitle\ttext\tauthors\turl\n"
