@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import check, detect_format, open_source
+from engine.ingest import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
@@ -83,22 +83,6 @@ def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
     path = write("a.tsv", "id;text\n1;a\n")
     (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(delimiter=";"))
     assert document.text == "a"
-
-
-@pytest.mark.parametrize(
-    ("content", "source_format"),
-    [
-        (GERMAN.replace(";", "\t").encode("utf-16"), "csv"),
-        (b"TY  - JOUR\nER  - \n", "ris"),
-        (b"@article{k, title={A}}\n", "bibtex"),
-        (b'{"id": "1"}\n', "jsonl"),
-        (b'\n[{"id": "1"}]\n', "json"),
-    ],
-)
-def test_what_programs_export_as_text_is_recognised(
-    write: Write, content: bytes, source_format: str
-) -> None:
-    assert detect_format(write("export.txt", content)) == source_format
 
 
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:
