@@ -107,11 +107,9 @@ def detect_format(path: Path | str) -> str:
     if name in _SEVERAL or ending in (".txt", ""):
         name = _text_format(path, name)
     if name is None or (ending != path.suffix.lower() and named(name).binary):
-        unknown = f"of a format that cannot be told from {ending or 'a name without ending'}"
-        raise UnknownNameError(
-            f"{path.name} is {_REMEDIES.get(ending, unknown)}.",
-            f"Say which it is: {', '.join(FORMATS)}.",
-        )
+        unknown = f": the format cannot be told from {ending or 'a name without ending'}"
+        what = f" is {_REMEDIES[ending]}" if ending in _REMEDIES else unknown
+        raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
     if name == "csv" and _IMPLIRET.issubset(header(InputFile(path))):
         return "impliret"
     return name
