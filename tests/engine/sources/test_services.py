@@ -6,16 +6,16 @@ import json
 import time
 import tracemalloc
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from engine.bibliographic import abstract_of, doi_in
 from engine.config import Settings
 from engine.errors import BadInputError, ServiceError, UnknownNameError
-from engine.sources import acl_anthology, arxiv
-from engine.sources.client import Client, _seconds, digits, words
-from engine.sources.services import look_up, read_query
+from engine.sources import arxiv
+from engine.sources.client import _seconds, digits, words
+from engine.sources.services import look_up
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
 from tests.fakes.service_server import FORBIDDEN, Paper, ServiceServer
@@ -323,24 +323,6 @@ def test_a_formula_without_end_takes_no_memory() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 40_000_000
-
-
-def test_many_ids_are_found_among_many_papers_in_little_time() -> None:
-    papers = "".join(f'<paper id="{n}"><title>T</title></paper>' for n in range(1, 10_001))
-    text = f'<collection id="2024.acl"><volume id="long">{papers}</volume></collection>'
-    root = acl_anthology._collection(text)
-
-    class Sends:
-        def text(self, *_: object) -> object:
-            return root
-
-    names = [f"2024.acl-long.{n}" for n in range(9_999, 12_000)]
-    query = read_query("acl", ", ".join(names))
-    began = time.process_time()
-    page = acl_anthology.AclAnthology().page(cast(Client, Sends()), query, "")
-    assert time.process_time() - began < 1
-    assert [row["doc_id"] for row in page.rows] == names[:2]
-    assert list(page.missing) == names[2:]
 
 
 def test_a_short_index_of_words_that_stands_for_an_endless_text_is_none() -> None:
