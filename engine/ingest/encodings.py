@@ -92,11 +92,10 @@ def opened(path: Path, encoding: Encoding | None = None) -> Iterator[IO[Any]]:
         )
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as content:
-            yield (
-                content
-                if encoding is None
-                else io.TextIOWrapper(content, encoding.name, "replace", newline="\n")  # type: ignore[arg-type]
-            )
+            file: Any = content
+            if encoding is not None:
+                file = io.TextIOWrapper(file, encoding.name, "replace", newline="\n")
+            yield file
     except (OSError, EOFError, zlib.error) as e:
         raise unreadable(path, e) from e
 
