@@ -45,7 +45,7 @@ from engine.errors import (
 )
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
 from engine.ingest.previews import Reading
-from engine.jobs.processes import ImportJobs
+from engine.jobs.imports import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
     SHIPPED,
@@ -157,7 +157,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
+        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._trash = Trash(home, ledger)
@@ -338,7 +338,7 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`."""
+        """Import in a process of its own; see :class:`engine.jobs.imports.ImportJobs`."""
         path = self.importable(path)
         chosen = lens or self._own_lens_of(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
