@@ -6,11 +6,10 @@ Judgments and kept documents are events: a change is a new row, the last one cou
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Column, Table, Text, bindparam, select
 
 from storage.answers import Answers
 from storage.builds import Builds
@@ -26,24 +25,21 @@ from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
-from storage.tables import columns_of, insert, table, upsert
+from storage.tables import METADATA, UtcTime, columns_of, put, table, upsert
 from storage.trails import Asked, Trails
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextRow:
-    """A text that somebody pasted."""
-
-    text_id: str
-    text: str
-    time: datetime
-
-
 CORPORA = table("corpora", CorpusRow, key=("name",))
-TEXTS = table("texts", TextRow, key=("text_id",))
+TEXTS = Table(  # that people pasted
+    "texts",
+    METADATA,
+    Column("text_id", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("time", UtcTime, nullable=False),
+)
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
 
@@ -169,8 +165,8 @@ class Ledger:
         content = text.encode("utf-8", errors="surrogatepass")
         text_id = hashlib.sha256(content).hexdigest()[:32]
         with self._database.write() as connection:
-            row = TextRow(text_id, text, datetime.now(UTC))
-            insert(connection, TEXTS, [row], skip_known=True)
+            row = {"text_id": text_id, "text": text, "time": datetime.now(UTC)}
+            put(connection, TEXTS, [row], "skip")
         return text_id
 
     def text(self, text_id: str) -> str | None:
