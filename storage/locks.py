@@ -122,7 +122,7 @@ class Locks(LedgerTables):
         """Take a lock, or return who holds it."""
         row = LockRow(name, token, MACHINE, os.getpid(), datetime.now(UTC))
         query = select(*columns_of(LOCKS, LockRow)).where(LOCKS.c.name == name)
-        with self._database.write(durable=False) as connection:
+        with self._database.write() as connection:
             holder = first(connection, LockRow, query)
             if holder is not None and is_alive(holder.machine, holder.process, holder.renewed):
                 return holder

@@ -5,6 +5,7 @@ A row of the ledger is all that the app and a job's process (:mod:`engine.job_pr
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import secrets
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from pydantic import TypeAdapter
 
@@ -30,17 +32,14 @@ from engine.errors import (
 from engine.jobs.runner import UNEXPECTED, check_ends
 from engine.types.callbacks import Ask, Tell, never
 from engine.types.corpora import (
-    NO_REPAIRS,
     ImportJob,
     ImportReport,
     ImportRequest,
     NamedDataset,
     Progress,
-    Repairs,
     ServiceQueries,
-    ServiceQuery,
 )
-from engine.types.lenses import Lens
+from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name
 from storage.jobs import JobRow, Jobs
@@ -55,35 +54,16 @@ _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An import as its row has it."""
+    """What a row has of an import beside its columns."""
 
-    corpus: str
-    path: str = ""  # from the home on, if it is in there
-    queries: tuple[ServiceQuery, ...] = ()
-    dataset: str = ""
-    source_format: str = "auto"
-    mapping: dict[str, str] | None = None
-    encoder: str | None = None
-    lens: Lens | None = None
-    repairs: Repairs = NO_REPAIRS
+    request: ImportRequest
     progress: Progress = _NOTHING_YET
     report: ImportReport | None = None
     error: str = ""
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _File(_Stored):
-    """A job's file, as earlier versions wrote it."""
-
-    id: str = ""
-    state: str = ""
-    owner: str = ""
-    started_at: datetime = datetime.min
-    host: str = ""
-
-
-_STORED, _FILE = TypeAdapter(_Stored), TypeAdapter(_File)
+_STORED = TypeAdapter(_Stored)
 
 
 class ImportJobs(ForPerson):
@@ -240,68 +220,57 @@ class ImportJobs(ForPerson):
 
     def content(self, job: ImportJob) -> str:
         """What a row has of a job beside its columns."""
-        request: ImportRequest = job.request
-        source = request.source
-        named = isinstance(source, ServiceQueries | NamedDataset)
-        stored = _Stored(
-            request.name,
-            "" if named else self._home.relative(str(source)),
-            source.queries if isinstance(source, ServiceQueries) else (),
-            source.name if isinstance(source, NamedDataset) else "",
-            request.source_format,
-            None if request.mapping is None else dict(request.mapping),
-            request.encoder,
-            request.lens,
-            request.repairs,
-            job.progress,
-            job.report,
-            job.error,
-            job.remedy,
-        )
+        stored = _Stored(job.request, job.progress, job.report, job.error, job.remedy)
         return _STORED.dump_json(stored).decode()
 
     def _job(self, row: JobRow) -> ImportJob:
         stored = _STORED.validate_json(row.content)
-        source: Path | ServiceQueries | NamedDataset = Path(self._home.located(stored.path))
-        if stored.queries:
-            source = ServiceQueries(stored.queries)
-        elif stored.dataset:
-            source = NamedDataset(stored.dataset)
-        request = ImportRequest(
-            *(source, stored.corpus, stored.source_format, stored.mapping, stored.encoder),
-            *(stored.lens, stored.repairs),
-        )
-        job = ImportJob(
-            row.job_id,
-            request,
-            row.state,  # type: ignore[arg-type]
-            *(stored.progress, stored.report, stored.error, stored.remedy, row.owner),
+        request, state = stored.request, row.state
+        if isinstance(request.source, Path):
+            request = replace(request, source=Path(self._home.located(str(request.source))))
+        error, remedy = stored.error, stored.remedy
+        if state == "running" and not row.is_alive:
+            state = "interrupted"
+            error = "The import was interrupted: its process ended before it was done."
+            remedy = "Resume goes on where it stopped."
+        return ImportJob(
+            id=row.job_id,
+            request=request,
+            state=cast(JobState, state),
+            progress=stored.progress,
+            report=stored.report,
+            error=error,
+            remedy=remedy,
+            owner=row.owner,
             seconds=stored.progress.seconds,
-            stopping=row.stop and row.state == "running",
+            stopping=row.stop and state == "running",
             started_at=row.started.isoformat(),
             pid=row.process,
         )
-        if job.running and not row.is_alive:
-            return replace(
-                job,
-                state="interrupted",
-                stopping=False,
-                error="The import was interrupted: its process ended before it was done.",
-                remedy="Resume goes on where it stopped.",
-            )
-        return job
 
     def _take_files(self) -> None:
         """Take over the jobs of an earlier version, which had a file each."""
         for path in self._home.jobs.glob("*.json"):
-            with suppress(OSError, ValueError):
-                file = _FILE.validate_json(path.read_bytes())
-                if self._jobs.find(file.id) is None:
-                    row = JobRow(
-                        *(file.id, file.corpus, file.state, path.read_text("utf-8"), file.owner),
-                        *(file.host, 0, False, file.started_at, file.started_at),
-                    )
-                    self._jobs.start(row, lambda _: None)
+            with suppress(OSError, ValueError, KeyError):
+                data = json.loads(path.read_bytes())
+                source = data.get("dataset") and {"name": data["dataset"]}
+                source = source or (data.get("queries") and {"queries": data["queries"]})
+                source = source or self._home.located(data["path"])
+                data["request"] = {**data, "name": data["corpus"], "source": source}
+                started = datetime.fromisoformat(data["started_at"])
+                row = JobRow(
+                    job_id=data["id"],
+                    about=data["corpus"],
+                    state=data["state"],
+                    content=_STORED.dump_json(_STORED.validate_python(data)).decode(),
+                    owner=data.get("owner", ""),
+                    machine=MACHINE,
+                    process=data["pid"],
+                    stop=False,
+                    started=started,
+                    renewed=started,
+                )
+                self._jobs.start(row, lambda _: None)
                 path.unlink()
 
     def _log(self, id_: str) -> Path:

@@ -8,7 +8,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
 
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
@@ -348,7 +350,9 @@ class ImportRequest:
 
     # a file, a folder, rows in memory, what services on the internet are asked, or a data set of
     # `ir_datasets`
-    source: Path | ServiceQueries | NamedDataset | Rows
+    source: Annotated[
+        Path | ServiceQueries | NamedDataset | Rows, Field(union_mode="left_to_right")
+    ]
     name: str
     source_format: str = "auto"
     # document field -> column; an empty column means that the field has none, so that `{"roles":
