@@ -98,12 +98,12 @@ class ImportJobs(ForPerson):
             what the import is to tell its progress, and to ask whether it is cancelled.
         """
         self._check(self.person, request)
-        job = self._start(_new_job(request, owner), process=os.getpid())
+        job = _new_job(request, owner)
         for old in self.list():
             same = (old.request.name, old.request.source) == (job.request.name, job.request.source)
             if same and old.state == "interrupted":
                 self.dismiss(old.id)
-        note = _Note(job, self)
+        note = _Note(self._start(job, process=os.getpid()), self)
 
         def tell(progress: Progress) -> None:
             note.tell(progress)
@@ -126,7 +126,7 @@ class ImportJobs(ForPerson):
         try:
             with note.kept():
                 report = work(note.job.request, note.tell, lambda: note.stop or cancelled())
-            state = "cancelled" if report.cancelled else "done"
+            state: JobState = "cancelled" if report.cancelled else "done"
             job = replace(note.job, state=state, report=report)
         except SeedLensError as error:
             job = replace(note.job, state="failed", error=error.message, remedy=error.remedy)
