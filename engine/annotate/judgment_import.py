@@ -34,7 +34,7 @@ from engine.collections.judgment_formats import (
     text_of,
 )
 from engine.collections.readers import read_collection, wording_of
-from engine.collections.trec import broken_line, grade_of
+from engine.collections.trec import grade_of
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import check_query, query_from_json, query_to_json
