@@ -172,7 +172,9 @@ def test_search_json_keeps_the_contract_on_every_system(system: str, small_home:
     assert (found["corpus"], found["system"]) == ("small", system)
     asked = {"seed": SEED, "aspect": "method", "system": system, "steer": 0.5, "k": 20}
     assert found["query"].items() >= asked.items()
-    assert [r["rank"] for r in found["results"]] == list(range(1, 21))
+    count = len(found["results"])
+    assert count == 20 or (system, count < 20) == ("bm25", True), "only documents with its words"
+    assert [r["rank"] for r in found["results"]] == list(range(1, count + 1))
     assert SEED not in {r["doc_id"] for r in found["results"]}
     scores = [r["score"] for r in found["results"]]
     assert scores == sorted(scores, reverse=True)

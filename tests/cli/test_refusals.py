@@ -125,7 +125,7 @@ import {files}/good.jsonl --name n --map flavour=id -> 'flavour'; doc_id, title,
 import {files}/good.jsonl --name n --map text=body -> 'body'; id, text
 import {files}/good.jsonl --name n --encoder {files}/gone -> {files}/gone; does not exist
 import {files}/good.jsonl --name n --encoder {files}/no-model -> {files}/no-model
-import {files}/good.jsonl --name n --lens {files}/bad.toml -> aspect 1 (One): no example is given
+import {files}/good.jsonl --name n --lens {files}/bad.toml -> aspect 1 (One): examples: it is missing
 import {files}/good.jsonl --name n --lens x -> no lens 'x'
 import {files}/good.jsonl --name n --limit 5 -> --limit is for services
 import --undo gone -> 'gone'
@@ -240,7 +240,7 @@ evaluate {files}/no-number -> qrels.txt; line 1; 'good'; whole number
 evaluate {files}/too-high -> line 1; grade 10001; 0 to 10,000
 evaluate {files}/two-grades -> lines 1 and 2; 'b'; Keep one
 evaluate {files}/about -> collection.json
-evaluate {files}/beir -> test.tsv; query-id
+evaluate {files}/beir -> test.tsv; line 1
 evaluate {files}/nameless.csv -> nameless.csv; id
 sensitivity {files}/pair --variants base,rhymes -> 'rhymes'; base, generic, definition
 sensitivity {files}/pair --variants ' , ' -> No variant is named; base, generic
