@@ -125,7 +125,7 @@ import {files}/good.jsonl --name n --map flavour=id -> 'flavour'; doc_id, title,
 import {files}/good.jsonl --name n --map text=body -> 'body'; id, text
 import {files}/good.jsonl --name n --encoder {files}/gone -> {files}/gone; does not exist
 import {files}/good.jsonl --name n --encoder {files}/no-model -> {files}/no-model
-import {files}/good.jsonl --name n --lens {files}/bad.toml -> aspect 1 (One): examples: it is missing
+import {files}/good.jsonl --name n --lens {files}/bad.toml -> aspect 1 (One): examples
 import {files}/good.jsonl --name n --lens x -> no lens 'x'
 import {files}/good.jsonl --name n --limit 5 -> --limit is for services
 import --undo gone -> 'gone'
