@@ -11,14 +11,13 @@ import pytest
 from tests.cli.command_line import Outcome, run_inside, write_lines
 from tests.cli.conftest import Evaluated
 
-SEEDS = ("demo-0001", "demo-0002")
 MEASURES = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "SICR", "WISE", "rbo", "tau", "overlap@20")
 
 
 def make_collection(source: Path, folder: Path, aspects: tuple[str, ...]) -> Path:
-    """Two seeds of a collection, without its documents."""
+    """The queries and judgments of a collection, of these aspects, without its documents."""
     topics = map(json.loads, (source / "topics.jsonl").open(encoding="utf-8"))
-    kept = [t for t in topics if t["seed"] in SEEDS and t["aspect"] in aspects]
+    kept = [t for t in topics if t["aspect"] in aspects]
     write_lines(folder / "topics.jsonl", kept)
     ids = {t["query_id"] for t in kept}
     lines = (source / "qrels.txt").read_text().splitlines(keepends=True)
@@ -42,7 +41,7 @@ def test_json_keeps_the_contract(evaluated: Evaluated, collection: Path) -> None
     done = run(evaluated.home, collection, "--systems", "dense,aspect", "--json")
     assert (done.code, done.stderr) == (0, "")
     found: dict[str, Any] = done.json
-    assert (found["collection"], found["corpus"], found["queries"]) == ("two", "tiny", 6)
+    assert (found["collection"], found["corpus"], found["queries"]) == ("two", "tiny", 12)
     assert found["single_aspect"] is False
     assert list(found["systems"]) == ["dense", "aspect"]
     names = ["base", "generic", "definition", *(f"paraphrase-{i}" for i in range(1, 5)), "subset"]
@@ -71,7 +70,7 @@ def test_variants_and_steer_are_taken_and_a_table_is_printed(
     )  # fmt: skip
     assert (done.code, done.stderr) == (0, "")
     head, columns, *rows = filter(None, done.stdout.splitlines())
-    assert head == "6 queries of two on corpus tiny"
+    assert head == "12 queries of two on corpus tiny"
     assert all(measure in columns for measure in MEASURES)
     *rows, robustness = rows
     assert [row.split()[0] for row in rows] == ["base", "definition"]
