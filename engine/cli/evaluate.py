@@ -107,8 +107,8 @@ def evaluate(
         say_what_it_took(system, usage)
     if run_out is not None:
         _write_runs(evaluation, run_out)
-    show(evaluation_report(evaluation), *_evaluation_lines(evaluation))
-    say(evaluation.notes)
+    lines = _evaluation_lines(evaluation)
+    show(evaluation_report(evaluation), *lines, notes=evaluation.notes)
     sys.exit(exit_code(*evaluation.model_reports.values()))
 
 
@@ -298,8 +298,7 @@ def gap(
         say(["Cancelled before the model was asked anything."], "")
         sys.exit(INTERRUPTED)
     say_what_it_took(verifier, measured.report)
-    show(gap_report(measured), *_gap_lines(measured))
-    say(measured.notes)
+    show(gap_report(measured), *_gap_lines(measured), notes=measured.notes)
     sys.exit(exit_code(measured.report))
 
 
@@ -391,8 +390,7 @@ def read(
     report = asdict(test)
     for row, one in zip(report["rows"], test.rows, strict=True):
         row["name"], row["unanswered"] = one.name, one.unanswered
-    show(report, *_reading_lines(test))
-    say(test.notes)
+    show(report, *_reading_lines(test), notes=test.notes)
     sys.exit(exit_code(test.report))
 
 

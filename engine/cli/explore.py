@@ -165,8 +165,7 @@ def _search_with_model(
         f"{r.document.title or r.document.text[:80]}  [{r.doc_id}]"
         for r in results
     ]
-    show(reranking_report(reranking), *lines)
-    say(reranking.results.notes)
+    show(reranking_report(reranking), *lines, notes=reranking.results.notes)
     sys.exit(exit_code(reranking.report))
 
 

@@ -50,11 +50,11 @@ def wants_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def show(data: Any, *parts: str, hints: Iterable[str] = ()) -> None:
+def show(data: Any, *parts: str, hints: Iterable[str] = (), notes: Iterable[str] = ()) -> None:
     """Print a result: its records as one JSON document, or texts for people ("" is left out).
 
     Args:
-        hints: lines for people on stderr.
+        hints, notes: lines for people on stderr, and sentences that the records have too.
     """
     if wants_json():
         click.echo(json.dumps(to_jsonable_python(data), ensure_ascii=False, indent=2))
@@ -62,6 +62,7 @@ def show(data: Any, *parts: str, hints: Iterable[str] = ()) -> None:
     for part in filter(None, parts):
         click.echo(part)
     say(hints, "")
+    say(notes)
 
 
 def say(notes: Iterable[str], kind: str = "Note") -> None:

@@ -98,13 +98,15 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_asked(
     (tmp_path / "full" / "mine.txt").write_text("kept")
     for name, out, words in (
         ("nothing", "out", "no corpus 'nothing'"),
-        ("tiny", "out", "OPENAI_BASE_URL"),
         ("tiny", "full", "Name a new folder"),
         ("few", "out", "holds 3 documents"),
         ("roleless", "out", "serves an aspect of its lens"),
     ):
         refused = run_inside(tiny_home, "distill", "aspects", name, "--out", tmp_path / out)
         assert_refused(refused, words)
+    unconnected = run_inside(tiny_home, "distill", "aspects", "tiny", "--out", tmp_path / "out")
+    assert unconnected.code == 2
+    assert "OPENAI_BASE_URL" in unconnected.stderr
     assert not (tmp_path / "out").exists()
     assert (tmp_path / "full" / "mine.txt").read_text() == "kept"
 

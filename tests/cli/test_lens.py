@@ -47,7 +47,7 @@ def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
     plan = run_inside(home, "search", "pumps", "--seed", "p0", "--aspect", "plan")
     assert plan.code == 0, plan.stderr
     same = run_inside(home, "lens", "set", "pumps", "conversations")
-    assert "has already" in same.stdout
+    assert "already has" in same.stdout
 
 
 def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
