@@ -98,14 +98,6 @@ def unbraced(text: str) -> str:
     return _BRACE.sub("", text)
 
 
-FIELDS = {
-    "doc_id": "key",
-    "title": "title",
-    "text": "abstract",
-    "year": "year",
-    "authors": "author",
-    "url": "url",
-}
 # The same rule as bibtexparser's: a block begins only at the start of a line.
 _BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line
