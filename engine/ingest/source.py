@@ -15,12 +15,12 @@ from typing import Any
 
 from engine.bibliographic import doi_of
 from engine.errors import BadInputError
-from engine.ingest.builder import Builder, is_doi, kind
+from engine.ingest.builder import Builder, is_doi
 from engine.ingest.encodings import Encoding, encoding_of
 from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
 from engine.ingest.json_files import plain_record
 from engine.ingest.notes import Notes, refusal
-from engine.ingest.rows import Format, InputFile, Row, RowError, listed, short
+from engine.ingest.rows import Format, InputFile, Row, RowError, kind, listed, short
 from engine.ingest.tables import column_names, find_delimiter, is_blank
 from engine.ingest.values import NAMES, likely, plain_name, resolve, role_labels
 from engine.types.corpora import (
