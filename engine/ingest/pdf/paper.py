@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
+from statistics import median_high
 
 from engine.ingest.pdf.layout import (
     APPENDIX,
@@ -75,18 +76,12 @@ def _set_alike(first: Line, line: Line) -> bool:
 def names_in(line: Line) -> list[str]:
     """The names in a line; none where anything else stands in it, but for affiliations behind."""
     text = re.sub(r"\([^)]*\)|\{[^}]*\}", ",", line.names or line.text)
-    parts = [_plain(part) for part in _PARTED.split(text)]
-    parts = [part for part in parts if part]
-    if not parts or (_NO_NAME.search(line.text) and not _name(parts[0])):
-        return []
-    names = []
-    for part in parts:
-        if _DEGREES.fullmatch(part) or _SOCIETIES.fullmatch(part):
-            continue
-        if not _name(part):
-            break
-        names.append(part)
-    parts = [p for p in parts if not (_DEGREES.fullmatch(p) or _SOCIETIES.fullmatch(p))]
+    parts = [
+        part
+        for part in map(_plain, _PARTED.split(text))
+        if part and not (_DEGREES.fullmatch(part) or _SOCIETIES.fullmatch(part))
+    ]
+    names = list(takewhile(_name, parts))
     whole = len(names) == len(parts) or (_NO_NAME.search(line.text) is None and len(names) > 1)
     return names if whole else []
 
@@ -114,6 +109,7 @@ def _name(part: str) -> bool:
 
 _NO_TITLE = words_of("no_title")
 _NO_HEADLINE = words_of("no_headline", "(?:the )?(?:WORDS)")
+_PLACE_OF_WORK = re.compile(r"\b(?:University|Universität|Universidad|Department|Institute?)\b")
 _VOLUME = re.compile(r"\d{1,4}\s*[(:,]\s*\d|\bvol\b|\b(?:19|20)\d{2}\b|\bISSN\b", re.I)
 _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 
@@ -198,23 +194,19 @@ def _score(group: Sequence[Line], head: Sequence[Line], body: float) -> float:
     """How much a run of lines is like a title: its size, its words, where it stands."""
     text = " ".join(line.text for line in group)
     words = _words(group)
-    score = group[0].size / body
-    if words < 3:
-        score *= 0.8 if words == 2 else 0.68
-    if words > 45:
-        score *= 0.1
-    if _NO_HEADLINE.match(text) and words < 16:
-        score *= 0.45
-    if "@" in text or re.search(
-        r"\b(?:University|Universität|Universidad|Department|Institute?)\b", text
-    ):
-        score *= 0.6
-    if group[0].bold:
-        score *= 1.04
-    if _names_journal(group, head):
-        score *= 0.4
     highest = max(line.top for line in head)
-    return score * (1 - 0.12 * (highest - group[0].y) / max(highest, 1.0))
+    score = group[0].size / body * (1 - 0.12 * (highest - group[0].y) / max(highest, 1.0))
+    for factor, holds in (
+        (0.8, words == 2),
+        (0.68, words < 2),
+        (0.1, words > 45),
+        (0.45, words < 16 and _NO_HEADLINE.match(text)),
+        (0.6, "@" in text or _PLACE_OF_WORK.search(text)),
+        (1.04, group[0].bold),
+        (0.4, _names_journal(group, head)),
+    ):
+        score *= factor if holds else 1.0
+    return score
 
 
 def _names_journal(group: Sequence[Line], head: Sequence[Line]) -> bool:
@@ -261,34 +253,30 @@ def find_year(pdf: PdfText, head: Sequence[str], foot: Sequence[str], described:
         if year := _first(cue, lines):
             return year
     if stamp:
-        return _century(stamp[1])
+        return _as_year(stamp[1])
     for cue, where in ((_CUES[-2], lines), (_CUES[-1], lines), (_ANY, head)):
         if year := _first(cue, where):
             return year
     for date in (described, pdf.info.get("CreationDate", ""), pdf.info.get("ModDate", "")):
         match = _DESCRIBED.match(date)
-        if match and (year := _possible(match[1])):
+        if match and (year := _as_year(match[1])):
             return year
     return None
 
 
 def _first(cue: re.Pattern[str], lines: Sequence[str]) -> int | None:
     # A date may go over two lines.
-    for text in (*lines, *(f"{a} {b}" for a, b in pairwise(lines))):
-        for match in cue.finditer(text):
-            year = match[1] if len(match[1]) == 4 else str(_century(match[1]))
-            if found := _possible(year):
-                return found
-    return None
+    texts = (*lines, *(f"{a} {b}" for a, b in pairwise(lines)))
+    years = (_as_year(match[1]) for text in texts for match in cue.finditer(text))
+    return next(filter(None, years), None)
 
 
-def _century(two: str) -> int:
-    return 1900 + int(two) if int(two) > 90 else 2000 + int(two)
-
-
-def _possible(year: str) -> int | None:
-    number = int(year)
-    return number if FIRST_YEAR <= number <= datetime.now(UTC).year + 1 else None
+def _as_year(digits: str) -> int | None:
+    """The year that two or four digits stand for; None for one in which no paper came out."""
+    year = int(digits)
+    if len(digits) == 2:
+        year += 1900 if year > 90 else 2000
+    return year if FIRST_YEAR <= year <= datetime.now(UTC).year + 1 else None
 
 
 # -- abstract and sections --------------------------------------------------------------------
@@ -369,7 +357,8 @@ def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> 
     if usual and gap > 1.75 * usual and len(lines) > 2:
         # A paragraph of its own: of the abstract only where it is set as that.
         first = lines[min(run_in, len(lines) - 1)]
-        moved = abs(line.x0 - first.x0) > 0.6 * size and not _is_indented(line, first)
+        # Paragraphs are indented by an em or two.
+        moved = abs(line.x0 - first.x0) > 0.6 * size and not 0 < line.x0 - first.x0 < 3 * line.size
         return moved or gap > 3 * usual
     if usual and len(lines) > 1 and not below and line.page == before.page:
         return _different(lines, line)
@@ -416,27 +405,22 @@ def _words(lines: Sequence[Line]) -> int:
 
 
 def _below(heading: Line, lines: Sequence[Line]) -> list[Line]:
-    """Lines from the first that stands under a heading, or beside it."""
-    for index, line in enumerate(lines):
-        if line.page != heading.page or line.y <= heading.y + 2:
-            return list(lines[index:])
-    return list(lines)
+    """Lines from the first that is under a heading, or beside it; all where none is."""
+
+    def is_above(line: Line) -> bool:
+        return line.page == heading.page and line.y > heading.y + 2
+
+    return list(dropwhile(is_above, lines)) or list(lines)
 
 
 def _usual(lines: Sequence[Line]) -> float:
-    sizes = sorted(line.size for line in lines)
-    return sizes[len(sizes) // 2]
+    return median_high(line.size for line in lines)
 
 
 def _spacing(lines: Sequence[Line]) -> float:
     """Points from one baseline to the next, as mostly; 0 where there are too few lines."""
-    gaps = sorted(a.y - b.y for a, b in pairwise(lines) if a.page == b.page and a.y - b.y > 2)
-    return gaps[len(gaps) // 2] if gaps else 0.0
-
-
-def _is_indented(line: Line, first: Line) -> bool:
-    """Whether a line begins as a paragraph does: indented by an em or two."""
-    return 0 < line.x0 - first.x0 < 3 * line.size
+    gaps = [a.y - b.y for a, b in pairwise(lines) if a.page == b.page and a.y - b.y > 2]
+    return median_high(gaps) if gaps else 0.0
 
 
 def _different(lines: Sequence[Line], line: Line) -> bool:
