@@ -196,17 +196,8 @@ def _reach(line: Line) -> float:
 def _together(a: Line, b: Line) -> Line:
     main = a if len(a.text) >= len(b.text) else b
     gap = " " if b.x0 - a.x1 > 0.12 * main.size else ""
-    return Line(
-        a.page,
-        min(a.x0, b.x0),
-        max(a.x1, b.x1),
-        main.y,
-        main.size,
-        main.bold,
-        main.italic,
-        a.text + gap + b.text,
-        a.names + gap + b.names,
-    )
+    x0, x1 = min(a.x0, b.x0), max(a.x1, b.x1)
+    return replace(main, x0=x0, x1=x1, text=a.text + gap + b.text, names=a.names + gap + b.names)
 
 
 _BOLD = re.compile(
