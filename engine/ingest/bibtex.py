@@ -80,7 +80,7 @@ def plain(text: str) -> str:
     'BERT für 50% of all'
     """
     if "\\" in text:
-        # When it is not LaTeX after all, the words as they stand are better than none.
+        # When it is not LaTeX after all, the words as written are better than none.
         with suppress(latexwalker.LatexWalkerError, ValueError, IndexError, RecursionError):
             escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", text))
             decoded = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED))

@@ -132,13 +132,13 @@ def unpacked_name(path: Path) -> str:
 
 
 def _text_format(path: Path, name: str | None) -> str | None:
-    """The format of a text by its first line; ``name`` where that says nothing. Programs export
+    """The format of a text by its first line; ``name`` where that is unknown. Programs export
     each format under several endings."""
     try:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return name
-    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may stand before it
+    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may be before it
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))

@@ -215,7 +215,7 @@ def id_digest(doc_id: str) -> bytes:
 
 def content_hash(document: SourceDocument) -> str:
     """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
-    wherever they stand: ``where`` is not part of it."""
+    from any place: ``where`` is not part of it."""
     content = {one.name: getattr(document, one.name) for one in fields(document)}
     del content["where"]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -74,7 +74,7 @@ def _set_alike(first: Line, line: Line) -> bool:
 
 
 def names_in(line: Line) -> list[str]:
-    """The names in a line; none where anything else stands in it, but for affiliations behind."""
+    """The names in a line; none where it has anything else, but for affiliations behind."""
     text = re.sub(r"\([^)]*\)|\{[^}]*\}", ",", line.names or line.text)
     parts = [
         part
@@ -191,7 +191,7 @@ def _continues(group: Sequence[Line], line: Line) -> bool:
 
 
 def _score(group: Sequence[Line], head: Sequence[Line], body: float) -> float:
-    """How much a run of lines is like a title: its size, its words, where it stands."""
+    """How much a run of lines is like a title: its size, its words, its place."""
     text = " ".join(line.text for line in group)
     words = _words(group)
     highest = max(line.top for line in head)
@@ -210,7 +210,7 @@ def _score(group: Sequence[Line], head: Sequence[Line], body: float) -> float:
 
 
 def _names_journal(group: Sequence[Line], head: Sequence[Line]) -> bool:
-    """Whether a line stands where a journal's name does: in one row with volume and pages, above
+    """Whether a line has the place of a journal's name: in one row with volume and pages, above
     the address of its homepage, or below the name of a service."""
     if len(group) > 2:
         return False
@@ -243,7 +243,7 @@ FIRST_YEAR = 1900
 
 
 def find_year(pdf: PdfText, head: Sequence[str], foot: Sequence[str], described: str) -> int | None:
-    """The year in which a paper came out. What page 1 says above the abstract and in footnotes
+    """The year in which a paper came out. The words of page 1 above the abstract and in footnotes
     counts first: marks of a publication, then arXiv's stamp (the id's year, as papers are cited by
     it), then any year above the abstract. Then the date of publication in the XMP, then when the
     file was made."""
@@ -319,7 +319,7 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
     texts = [rest] if rest else []
     lines: list[Line] = []
     read: list[Line] = []
-    # The heading may stand beside its text, or be ordered before what stands above it.
+    # The heading may be beside its text, or be ordered before what is above it.
     for line in behind if rest else _below(heading, behind):
         if texts and _ends(heading, lines, line, run_in=bool(rest)):
             break
@@ -490,7 +490,7 @@ def _headings(reading: Reading, lines: Sequence[Line]) -> dict[Line, Heading]:
             found[line] = one
         elif REFERENCES.match(line.text):
             found[line] = Heading("", name_of(line.text))
-    # A table of contents says them before: the last of equal ones is the heading.
+    # A table of contents has them before: the last of equal ones is the heading.
     last = {line.text: line for line in found}
     found = {line: one for line, one in found.items() if last[line.text] is line}
     counted = _in_series(found)
@@ -556,7 +556,7 @@ class Paper:
     authors: tuple[str, ...]
     year: int | None  # None where nothing tells it
     abstract: str  # "" where there is none
-    beginning: str  # what stands first under the title's block, for a file without an abstract
+    beginning: str  # the first text under the title's block, for a file without an abstract
     sections: tuple[Section, ...]
     doi: str  # doi, arxiv: "" where page 1 has none
     arxiv: str
