@@ -48,8 +48,7 @@ class CorpusWords:
         self._idf: dict[str, float] | None = None
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first. A full
-        doc_id finds its document too."""
+        """Ids of documents whose title has all ``words``, shortest first, or of that doc_id."""
         titles = self._titles()
         if self._folded is None:
             self._folded = pa.array((title.casefold() for title in titles), pa.string())

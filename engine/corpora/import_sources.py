@@ -212,8 +212,7 @@ def sweep_retrieved(home: Home) -> None:
 
 
 def sources_of(store: Path) -> tuple[CorpusSource, ...]:
-    """The services whose documents lie in a folder, in the order in which they were first asked;
-    () where the file of them cannot be read."""
+    """The services whose documents lie in a folder, in the order of their first imports."""
     try:
         return _SOURCES.validate_json((store / _FILE).read_bytes())
     except (OSError, ValueError):
@@ -271,8 +270,7 @@ KEPT_DAYS = 30
 
 
 def save_upload(home: Home, name: str, content: bytes) -> Path:
-    """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``. The same
-    content under the same name is stored once."""
+    """Keep an uploaded file, once, under ``uploads/<beginning of its SHA-256>/<its name>``."""
     if len(content) > UPLOAD_BYTES:
         raise BadInputError(
             f"The file {name[:80]!r} has more than {UPLOAD_BYTES // MEGABYTE} MB.",
@@ -293,8 +291,7 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
 
 
 def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
-    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies. The same files
-    in the same order make the same zip."""
+    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies."""
     packed = io.BytesIO()
     names: set[str] = set()
     with zipfile.ZipFile(packed, "w") as archive:

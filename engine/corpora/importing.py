@@ -421,8 +421,7 @@ def can_undo(home: Home, row: CorpusRow) -> bool:
 
 
 def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
-    """Make a corpus what it was before the last import that changed it, or the one that was
-    stopped; returns its documents. The caller is :func:`engine.corpora.registry.writing` it."""
+    """Take the last import back, under :func:`writing`; returns the number of documents."""
     if not can_undo(home, row):
         raise BadInputError(
             f"There is no import into '{row.name}' to undo.",
