@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from engine.config import Settings
+from engine.corpora.importing import Importer
 from engine.corpora.registry import adding, store_of
 from engine.errors import BadInputError
 from engine.ingest import open_source
@@ -39,33 +39,38 @@ from engine.types.corpora import (
     CorpusSource,
     ImportReport,
     ImportRequest,
+    NamedDataset,
     Progress,
     Repairs,
+    ServiceQueries,
     ServiceQuery,
 )
 from engine.types.limits import MEGABYTE, UPLOAD_BYTES
 from storage.files import file_errors, write_whole
 from storage.home import Home, check_corpus_name
-from storage.ledger import Ledger
 from storage.locks import alone
 from storage.removal import changed_at, delete, delete_unused
 
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved, whatever else a service sends."""
 KEPT = timedelta(days=30)  # How long what was retrieved stays that nobody imported
-Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
 _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 """Beside the documents of a corpus: they go into the trash, a backup and another lens together."""
 
 
 @dataclass(frozen=True)
-class ServiceImport:
-    """Retrieves and imports into corpora of one home."""
+class Imports(Importer):
+    """Imports from files, services and data sets."""
 
-    home: Home
-    ledger: Ledger
-    settings: Settings
-    run: Run  # imports a file
+    def import_any(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
+        """Import from any source, or continue an import that was stopped."""
+        if isinstance(request.source, ServiceQueries):
+            return self.import_all(request, request.source.queries, on_progress, cancelled)
+        if isinstance(request.source, NamedDataset):
+            return self.import_dataset(request, request.source.name, on_progress, cancelled)
+        if request.repairs.fill_abstracts:
+            return self.import_filled(request, on_progress, cancelled)
+        return self.run(request, on_progress, cancelled)
 
     def import_all(
         self,

@@ -14,7 +14,7 @@ from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.import_sources import (
-    ServiceImport,
+    Imports,
     forget_versions,
     save_papers,
     save_upload,
@@ -22,7 +22,7 @@ from engine.corpora.import_sources import (
     sweep_retrieved,
     sweep_uploads,
 )
-from engine.corpora.importing import Importer, can_undo, undo_import
+from engine.corpora.importing import can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
@@ -398,23 +398,13 @@ class Library(ForPerson):
         self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
         """Import, or continue an import that was stopped, then make the map of the corpus."""
-        report = self._imported(request, on_progress, cancelled)
+        imports = Imports(self._home, self._ledger, self._settings, self._load)
+        report = imports.import_any(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
         if report.cancelled or row is None or not self._settings.maps:
             return report
         problem = map_imported(self._home, self._ledger, row, on_progress, cancelled)
         return replace(report, warnings=(*report.warnings, problem)) if problem else report
-
-    def _imported(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
-        run = Importer(self._home, self._ledger, self._settings, self._load).run
-        services = ServiceImport(self._home, self._ledger, self._settings, run)
-        if isinstance(request.source, ServiceQueries):
-            return services.import_all(request, request.source.queries, on_progress, cancelled)
-        if isinstance(request.source, NamedDataset):
-            return services.import_dataset(request, request.source.name, on_progress, cancelled)
-        if request.repairs.fill_abstracts:
-            return services.import_filled(request, on_progress, cancelled)
-        return run(request, on_progress, cancelled)
 
     @operator_only
     def import_here(
