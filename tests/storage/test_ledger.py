@@ -79,13 +79,6 @@ def test_judgments_are_found_by_corpus_and_query(ledger: Ledger) -> None:
     assert ledger.judging.latest("demo", query_id="s2_result", annotator="bob") == []
 
 
-@pytest.mark.parametrize("grade", [-1, 101, 1.5])
-def test_one_grade_out_of_range_refuses_the_whole_batch(ledger: Ledger, grade: int) -> None:
-    with pytest.raises(StorageError, match=rf"{grade}.*'d2'.*0 to 100"):
-        ledger.judging.add([judgment("d1"), judgment("d2", grade)])
-    assert ledger.judging.history("demo") == []
-
-
 def test_an_event_sent_twice_is_stored_once(ledger: Ledger) -> None:
     row = judgment(event="the-same")
     assert [ledger.judging.add([row, row]), ledger.judging.add([row])] == [1, 0]
@@ -290,23 +283,12 @@ def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_pat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_home_that_everybody_may_write_to_is_closed_or_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError  # it is somebody else's
-
+def test_a_home_that_everybody_may_write_to_is_closed(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.root.mkdir()
     home.root.chmod(0o777)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "chmod", refuse)
-        home.create()
-    assert f"may write to the home {home.root}" in caplog.text
-    caplog.clear()
     home.create()
     assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
-    assert not caplog.text
 
 
 @pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論" * 64, "x" * 64])
@@ -326,7 +308,7 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
 
 def test_a_name_that_the_disk_has_no_room_for_is_refused_as_that() -> None:
     for name in ("𠀀" * 64, "𠀀" * 61):
-        with pytest.raises(CorpusNameError, match=f"take {4 * len(name)} bytes on disk, .* 240"):
+        with pytest.raises(CorpusNameError, match="at most 240 bytes"):
             check_corpus_name(name)
     check_corpus_name(suggest_corpus_name("𠀀" * 64))
     check_corpus_name("𠀀" * 60)
@@ -338,10 +320,13 @@ def test_changing_a_list_that_was_read_does_not_change_the_next_one(ledger: Ledg
     assert len(ledger.judging.history("demo")) == 1
 
 
-@pytest.mark.parametrize(("verdict", "relevance"), [("grade", None), ("skip", 2)])
+@pytest.mark.parametrize(
+    ("verdict", "relevance"), [("grade", None), ("skip", 2), ("grade", -1), ("grade", 101)]
+)
 def test_the_database_itself_refuses_grades_that_are_none(
     ledger: Ledger, verdict: Verdict, relevance: int | None
 ) -> None:
+    bad = replace(judgment("d2"), verdict=verdict, relevance=relevance)
     with pytest.raises(StorageError, match="cannot hold this value"):
-        ledger.judging.add([replace(judgment(), verdict=verdict, relevance=relevance)])
+        ledger.judging.add([judgment("d1"), bad])
     assert ledger.judging.history("demo") == []

@@ -188,8 +188,6 @@ def test_a_query_that_people_added_to_the_project_is_left_to_them(
 ) -> None:
     project = built.builds.open("small", NAME).project()
     [mine] = built.annotation.add_queries(project, [Query("small", text="My own question")])
-    with pytest.raises(BadInputError, match="begins as those"):  # as a build says what it asked
-        built.annotation.judge(project, Judgment(mine, "bees-sensor", "Bo", 1, event="build-1"))
     key = built.builds.open("small", NAME).queries()[0].key
     built.builds.open("small", NAME).set_query(key, "Bo", dropped=True)
     run_step(built.builds, server, "expand")
@@ -279,7 +277,6 @@ def test_clusters_that_cannot_be_are_refused_as_a_whole(
     [
         ({"corpus": "nothing"}, "no corpus 'nothing'"),
         ({"attribute": " \n\x00"}, "no attribute"),
-        ({"attribute": "x" * 1001}, "1,001 characters"),
         ({"name": "a/b"}, "'a/b'"),
         ({"name": ""}, "no name"),
         ({"distance": 0.0}, "distance is 0.0"),
@@ -291,7 +288,6 @@ def test_clusters_that_cannot_be_are_refused_as_a_whole(
         ({"limit": 0}, "0 documents"),
         ({"overlap": 1.5}, "overlap is 1.5"),
         ({"depth": 0}, "depth"),
-        ({"examples": tuple(map(str, range(21)))}, "21 examples"),
     ],
 )
 def test_a_lens_that_cannot_be_is_refused(
