@@ -128,20 +128,16 @@ class DistributedRun(IndexRun):
     bulk: bool = field(kw_only=True)  # as the model was loaded
 
     def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
-        table, before, added = self.table, self.table.count(), 0
-        target = Target(table.path, table.made, self.encoder.spec, self.lens, self.bulk)
+        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
         group: list[Written] = []
         committed = time.monotonic()
         for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
             group.append(written)
-            added += written.added
             if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
                 self._commit(group)
                 group, committed = [], time.monotonic()
             yield written
         self._commit(group)
-        if not self._stopped:
-            self._verify(before + added)
 
     def _commit(self, group: Sequence[Written]) -> None:
         """Store some shards; new rows in one commit."""
@@ -166,19 +162,6 @@ class DistributedRun(IndexRun):
                 if wait is None or there:
                     raise
                 time.sleep(wait)
-
-    def _verify(self, documents: int) -> None:
-        """Make sure that each document is stored once."""
-        ids = [
-            one for batch in self.table.columns(["doc_id"]) for one in batch["doc_id"].to_pylist()
-        ]
-        repeated = len(ids) - len(set(ids))
-        if repeated or len(ids) != documents:
-            raise StorageError(
-                f"The corpus in {self.table.path} has {len(ids):,} documents instead of "
-                f"{documents:,}, and {repeated:,} of them more than once.",
-                "Delete it, and import it again." if repeated else "Import it again.",
-            )
 
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
@@ -421,8 +404,7 @@ def can_undo(home: Home, row: CorpusRow) -> bool:
 
 
 def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
-    """Make a corpus what it was before the last import that changed it, or the one that was
-    stopped; returns its documents. The caller is :func:`engine.corpora.registry.writing` it."""
+    """Take the last import back, under :func:`writing`; returns the number of documents."""
     if not can_undo(home, row):
         raise BadInputError(
             f"There is no import into '{row.name}' to undo.",
