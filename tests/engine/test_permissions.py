@@ -83,7 +83,7 @@ MAY: dict[str, dict[str, str]] = {
         "all": "collection find_sensitivity presets runs sensitivity_json stamp start_sensitivity",
         "own": "compare evidence frontier",
     },
-    "comparing.by_model": {"all": "estimate recall start"},
+    "comparing.by_model": {"all": "estimate recall run start"},
     "comparing.by_model.jobs": JOBS,
     "comparing.jobs": JOBS,
     "evaluations": {

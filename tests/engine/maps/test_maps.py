@@ -30,21 +30,10 @@ from engine.types.people import Person
 from engine.types.searches import Query
 from storage.maps import FILE
 from tests.fakes.small_corpus import DOCUMENTS, METHODS
-from tests.support import made_once, make_explorer, wait_until, write_jsonl
+from tests.support import make_explorer, wait_until, write_jsonl
 
 SEED = "bees-network"
 ADA = Person("ada@example.org", "Ada", "annotator")
-
-
-@pytest.fixture(scope="module")
-def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
-    """A home whose corpus ``small`` has a map. For reading only."""
-
-    def make(home: Path) -> None:
-        shutil.copytree(small_home, home)
-        make_explorer(home).maps.build("small")
-
-    return made_once("mapped", tmp_path_factory, make)
 
 
 @pytest.fixture(scope="module")
