@@ -166,7 +166,7 @@ class Group(BaseModel):
 
 
 class Groups(BaseModel):
-    """What is to be put together, without names that stay as they are."""
+    """What is to be put together; what stands for itself is left out."""
 
     groups: list[Group]
 
