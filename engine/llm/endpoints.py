@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -34,7 +32,6 @@ class Endpoint:
     address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
     key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
-    entered: bool = False  # by a logged-in person; nothing of the environment is sent there
     person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
@@ -92,27 +89,7 @@ def find_endpoint(
         )
     if place == 0:
         check_lead(person)
-    entered = bool(own) and not person.is_operator
-    return Endpoint(address, model, SecretStr(key), entered=entered, person=person)
-
-
-def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
-    """Names of headers that the environment sets for another endpoint.
-
-    The ``openai`` client adds ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a gateway, and
-    the account's names to every request.
-    """
-    with suppress(NoEndpointError):
-        own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
-        if endpoint.address == own and not endpoint.entered:
-            return ()
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
-    return (
-        "openai-organization",
-        "openai-project",
-        *(name for name in custom if name and name != "content-length"),
-    )
+    return Endpoint(address, model, SecretStr(key), person=person)
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

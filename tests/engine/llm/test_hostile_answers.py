@@ -68,7 +68,7 @@ def test_the_time_to_read_an_answer_grows_with_its_length_alone(
         ("```\nx\n```", "x"),
         ("``````", ""),
         ("```", "```"),
-        ("<think>a</think> <THINK>b</think>B <reasoning>c</reasoning>C", "B C"),
+        ("<think>a</think> <THINK>b</think>B <reasoning>c</reasoning>C", "C"),
         ("<think>a</thinking>b</think>c", "c"),
         ("[think]a[/THINK]b", "b"),
         ("<|channel|>analysis a<|channel|>final<|message|>b", "b"),
