@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from engine.ask.citations import read_citations
 from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
-from engine.llm.budget import Usage
 from engine.llm.client import Client, ask_model
 from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import QUOTED_RULE, Message
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.callbacks import Ask
-from engine.types.models import ModelReport
+from engine.types.models import ModelReport, ModelUsage
 from engine.types.reading import Answer, AskRequest, Exchange, GivenPassage
 from engine.types.searches import Result
 from storage.answers import Answers
@@ -115,7 +114,7 @@ class AnswerWork:
         self._former = former
         self._connection, self._store = connection, store
         place = connection.endpoint
-        self._usage = Usage(endpoint=place.address, model=place.model)
+        self._usage = ModelUsage(endpoint=place.address, model=place.model)
         self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
         self._said = ""
 

@@ -34,13 +34,12 @@ from engine.types.builds import (
     BuildStep,
     StepRequest,
 )
-from engine.types.models import Estimate, TaskReport
+from engine.types.models import Estimate, ModelUsage, TaskReport
 
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
     from engine.generate.generator import BuiltCollection
-    from engine.llm.budget import Usage
 
 COUNTED = {
     "label": "documents",
@@ -471,7 +470,7 @@ def _made_report(made: BuiltCollection) -> dict[str, Any]:
     }
 
 
-def _usage_report(usage: Usage | None) -> dict[str, Any] | None:
+def _usage_report(usage: ModelUsage | None) -> dict[str, Any] | None:
     if usage is None:
         return None
     names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")

@@ -25,7 +25,7 @@ from engine.compare.comparer import Comparer
 from engine.config import Settings
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
-from engine.llm.budget import RoundProgress, Usage
+from engine.llm.budget import RoundProgress
 from engine.llm.client import Client, ask_model
 from engine.llm.connecting import Estimator, connect, estimator
 from engine.llm.endpoints import Connection, Endpoint
@@ -39,7 +39,7 @@ from engine.types.comparisons import (
     VariantsProgress,
     VariantsRequest,
 )
-from engine.types.models import Estimate, ModelReport, summed
+from engine.types.models import Estimate, ModelReport, ModelUsage, summed
 from engine.types.people import ForPerson
 from storage.answers import Answers
 
@@ -82,7 +82,7 @@ class ModelComparisons(ForPerson):
         tasks, place = self._tasks(request), connection.endpoint
         estimate = _estimate(request, tasks, estimator(connection, self._answers))
         run = _Run(request, tasks, connection, self._answers, estimate)
-        nothing = run.progress(Usage(endpoint=place.address, model=place.model))
+        nothing = run.progress(ModelUsage(endpoint=place.address, model=place.model))
         return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)
 
     def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
@@ -129,7 +129,7 @@ class _Run:
         tell(last)
         return last.report
 
-    def progress(self, usage: Usage, *, ended: bool = False) -> VariantsProgress:
+    def progress(self, usage: ModelUsage, *, ended: bool = False) -> VariantsProgress:
         """Current progress; no order without any answer. With ``ended`` unfinished orders count
         too."""
         done = {n: f.reranked for n, f in self._finished.items()}

@@ -32,12 +32,13 @@ from engine.generate.scenes import examples_of, leaked
 from engine.generate.tuple_sets import constraints_for, randomness
 from engine.generate.word_lists import BY_CODE
 from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
-from engine.llm.budget import RoundProgress, Usage
+from engine.llm.budget import RoundProgress
 from engine.llm.client import Client, complete
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import fenced
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import ModelUsage
 from storage.answers import Answers
 from storage.files import write_whole
 
@@ -381,7 +382,7 @@ class BuiltCollection:
 
     request: ImplicitRequest
     verification: Verification
-    usage: Usage | None  # of the model; None without one
+    usage: ModelUsage | None  # of the model; None without one
     seconds: float
     # what `evaluate` and `import` read; None when it was cancelled: then nothing was written
     folder: Path | None = None

@@ -26,7 +26,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from engine.jobs.runner import in_foreground
-from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
+from engine.llm.budget import Meter, RoundProgress, Stopped
 from engine.llm.cache import AnswerCache
 from engine.llm.capabilities import PROBE, Capabilities, remembered
 from engine.llm.endpoint_errors import (
@@ -48,6 +48,7 @@ from engine.llm.messages import (
 )
 from engine.llm.transport import Transport
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import ModelUsage
 from storage.answers import AnswerRow, Answers
 
 Value = TypeVar("Value")
@@ -108,7 +109,7 @@ class Client:
         self._learning, self._adapting = asyncio.Lock(), asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._started = time.perf_counter()
-        self._counts: Counter[str] = Counter()  # questions, by the names of Usage
+        self._counts: Counter[str] = Counter()  # questions, by the names of ModelUsage
         self._served: Counter[str] = Counter()  # replies, by the model said to have answered
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures_in_a_row = 0
@@ -376,8 +377,8 @@ class Client:
         if self._problem is not None:
             raise self._problem
 
-    def raise_if_nothing_came(self, since: Usage | None = None) -> Usage:
-        """Usage, since then; raises the problem where there is no answer at all and nobody
+    def raise_if_nothing_came(self, since: ModelUsage | None = None) -> ModelUsage:
+        """ModelUsage, since then; raises the problem where there is no answer at all and nobody
         cancelled."""
         usage = self.usage if since is None else self.usage.since(since)
         failed = usage.failed > 0 or usage.stopped == "endpoint"
@@ -429,7 +430,7 @@ class Client:
     # -- counting ----------------------------------------------------------------------
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ModelUsage:
         """The figures until now."""
         own = ("rounds", "asked", "answered", "cached", "failed", "unread", "shortened")
         return replace(
@@ -484,7 +485,7 @@ class Outcome(Generic[Value]):
     """What a run returned, and what it took. ``usage.stopped`` says whether it is partial."""
 
     value: Value
-    usage: Usage
+    usage: ModelUsage
 
 
 def finish(work: Coroutine[Any, Any, Value]) -> Value:
@@ -538,7 +539,7 @@ def complete(
 
 def ask_once(
     connection: Connection, store: Answers, prompt: Prompt[Value], nothing: EndpointError
-) -> tuple[Value, Usage]:
+) -> tuple[Value, ModelUsage]:
     """The answer to one question; raises ``nothing`` where it cannot be used."""
 
     async def work(client: Client) -> Value | None:
