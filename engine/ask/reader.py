@@ -8,29 +8,25 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
+from engine.ask.answering import AnswerQuestion
 from engine.ask.exporting import Form, export
-from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
+from engine.ask.passages import any_scenarios, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.jobs.runner import JobRunner, check_ends, new_job_id
-from engine.llm.connecting import connect, estimator
+from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.endpoints import Endpoint
-from engine.llm.messages import Prompt
+from engine.llm.tasks import TaskRunner
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
-from engine.types.callbacks import Ask
 from engine.types.jobs import Job, JobState
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.models import Estimate, ModelReport
-from engine.types.people import ForPerson
 from engine.types.reading import (
     MOST_PASSAGES,
     Answer,
@@ -212,13 +208,8 @@ REMEMBERED = 32
 """Questions whose results are kept, and corpora whose examples are."""
 
 
-class Reader(ForPerson):
+class Reader(TaskRunner[AskRequest, Answer]):
     """Answers to questions from the documents of a corpus. Safe to share between threads.
-
-    Where an ``endpoint`` is taken, None is the one of the environment.
-
-    Attributes:
-        jobs: answers under way, and the latest that have ended.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -227,9 +218,8 @@ class Reader(ForPerson):
     def __init__(
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
-        self.jobs = JobRunner()
-        self._history = History(ledger.asked)
+        super().__init__(settings, ledger.answers)
+        self._searcher, self._history = searcher, History(ledger.asked)
         self._results = lru_cache(REMEMBERED)(self._search)
         self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
@@ -238,17 +228,12 @@ class Reader(ForPerson):
         opened = self._searcher(corpus).corpus
         return any_scenarios(stored_scenarios(opened), opened.doc_ids)
 
-    def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> Estimate:
-        """What an answer costs at most; nothing is asked."""
-        connection = connect(self._settings, endpoint, person=self.person)
+    def _task(self, request: AskRequest) -> AnswerQuestion:
+        _check(request)
         former = self._former(request)
-        results, scenarios = self._find(request, former)
-        asked = messages(request.question, passages_of(results, scenarios), former=former)
-        prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
-        cost = estimator(connection, self._answers).estimate([prompt], 1)
-        return replace(cost, items=len(results), rounds=1)
+        return AnswerQuestion(request, *self._find(request, former), former)
 
-    def ask(
+    def start(
         self,
         request: AskRequest,
         endpoint: Endpoint | None = None,
@@ -256,24 +241,22 @@ class Reader(ForPerson):
         owner: str = "",
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id,
-        by which :meth:`find` knows the answer from then on.
+        by which :meth:`find` knows the answer from then on."""
+        task, job_id, started = self._task(request), new_job_id(), time.monotonic()
+        own = self._own(owner)
 
-        Args:
-            owner: who asks.
-        """
-        _check(request)
-        connection = connect(self._settings, endpoint, most_calls, self.person)
-        former = self._former(request)
-        found = self._find(request, former)
-        work = AnswerWork(request, *found, connection, self._answers, former)
-        job: AskJob = Job(new_job_id(), request, "running", work.answer(), owner=self._own(owner))
+        def keep(answer: Answer, state: JobState, error: SeedLensError | None) -> None:
+            words = {"error": error.message, "remedy": error.remedy} if error else {}
+            seconds = time.monotonic() - started
+            try:
+                self._history.keep(
+                    Job(job_id, request, state, answer, owner=own, seconds=seconds, **words)
+                )
+            except StorageError:
+                log.exception("An answer could not be kept; the page still has it.")
 
-        def write(tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
-            return self._kept(job, lambda: work.write(tell, cancelled), work.answer)
-
-        return self.jobs.start(
-            job.id, write, job.progress, request=request, owner=owner, job_id=job.id
-        )
+        task.keep = keep
+        return self._start(task, endpoint, most_calls, owner, key=job_id, job_id=job_id)
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""
@@ -304,28 +287,6 @@ class Reader(ForPerson):
         opened = self._searcher(corpus).corpus
         return example_questions(opened.titles, opened.lens)
 
-    def _kept(
-        self, job: AskJob, write: Callable[[], ModelReport], answer: Callable[..., Answer]
-    ) -> ModelReport:
-        """Write an answer, and keep it however it ends; an answer without words is not kept."""
-        started, ended = time.monotonic(), job
-        try:
-            report = write()
-            stopped = report.stopped == "cancelled"
-            ended = replace(job, state="cancelled" if stopped else "done")
-        except SeedLensError as error:
-            ended = replace(job, state="failed", error=error.message, remedy=error.remedy)
-            raise
-        finally:
-            said = answer(complete=True)
-            seconds = time.monotonic() - started
-            if said.parts and not ended.running:
-                try:
-                    self._history.keep(replace(ended, progress=said, seconds=seconds))
-                except StorageError:
-                    log.exception("An answer could not be kept; the page still has it.")
-        return report
-
     def _former(self, request: AskRequest) -> tuple[Exchange, ...]:
         """What a question follows up, the first exchange first."""
         former: list[Exchange] = []
@@ -337,14 +298,13 @@ class Reader(ForPerson):
         return tuple(former)
 
     def _find(
-        self, request: AskRequest, former: Sequence[Exchange] = ()
+        self, request: AskRequest, former: Sequence[Exchange]
     ) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
         """What is retrieved for a question, with its scenarios by doc_id; a follow-up is searched
         for together with the question before it.
 
         The ranking is from memory while the corpus stays the same.
         """
-        _check(request)
         searcher = self._searcher(request.corpus)
         text = "\n".join([*(e.question for e in former[-1:]), request.question])
         query = Query(request.corpus, text=text, system=request.system, k=request.k)

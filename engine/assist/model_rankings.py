@@ -83,11 +83,10 @@ class RankDocuments(ModelTask[RankingProgress]):
 
         return self._estimates.one((self.key, known), make)
 
-    def begun(self, estimate: Estimate, endpoint: Endpoint | None) -> RankingProgress:
+    def begun(self, estimate: Estimate, usage: ModelUsage) -> RankingProgress:
         """The order of the first stage."""
-        asked = endpoint and {"endpoint": endpoint.address, "model": endpoint.model}
         order = tuple(s.doc_id for s in self.stage.ranking)
-        return RankingProgress(estimate, order, self._report(ModelUsage(**asked or {})))
+        return RankingProgress(estimate, order, self._report(usage))
 
     async def run(self, run: TaskRun) -> TaskReport[RankingProgress]:
         now: RankingProgress = run.latest

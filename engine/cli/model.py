@@ -20,7 +20,6 @@ from engine.types.models import (
     TaskProgress,
     TaskReport,
 )
-
 from engine.types.reranking import RankingProgress
 
 if TYPE_CHECKING:

@@ -138,8 +138,8 @@ class ModelTask(ABC, Generic[R]):
     async def run(self, run: TaskRun) -> TaskReport[R]:
         """Do it, as far as it comes; :class:`TaskRunner` adds what the model was asked."""
 
-    def begun(self, estimate: Estimate, endpoint: Endpoint | None) -> Any:  # noqa: ARG002
-        """The progress of a run that begins; ``endpoint`` is asked, None for none."""
+    def begun(self, estimate: Estimate, usage: ModelUsage) -> Any:  # noqa: ARG002
+        """The progress of a run that begins; ``usage`` says who is asked."""
         return TaskProgress(phase=self.phase)
 
     def job_key(self, endpoint: Endpoint | None) -> Hashable:  # noqa: ARG002
@@ -242,11 +242,13 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         """The connection, within what the estimate announces, and the progress to begin with."""
         set_up = describe(self._settings, self._answers, endpoint).set_up
         if not task.asks or not (task.needs_model or set_up):
-            return None, task.begun(Estimate(), None)
+            return None, task.begun(Estimate(), ModelUsage())
         connection = connect(self._settings, endpoint, most_calls, self.person)
         estimate = self._estimated(task, endpoint)
         connection = connection.within(estimate) if estimate.exact else connection
-        return connection, task.begun(estimate, connection.endpoint)
+        place = connection.endpoint
+        usage = ModelUsage(endpoint=place.address, model=place.model)
+        return connection, task.begun(estimate, usage)
 
     def _perform(
         self,

@@ -121,7 +121,7 @@ MAY: dict[str, dict[str, str]] = {
     "pair_grading": {"operator": "estimate run start"},
     "pair_grading.jobs": JOBS,
     "reader": {
-        "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
+        "all": "estimate examples export find has_scenarios run", "own": "asked forget start",
     },
     "reader.jobs": JOBS,
     "scenarios": {
@@ -131,7 +131,7 @@ MAY: dict[str, dict[str, str]] = {
     "scenarios.jobs": JOBS,
     "verifier": {
         "all": "check connection endpoint estimate estimate_reading explain_with_model job "
-        "offered read_wordings recall rerank result running start",
+        "offered read_wordings recall rerank result run running start",
         "own": "find_endpoint",
     },
     "verifier.jobs": JOBS,
