@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -19,7 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -65,30 +64,14 @@ def _same_model(served: str, asked: str) -> bool:
     return asked in served or served in asked
 
 
-@asynccontextmanager
-async def open_client(
-    connection: Connection,
-    store: Answers,
-    cancelled: Ask = never,
-    tell: Callable[[RoundProgress], None] = tell_nobody,
-) -> AsyncIterator[Client]:
-    """A client for one run, in the running event loop.
+class Client:
+    """Asks one model for one run, in the running event loop. Close it there as well.
 
     Args:
-        cancelled: asked many times a second; True ends the run, requests under way included.
+        cancelled: asked many times a second while :meth:`watch` runs; True ends the run, requests
+            under way included.
         tell: called after every settled question.
     """
-    client = Client(connection, store, cancelled, tell)
-    watcher = asyncio.create_task(client.watch())
-    try:
-        yield client
-    finally:
-        watcher.cancel()
-        await client.close()
-
-
-class Client:
-    """Asks one model for one run. See :func:`open_client`."""
 
     def __init__(
         self,
@@ -514,11 +497,16 @@ def ask_model(
     """
 
     async def run() -> Outcome[Value]:
-        async with open_client(connection, store, cancelled, tell) as client:
+        client = Client(connection, store, cancelled, tell)
+        watching = asyncio.create_task(client.watch())
+        try:
             value = await work(client)
             if raises:
                 client.raise_if_nothing_came()
             return Outcome(value, client.usage)
+        finally:
+            watching.cancel()
+            await client.close()
 
     return finish(run())
 

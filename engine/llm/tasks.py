@@ -240,8 +240,9 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
     ) -> tuple[Connection | None, Any]:
         """The connection, within what the estimate announces, and the progress to begin with."""
-        set_up = describe(self._settings, self._answers, endpoint).set_up
-        if not task.asks or not (task.needs_model or set_up):
+        if not task.asks or not (
+            task.needs_model or describe(self._settings, self._answers, endpoint).set_up
+        ):
             return None, task.begun(Estimate(), ModelUsage())
         connection = connect(self._settings, endpoint, most_calls, self.person)
         estimate = self._estimated(task, endpoint)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from engine.errors import BadInputError
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass as checked
 
 
-@dataclass(frozen=True, slots=True)
+@checked(frozen=True, slots=True)
 class Training:
-    """Hyper-parameters; the defaults are the paper's. BadInputError for a value that nothing can
-    be trained with.
+    """Hyper-parameters; the defaults are the paper's.
 
     Options:
         epochs: At most.
@@ -26,23 +27,16 @@ class Training:
         seed --random-seed: Of chance.
     """
 
-    epochs: int = 10
-    batch: int = 4
-    accumulation: int = 2
-    learning_rate: float = 2e-5
+    epochs: PositiveInt = 10
+    batch: PositiveInt = 4
+    accumulation: PositiveInt = 2
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-5
     weight_decay: float = 0.1
-    patience: int = 4
-    rank: int = 32
-    alpha: int = 64
-    dropout: float = 0.1
+    patience: PositiveInt = 4
+    rank: PositiveInt = 32
+    alpha: PositiveInt = 64
+    dropout: Annotated[float, Field(ge=0, le=0.9)] = 0.1
     seed: int = 7
-
-    def __post_init__(self) -> None:
-        counts = (self.batch, self.accumulation, self.epochs, self.patience, self.rank, self.alpha)
-        if min(counts) < 1 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
-            raise BadInputError(
-                f"Nothing can be trained with {self}.", "Give counts of 1 or more, rates above 0."
-            )
 
 
 @dataclass(frozen=True, slots=True)

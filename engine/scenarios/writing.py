@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +16,16 @@ from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStor
 from engine.errors import BadInputError
 from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun
-from engine.llm.texts import estimate_tokens, parts_of
 from engine.scenarios.distilled import distilled_recipe, load_writer
-from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
-from engine.scenarios.writers import ExtractWriter, ModelWriter, Scenarios, Writer, room_for_part
+from engine.scenarios.scenario_prompts import WRITING
+from engine.scenarios.writers import (
+    ExtractWriter,
+    ModelWriter,
+    Scenarios,
+    Writer,
+    prompts_for,
+    room_for_part,
+)
 from engine.types.documents import Document
 from engine.types.encoders import Encoder
 from engine.types.models import Estimate, TaskReport
@@ -98,21 +104,15 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         if recipe.source != "generated" or not chosen:
             return estimate
         sampled = chosen[:: -(-len(chosen) // SAMPLE)]
-        factor = len(chosen) / len(sampled)
         tokens = room_for_part(known.known.room)
-        calls = sent = answered = 0
-        for document in _documents(store, sampled):
-            for part in parts_of(document, tokens):
-                calls += 1
-                sent += estimate_tokens(part) + estimate_tokens(document.title)
-                answered += most_tokens(part)
-        blank = writing("", "")
-        fixed_in, fixed_out = known.known.size(blank)  # of every question and answer
-        cost = known.total(
-            round(calls * factor),
-            round((sent + calls * fixed_in) * factor),
-            round((answered + calls * (fixed_out - blank.most_tokens)) * factor),
-        )
+        prompts = [
+            prompt
+            for start in range(0, len(sampled), READ_ROWS)
+            for document in store.corpus.documents(sampled[start : start + READ_ROWS])
+            for prompt in prompts_for(document, tokens)
+        ]
+        calls = round(len(prompts) * len(chosen) / len(sampled))
+        cost = known.estimate(prompts, calls)
         return replace(cost, items=estimate.items, counts=estimate.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
@@ -152,11 +152,6 @@ def _recipe_of(store: ScenarioStore, request: ScenarioRequest, model: str) -> Re
     if request.source == "extractive":
         return ExtractWriter(store.corpus).recipe
     return distilled_recipe(Path(request.folder))
-
-
-def _documents(store: ScenarioStore, doc_ids: list[str]) -> Iterator[Document]:
-    for start in range(0, len(doc_ids), READ_ROWS):
-        yield from store.corpus.documents(doc_ids[start : start + READ_ROWS])
 
 
 @dataclass(slots=True)

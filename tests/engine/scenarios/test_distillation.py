@@ -151,7 +151,7 @@ def test_distilling_refuses_what_it_cannot_use(
     (tmp_path / "taken" / "thesis.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInputError, match="holds no distilled model"):
         distill(found, "any", tmp_path / "taken")
-    with pytest.raises(BadInputError, match="Nothing can be trained"):
+    with pytest.raises(ValueError, match="epochs"):
         Training(epochs=0)
     request = ScenarioRequest("things", "distilled", folder=str(tmp_path / "taken"))
     with pytest.raises(BadInputError, match="holds no distilled model"):

@@ -179,7 +179,7 @@ def test_grades_that_say_nothing_are_too_few(groups: list[AspectGroup], said: st
     "values", [{"documents": 0}, {"candidates": 1}, {"candidates": 21}], ids=str
 )
 def test_numbers_that_cannot_be_are_refused(values: Mapping[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"candidates|at least 1 document"):
+    with pytest.raises(ValueError, match=next(iter(values))):
         PairRequest("small", **values)
 
 
