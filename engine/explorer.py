@@ -37,7 +37,7 @@ from engine.lenses.variants import ALL_SETS, SETS
 from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
-from engine.scenarios.facade import Scenarios
+from engine.scenarios.writing import Scenarios
 from engine.search.finding import find_documents
 from engine.search.interpretation import lens_words, load_network
 from engine.search.queries import check_held, parse_filters, parse_reading

@@ -27,8 +27,7 @@ ANSWER_TOKENS = 900
 FEWEST_TOKENS = 50
 """A passage is never cut below this; a model that cannot take it cannot answer from it."""
 TITLE_TOKENS = 60
-TELL_SECONDS = 0.2
-"""Between two looks at what is written: citations are read anew each time."""
+TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read anew each time
 
 RULES = f"""\
 You answer a person's question from passages of a collection of documents, and from nothing else.

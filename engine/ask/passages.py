@@ -13,8 +13,7 @@ from engine.types.reading import GivenPassage
 from engine.types.scenarios import Scenario
 from engine.types.searches import Result
 
-PASSAGE_TOKENS = 400
-"""An abstract or a short conversation stays whole."""
+PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
 
 
 def passages_of(
@@ -75,11 +74,9 @@ def _fits(text: str, start: int, end: int, tokens: int) -> bool:
 
 # -- scenarios ---------------------------------------------------------------------------
 
-SCENARIO_TOKENS = 240
-"""Of one document, all its scenarios together."""
+SCENARIO_TOKENS = 240  # Of one document, all its scenarios together
 
-PROBED = 50
-"""Documents looked at first for whether a corpus has scenarios."""
+PROBED = 50  # Documents looked at first for whether a corpus has scenarios
 
 
 ScenarioTexts = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]

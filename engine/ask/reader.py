@@ -40,8 +40,7 @@ from storage.errors import StorageError
 from storage.ledger import Ledger
 from storage.trails import Asked, AskedRow
 
-MOST_LISTED = 100
-"""Questions of a history."""
+MOST_LISTED = 100  # Questions of a history
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +119,8 @@ def _state(stored: str) -> JobState:
     return "done" if stored == "done" else "cancelled" if stored == "cancelled" else "failed"
 
 
-READ = 2_000
-"""Titles that are read, evenly spread over all."""
-FEWEST = 2
-"""Titles that must share a topic."""
+READ = 2_000  # Titles that are read, evenly spread over all
+FEWEST = 2  # Titles that must share a topic
 LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LINKING = frozenset(
@@ -202,10 +199,8 @@ def _topics(titles: Sequence[str]) -> list[str]:
 
 
 log = logging.getLogger("seedlens")
-MOST_FORMER = 3
-"""Exchanges that a follow-up is shown."""
-REMEMBERED = 32
-"""Questions whose results are kept, and corpora whose examples are."""
+MOST_FORMER = 3  # Exchanges that a follow-up is shown
+REMEMBERED = 32  # Questions whose results are kept, and corpora whose examples are
 
 
 class Reader(TaskRunner[AskRequest, Answer]):

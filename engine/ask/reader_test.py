@@ -23,8 +23,7 @@ from engine.measures.significance import confidence_interval
 from engine.types.models import Estimate, ModelUsage, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 
-SAMPLED = 20
-"""Questions of a condition from whose lengths its cost is estimated."""
+SAMPLED = 20  # Questions of a condition from whose lengths its cost is estimated
 READ = "read"
 _OWN_JUDGE = "The model that answered also graded the answers; it may favour its own words."
 _FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."

@@ -13,8 +13,7 @@ from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt
 from engine.llm.texts import cut_text, fenced
 
 READING, GRADING = "reading/1", "answer-grading/1"
-DOCUMENT_TOKENS = 1200
-"""Of one document; conversations and abstracts stay whole."""
+DOCUMENT_TOKENS = 1200  # Of one document; conversations and abstracts stay whole
 ANSWER_TOKENS = 300
 REFERENCE_TOKENS = 1000
 NOT_STATED = "not stated"

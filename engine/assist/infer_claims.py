@@ -23,11 +23,9 @@ from engine.types.documents import Fact, FactKind, Span
 
 KINDS: tuple[FactKind, ...] = ("place", "date", "amount")
 INFERRING = "facts/1"
-FEWEST_TOKENS = 80
-"""A part is never cut below this."""
+FEWEST_TOKENS = 80  # A part is never cut below this
 MOST_PER_PART = 12
-CLAIM_TOKENS = 90
-"""Of one fact in an answer, on the high side."""
+CLAIM_TOKENS = 90  # Of one fact in an answer, on the high side
 SYSTEM = """\
 You prepare a collection of documents for search by date, amount and place. Plain rules have \
 found what the documents state. You name what a document does not state but surely implies, by \
@@ -122,11 +120,9 @@ def most_tokens(text: str) -> int:
     return 60 + CLAIM_TOKENS * min(MOST_PER_PART, 3 + estimate_tokens(text) // 100)
 
 
-CONFIDENCE = 0.7
-"""In whatever a model says, below what the rules read off the words."""
+CONFIDENCE = 0.7  # In whatever a model says, below what the rules read off the words
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
-Value = tuple[float, float, str, str]
-"""low, high, unit and words of a :class:`Fact`."""
+Value = tuple[float, float, str, str]  # low, high, unit and words of a :class:`Fact`
 
 
 @dataclass(slots=True)

@@ -47,10 +47,8 @@ from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
 
-BATCH = 64
-"""Documents that are asked about together."""
-SAMPLE = 2000
-"""A sample of documents, from whose lengths those of all are estimated."""
+BATCH = 64  # Documents that are asked about together
+SAMPLE = 2000  # A sample of documents, from whose lengths those of all are estimated
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,10 @@ from engine.search.searcher import Searcher
 from engine.types.evaluations import Topic
 from engine.types.models import Estimate, summed
 
-SAMPLE = 6
-"""Queries whose documents are measured where there are many."""
-DOCUMENTS = 12
-"""Documents of each of these queries that are measured."""
-OF_ONE = 30
-"""Documents that are measured where there is one query only."""
-KEPT = 256
-"""Estimates that a facade remembers, by all that they depend on."""
+SAMPLE = 6  # Queries whose documents are measured where there are many
+DOCUMENTS = 12  # Documents of each of these queries that are measured
+OF_ONE = 30  # Documents that are measured where there is one query only
+KEPT = 256  # Estimates that a facade remembers, by all that they depend on
 _LIST = {"listwise": LENGTH, "tournament": BATCH}
 """Documents per list at most."""
 

@@ -23,8 +23,7 @@ from engine.types.models import ModelReport, ModelUsage
 from engine.types.reranking import DEFAULT_DEPTH
 from engine.types.searches import PAGE_SIZE
 
-TOP = PAGE_SIZE
-"""Ranks that matter: effort goes there, confidence is about its cut."""
+TOP = PAGE_SIZE  # Ranks that matter: effort goes there, confidence is about its cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,15 @@ from engine.cli.model import (
 )
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, stop_requested, training, what_else
-from engine.scenarios.training import Distilled, Training
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import (
     CANDIDATES,
     DOCUMENTS,
     MOST_CANDIDATES,
     AspectGroup,
+    Distilled,
     PairRequest,
+    Training,
     Tuned,
     Tuning,
 )

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from engine.llm.endpoints import Endpoint
     from storage.answers import Answers
 
-FORM = 1
-"""Of what is remembered; another form is tried out again."""
-REASONING_TOKENS = 4096
-"""Room for thinking before an answer, for models that do so."""
-USUAL_REASONING = 800
-"""What such thinking takes on the whole: for estimates."""
+FORM = 1  # Of what is remembered; another form is tried out again
+REASONING_TOKENS = 4096  # Room for thinking before an answer, for models that do so
+USUAL_REASONING = 800  # What such thinking takes on the whole: for estimates
 TOKENS_PER_MESSAGE = 6
 _JSON = "response_format|json_schema|json_object"
 PROBE = Prompt(

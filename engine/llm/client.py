@@ -54,8 +54,7 @@ Value = TypeVar("Value")
 STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
-WATCH_SECONDS = 0.05
-"""Between two looks at whether the run was cancelled."""
+WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
 
 
 def _same_model(served: str, asked: str) -> bool:

@@ -45,10 +45,6 @@ class TooLongError(EndpointError):
     """One request is longer than the model's context."""
 
 
-class WithheldError(EndpointError):
-    """The endpoint withholds the answer to one request (a content filter)."""
-
-
 class BudgetReachedError(EndpointError):
     """The next call would go beyond the budget that was set."""
 

@@ -20,9 +20,8 @@ from engine.types.people import OPERATOR, Person
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
-CONCURRENCY = 8
-RETRIES = 4
-"""Requests under way at once, and repeats of one that failed, where nothing else is set."""
+CONCURRENCY = 8  # Requests under way at once, where nothing else is set
+RETRIES = 4  # Of a request that failed, likewise
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ Question = Literal["compare", "grade", "order"]
 Value = TypeVar("Value")
 Item = TypeVar("Item")
 
-OVERHEAD_TOKENS = 200
-"""Of the question, the fences and the answer."""
+OVERHEAD_TOKENS = 200  # Of the question, the fences and the answer
 
 
 @dataclass(frozen=True, slots=True)

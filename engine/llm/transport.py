@@ -27,13 +27,12 @@ from engine.llm.endpoint_errors import (
     TooLongError,
     TransientError,
     UnsupportedError,
-    WithheldError,
     scrub,
 )
 from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint
 from engine.llm.messages import Reply, read_choice
 from engine.types.callbacks import tell_nobody
-from engine.types.limits import ANSWER_CHARS_PER_TOKEN, MOST_REPORTED
+from engine.types.limits import ANSWER_CHARS_PER_TOKEN
 
 TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
 UNREADABLE = (
@@ -41,8 +40,6 @@ UNREADABLE = (
     *(OverflowError, RecursionError),  # JSON knows infinite numbers, and may be nested deeply
 )
 """Raised when something is read that is no chat completion."""
-MOST_MODELS = 10_000
-"""Models of an endpoint that are read; those with the most offer some hundreds."""
 QUEUE_FACTOR = 10
 """Timeouts that a request waits for its answer to begin, at most, while others are answered."""
 FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
@@ -62,16 +59,17 @@ _PERSISTENT = (
     "`seedlens doctor` tries them out."
 )
 _REFUSALS = {
+    401: ("does not accept the key, or needs one", f"Enter the right key ({KEY})."),
     403: (
-        "{where} forbids the use of '{model}' with this key{said}.",
+        "forbids the use of '{model}' with this key",
         "Ask its owner for access, or choose another model.",
     ),
     404: (
-        "{where} has no model '{model}', or is not the address of an endpoint{said}.",
+        "has no model '{model}', or is not the address of an endpoint",
         f"Check {MODEL} and the address (it usually ends in /v1).",
     ),
 }
-"""Message and remedy by status."""
+"""What is wrong, and what to do about it, by status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +148,7 @@ class Transport:
         try:
             async with asyncio.timeout(min(10.0, self._timeout)):
                 response = await self._client.get(f"{self.endpoint.address}/models")
-                return [_card(model) for model in response.json()["data"][:MOST_MODELS]]
+                return [_card(model) for model in response.json()["data"]]
         # Anything may come back where nothing is promised; not knowing is no failure.
         except (httpx2.HTTPError, TimeoutError, OSError, *UNREADABLE):
             return []
@@ -347,12 +345,8 @@ def _sound(text: str) -> str:
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
-    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
-    if not isinstance(sent, int) or not isinstance(answered, int | float):
-        return None
-    if not (0 <= sent <= MOST_REPORTED and 0 <= answered <= MOST_REPORTED):
-        return None  # less than nothing would be given back to whoever has a budget
-    return sent, int(answered)
+    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return None if sent is None else (int(sent), int(answered or 0))
 
 
 def _options(
@@ -376,7 +370,7 @@ def refusal(
     """A response that is no answer as one of our errors, free of the key."""
     where, key = endpoint.address, endpoint.key.get_secret_value()
     error = _told(content)
-    said, code = scrub(error["message"], key), error["code"]
+    said, code = scrub(error["message"] or headers.get("location", ""), key), error["code"]
     quoted = _quoted(said)
     if status == 429 and _NO_CREDIT & {code, error["type"]}:
         return RefusedError(
@@ -390,25 +384,14 @@ def refusal(
         if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
             return TooLongError(f"A question was too long for the model at {where}{quoted}.")
         if code in ("content_filter", "content_policy_violation"):
-            return WithheldError(f"{where} withheld an answer{quoted}.")
+            return EndpointError(f"{where} withheld an answer{quoted}.")
         return UnsupportedError(
             f"{where} does not accept the request{quoted}.",
             "If the message names a setting, change it; otherwise another model may do.",
             hint=f"{error['param']} {said}".lower(),
         )
-    if status == 401 and not key:
-        return RefusedError(f"{where} needs a key{quoted}.", f"Set one ({KEY}).")
-    if status == 401:
-        message = f"{where} does not accept the key{quoted}."
-        return RefusedError(message, f"Enter the right key ({KEY}).")
-    if 300 <= status < 400:
-        target = scrub(headers.get("location", ""), key)
-        message = f"{where} points to another address: {target}."
-        return RefusedError(message, "Enter that address, if you trust it.")
-    message, remedy = _REFUSALS.get(
-        status, (f"{{where}} refused with status {status}{{said}}.", _PERSISTENT)
-    )
-    return RefusedError(message.format(where=where, model=endpoint.model, said=quoted), remedy)
+    what, remedy = _REFUSALS.get(status, (f"refused with status {status}", _PERSISTENT))
+    return RefusedError(f"{where} {what.format(model=endpoint.model)}{quoted}.", remedy)
 
 
 def _quoted(said: str) -> str:

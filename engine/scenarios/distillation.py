@@ -14,15 +14,14 @@ from typing import Any
 from engine.errors import BadInputError, ModelMissingError, StorageError
 from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer
 from engine.scenarios.teaching import INSTRUCTION, Lesson, split
-from engine.scenarios.training import Distilled, Training
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.scenarios import Distilled, Training
 
 NEEDED = ("peft", "trl", "datasets")
 CHECKPOINTS = "checkpoints"
 WARMUP = 0.03
 """Share of the steps over which the learning rate grows; the paper does not tell its own."""
-LONGEST = 4096
-"""Tokens of an example at most; less where the model sees less."""
+LONGEST = 4096  # Tokens of an example at most; less where the model sees less
 TellLoss = Callable[[int, int, float | None], None]
 """Told (steps done, steps in all, loss) after every few steps."""
 

@@ -13,7 +13,7 @@ from engine.corpora.scenario_store import Recipe
 from engine.errors import BadInputError, ModelMissingError
 from engine.scenarios.scenario_prompts import merged
 from engine.scenarios.teaching import INSTRUCTION, question, read_answer
-from engine.scenarios.writers import Scenarios
+from engine.scenarios.writers import Outcome
 from engine.types.documents import Document
 
 CARD = "distilled.json"
@@ -95,11 +95,11 @@ class DistilledWriter:
         self.recipe = recipe
         self._window = getattr(model.config, "max_position_embeddings", None) or 4096
 
-    async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
+    async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         return await asyncio.to_thread(self._write, documents)
 
-    def _write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        results: list[Scenarios] = [() if not d.text.strip() else None for d in documents]
+    def _write(self, documents: Sequence[Document]) -> list[Outcome]:
+        results: list[Outcome] = [() if not d.text.strip() else None for d in documents]
         spoken = [i for i, scenarios in enumerate(results) if scenarios is None]
         for start in range(0, len(spoken), BATCH):
             rows = spoken[start : start + BATCH]

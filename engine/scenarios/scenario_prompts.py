@@ -17,10 +17,8 @@ WRITING = "scenarios/1"
 FEWEST_TOKENS = 80
 """A part is never cut below this; a model that cannot take it cannot write about it."""
 MOST_PER_PART = 12
-TOKENS_PER_SCENARIO = 40
-"""A text of so many tokens carries one scenario more, as a rule."""
-ANSWER_TOKENS = 160
-"""Of one scenario in an answer, on the high side."""
+TOKENS_PER_SCENARIO = 40  # A text of so many tokens carries one scenario more, as a rule
+ANSWER_TOKENS = 160  # Of one scenario in an answer, on the high side
 SYSTEM = """\
 You prepare a collection of documents for search. People will look for these documents in words \
 that the documents do not use: they describe their own situation, and only somebody who thinks \

@@ -1,5 +1,4 @@
-"""Writing scenarios for a corpus: checked, estimated, and done batch by batch, so that a stop at
-any moment costs one batch at most."""
+"""Scenarios of a corpus: what there is, and writing them batch by batch: a stop costs one at most."""
 
 from __future__ import annotations
 
@@ -8,20 +7,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from engine.config import Settings
 from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
-from engine.errors import BadInputError
+from engine.corpora.sharing import writing
+from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.distilled import distilled_recipe, load_writer
 from engine.scenarios.scenario_prompts import WRITING
+from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import (
     ExtractWriter,
     ModelWriter,
-    Scenarios,
+    Outcome,
     Writer,
     prompts_for,
     room_for_part,
@@ -29,12 +33,19 @@ from engine.scenarios.writers import (
 from engine.types.documents import Document
 from engine.types.encoders import Encoder
 from engine.types.models import Estimate, TaskReport
-from engine.types.scenarios import Component, Scenario, ScenarioCounts, ScenarioRequest
+from engine.types.scenarios import (
+    COMPONENTS,
+    Component,
+    Scenario,
+    ScenarioCounts,
+    ScenarioRequest,
+    ScenarioState,
+)
+from storage.home import Home
+from storage.ledger import Ledger
 
-BATCH = 32
-"""Documents that are written together."""
-SAMPLE = 2000
-"""Documents whose lengths are measured, evenly spread over all."""
+BATCH = 32  # Documents that are written together
+SAMPLE = 2000  # Documents whose lengths are measured, evenly spread over all
 READ_ROWS = 256
 
 
@@ -201,7 +212,7 @@ class _Batches:
         self._tell(len(doc_ids))
 
     def _count(
-        self, documents: Sequence[Document], written: Sequence[Scenarios], *, stopped: bool
+        self, documents: Sequence[Document], written: Sequence[Outcome], *, stopped: bool
     ) -> dict[str, Sequence[Scenario]]:
         """The scenarios that there are; what there is not is counted by the reason."""
         by_document: dict[str, Sequence[Scenario]] = {}
@@ -249,3 +260,83 @@ class _Batches:
         done = self.settled if done is None else done
         failed, made = self.counts["failed"], self.counts["scenarios"]
         self.run.progress(done, total, failed=failed, made=made, phase=phase)
+
+
+@limited(leads_only, "estimate", "run", "start")
+class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
+    """Scenarios of one home. Safe to share between threads.
+
+    ``items`` of an estimate are documents to write for, ``counts["done"]`` those that have theirs,
+    ``counts["embedded"]`` scenarios that only have to be embedded again.
+
+    What names a corpus raises UnknownNameError when there is none; what changes one raises
+    CorpusBusyError while another process writes to it.
+
+    Attributes:
+        components: what can be embedded of a scenario.
+        jobs: runs in the background, by corpus: :data:`ScenarioJob`.
+        batch: documents that are written together; what a kill can cost at most.
+    """
+
+    components: tuple[Component, ...] = COMPONENTS
+
+    def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
+        self._home, self._ledger, self._library = home, ledger, library
+        self.batch = BATCH
+
+    # -- what there is -----------------------------------------------------------------
+
+    def status(self, corpus: str) -> ScenarioState:
+        """What there is for a corpus."""
+        return self._store(corpus).state()
+
+    def of_document(self, corpus: str, doc_id: str) -> tuple[Scenario, ...]:
+        """The scenarios of a document as it is now, () when there are none."""
+        store = self._store(corpus)
+        if doc_id not in store.corpus.row_of:
+            raise UnknownNameError(f"There is no document '{doc_id}' in corpus '{corpus}'.")
+        return store.of([doc_id]).get(doc_id, ())
+
+    @leads_only
+    def lessons(self, corpus: str, limit: int | None = None) -> list[Lesson]:
+        """What a small model can learn from; see :mod:`engine.scenarios.distillation`."""
+        return lessons(self._store(corpus), limit)
+
+    # -- changing it -------------------------------------------------------------------
+
+    @leads_only
+    def set_weight(self, corpus: str, weight: float) -> None:
+        """Set what documents count for against their best scenario, 0 to 1; holds from the next
+        search."""
+        with self._writing(corpus):
+            store = self._store(corpus)
+            store.set(replace(store.settings, weight=weight))
+
+    @leads_only
+    def remove(self, corpus: str) -> None:
+        """Remove all scenarios of a corpus. Answers of models stay in the ledger."""
+        with self._writing(corpus):
+            self._store(corpus).remove()
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _task(self, request: ScenarioRequest) -> WriteScenarios:
+        if request.source == "distilled":
+            check_operator(self.person)  # it names a folder of this machine, and loads a model
+        held = partial(self._writing, request.corpus)
+        return WriteScenarios(request, self._library, held, self.batch)
+
+    def _store(self, corpus: str) -> ScenarioStore:
+        return ScenarioStore(self._library.open(corpus))
+
+    def _writing(self, corpus: str) -> AbstractContextManager[None]:
+        self._library.corpus(corpus)  # no lock file for a corpus that is not there
+        return writing(
+            self._home,
+            self._ledger,
+            corpus,
+            f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
+            "Wait until that is done, or cancel it.",
+            documents=False,
+        )

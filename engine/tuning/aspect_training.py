@@ -32,10 +32,8 @@ from engine.types.scenarios import AspectGroup, Tuned, Tuning
 
 CARD = "tuned.json"
 """What a folder with an encoder that was trained says of itself."""
-FEWEST_GROUPS = 8
-"""Groups with different grades below which nothing can be learned."""
-HELD_OUT = 4
-"""One seed in so many is measured by."""
+FEWEST_GROUPS = 8  # Groups with different grades below which nothing can be learned
+HELD_OUT = 4  # One seed in so many is measured by
 TellLoss = Callable[[int, int, float], None]
 """Told (groups read, groups in all, loss of the last one)."""
 

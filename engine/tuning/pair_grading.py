@@ -1,28 +1,170 @@
-"""Pairs graded by a connected model: what the command line calls as ``explorer.pair_grading``."""
+"""Pairs of documents that a connected model grades by aspect: which ones, what it is asked, and the
+task that asks it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import BaseModel, Field
+
 from engine.config import Settings
+from engine.corpora.aspect_space import passage_direction
+from engine.corpora.contracts import Request, Seed, VectorPart
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.schema import aspect_column
+from engine.errors import BadInputError
 from engine.llm.connecting import Estimator
+from engine.llm.judges import document_text
+from engine.llm.judging_prompts import CANDIDATE_TOKENS, Criterion, halved, make_criterion
+from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.texts import cut_text, fenced
 from engine.permissions import limited, operator_only
-from engine.tuning.aspect_pairs import Question, group_of, prompts_of, questions_for
+from engine.types.documents import Document
+from engine.types.lenses import Aspect
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import AspectGroup, PairRequest
 from storage.ledger import Ledger
 
-BATCH = 32
-"""Questions that go out together."""
-SAMPLE = 50
-"""Questions whose lengths an estimate is made from."""
-Groups = tuple[AspectGroup, ...]
-"""In the order in which they were asked about."""
+PAIRS = "aspect-pairs/1"
+"""Version of the wording below; another one is another question."""
+FEWEST_DOCUMENTS = 20  # A smaller corpus has no candidates that tell aspect and topic apart
+SERVED = 0.5
+"""Sum of an aspect's probabilities over the sentences from which a document has that aspect."""
+GRADES = (0, 1, 2, 3)
+SYSTEM = """\
+You compare documents in one aspect. You are shown a starting document, the aspect, and numbered \
+candidates, and grade each candidate by how alike it and the starting document are in that aspect:
+3 the same in it, 2 alike in what matters of it, 1 loosely related in it, 0 not alike in it.
+Likeness in topic or in any other aspect counts for nothing: a candidate on another topic can be a \
+3, one on the same topic a 0. Between two grades give the lower one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A seed, one of its aspects, and the documents that it is compared with."""
+
+    seed: str
+    aspect: int
+    candidates: tuple[str, ...]
+
+
+class GradedCandidate(BaseModel):
+    """One candidate."""
+
+    candidate: int = Field(description="its number")
+    grade: int = Field(json_schema_extra={"enum": list(GRADES)})
+
+
+class GradedCandidates(BaseModel):
+    """A grade for every candidate, in their order."""
+
+    grades: list[GradedCandidate]
+
+
+def questions_for(corpus: OpenCorpus, request: PairRequest) -> list[Question]:
+    """What is to be asked, seed by seed; a larger request begins with a smaller one's seeds."""
+    if len(corpus) < FEWEST_DOCUMENTS:
+        raise BadInputError(
+            f"The corpus '{corpus.name}' holds {len(corpus)} documents; at least "
+            f"{FEWEST_DOCUMENTS} are needed to compare them by aspect.",
+            "Add documents to it: seedlens import",
+        )
+    seeds = sorted(corpus.doc_ids, key=_draw)[: request.documents]
+    found = [q for seed in corpus.seeds(seeds) for q in _of_seed(corpus, seed, request.candidates)]
+    if not found:
+        raise BadInputError(
+            f"None of the {len(seeds)} sampled documents of '{corpus.name}' has a sentence that "
+            f"serves an aspect of its lens, '{corpus.lens.name}'.",
+            "Choose another lens on the corpus's page in Library, or more documents: --documents.",
+        )
+    return found
+
+
+def _draw(*parts: str) -> bytes:
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+def _of_seed(corpus: OpenCorpus, seed: Seed, count: int) -> Iterator[Question]:
+    doc_id, roles = seed.document.doc_id, seed.roles(len(corpus.lens.aspects))
+    scope = corpus.scope(without=doc_id)
+    for number, key in enumerate(corpus.aspects):
+        weights = roles[:, number]
+        if weights.sum() < SERVED:
+            continue
+        by_aspect = passage_direction(weights, seed.sentences, seed.vector)
+        parts = [VectorPart(aspect_column(key), by_aspect, 1.0)]
+        parts.append(VectorPart("vector", seed.vector, 1.0))
+        nearest = [
+            corpus.by_vectors([part], Request(seed, None, scope, depth=count)).doc_ids
+            for part in parts
+        ]
+        chosen = list(dict.fromkeys(d for pair in zip(*nearest, strict=True) for d in pair))[:count]
+        # The order that a model reads says nothing of how near they are.
+        yield Question(doc_id, number, tuple(sorted(chosen, key=lambda d: _draw(doc_id, key, d))))
+
+
+def prompts_of(corpus: OpenCorpus, questions: Sequence[Question]) -> list[Prompt[GradedCandidates]]:
+    """The questions as a model reads them, in their order."""
+    wanted = dict.fromkeys(d for q in questions for d in (q.seed, *q.candidates))
+    documents = {d.doc_id: d for d in corpus.documents(list(wanted))}
+    return [
+        comparing(
+            _criterion(documents[q.seed], corpus.lens.aspects[q.aspect], q.aspect),
+            [document_text(documents[doc_id]) for doc_id in q.candidates],
+        )
+        for q in questions
+    ]
+
+
+def _criterion(seed: Document, aspect: Aspect, number: int) -> Criterion:
+    weights = [sentence.roles[number] for sentence in seed.sentences]
+    return make_criterion(seed, aspect, weights=weights)
+
+
+def comparing(
+    criterion: Criterion, candidates: Sequence[str], tokens: int = CANDIDATE_TOKENS
+) -> Prompt[GradedCandidates]:
+    """How alike are these candidates in the aspect?
+
+    Args:
+        tokens: what of each candidate is shown at most.
+    """
+    numbers = list(range(1, len(candidates) + 1))
+    shown = [
+        f"Candidate {number}:\n{fenced('candidate', cut_text(text, tokens).text)}"
+        for number, text in zip(numbers, candidates, strict=True)
+    ]
+    task = f"Grade each of the candidates 1 to {len(numbers)} in this aspect, 0 to 3."
+
+    def checked(said: GradedCandidates) -> GradedCandidates | None:
+        known = sorted(g.candidate for g in said.grades) == numbers
+        return said if known and all(g.grade in GRADES for g in said.grades) else None
+
+    return json_prompt(
+        PAIRS,
+        SYSTEM,
+        "\n\n".join([criterion.text, *shown, task]),
+        GradedCandidates,
+        most_tokens=60 + 20 * len(candidates),
+        check=checked,
+        shorter=halved(tokens, lambda less: comparing(criterion, candidates, less)),
+    )
+
+
+def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -> AspectGroup:
+    """What a model said, by the ids of the documents."""
+    grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
+    return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
+
+
+BATCH = 32  # Questions that go out together
+SAMPLE = 50  # Questions whose lengths an estimate is made from
+Groups = tuple[AspectGroup, ...]  # In the order in which they were asked about
 
 
 @limited(operator_only, "estimate", "run", "start")

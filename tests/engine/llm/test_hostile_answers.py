@@ -6,15 +6,12 @@ import json
 import time
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.ask.citations import read_citations
 from engine.assist.assist_prompts import explaining, noting
 from engine.assist.infer_claims import Claim, Counts, facts_in
-from engine.llm.budget import Account, Budget, Meter
 from engine.llm.client import complete
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judging_prompts import Criterion
@@ -27,9 +24,7 @@ from engine.llm.messages import (
     without_reasoning,
 )
 from engine.llm.transport import StreamedReply
-from engine.types.limits import MOST_REPORTED
 from storage.answers import Answers
-from storage.ledger import Ledger
 from tests.fakes.model_server import ModelRequests, ModelServer
 from tests.fakes.model_sessions import connection
 
@@ -120,44 +115,6 @@ def test_what_goes_along_with_an_answer_is_not_held_in_memory() -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 1_000_000
-
-
-def test_an_endpoint_with_models_without_end_is_asked_all_the_same(
-    server: ModelServer, store: Answers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed = b'{"data": [' + b'{"id": "' + b"m" * 5_000 + b'"},' + b'{"id": "a"},' * 400_000
-    monkeypatch.setattr(
-        ModelRequests, "do_GET", lambda it: it._raw(200, listed + b"{}]}", "application/json")
-    )
-    server.behaviour.model = "another"
-    prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
-    asked, began = connection(server.url), time.process_time()
-    with pytest.raises(EndpointError, match="It offers: a, mmm") as refused:
-        complete(asked, store, lambda c: c.ask([prompt]))
-    assert time.process_time() - began < 4
-    assert len(str(refused.value)) < 2_000
-
-
-def _used(**usage: Any) -> tuple[int, int] | None:
-    reply = StreamedReply()
-    reply.add({"choices": [], "usage": usage})
-    return reply.used
-
-
-def test_an_endpoint_gives_nothing_back_to_a_budget(tmp_path: Path) -> None:
-    assert _used(prompt_tokens=7, completion_tokens=2) == (7, 2)
-    assert _used(prompt_tokens=7) == (7, 0)
-    for wrong in (-1, MOST_REPORTED + 1, float("nan"), float("inf"), "2"):
-        assert _used(prompt_tokens=7, completion_tokens=wrong) is None
-        assert _used(prompt_tokens=wrong, completion_tokens=2) is None
-    account = Account(
-        "ada@example.org", Budget(tokens=1_000), Ledger(tmp_path / "ledger.sqlite").spending
-    )
-    meter = Meter(Budget(), account)
-    meter.hold(100, 20)
-    meter.settle((100, 20), _used(prompt_tokens=-5_000, completion_tokens=-5_000), answered=True)
-    spent = Ledger(tmp_path / "ledger.sqlite").spending.of("ada@example.org")
-    assert (spent.input_tokens, spent.output_tokens) == (100, 20)
 
 
 @pytest.mark.parametrize(

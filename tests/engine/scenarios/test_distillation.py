@@ -13,9 +13,8 @@ from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
 from engine.scenarios.distillation import distill
 from engine.scenarios.teaching import question, read_answer, split
-from engine.scenarios.training import Training
 from engine.types.corpora import ImportRequest
-from engine.types.scenarios import ScenarioRequest
+from engine.types.scenarios import ScenarioRequest, Training
 from engine.types.searches import Query
 from tests.fakes.model_answers import MODEL, shown_document
 from tests.fakes.model_server import ModelServer, serving
