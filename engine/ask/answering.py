@@ -59,10 +59,6 @@ def messages(
 
     What documents and former answers say is data: it stands in fences, before the question and
     apart from it.
-
-    Args:
-        tokens: of one passage and of its notes at most.
-        former: what the question follows up, the first exchange first.
     """
     parts = []
     for passage in passages:

@@ -11,13 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from engine.ask.answering import AnswerQuestion
 from engine.ask.exporting import Form, export
-from engine.ask.passages import any_scenarios, stored_scenarios
+from engine.ask.passages import need_scenarios, scenarios_of
 from engine.config import Settings
+from engine.corpora.scenario_store import has_scenarios
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.endpoints import Endpoint
@@ -38,7 +40,7 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.trails import Asked, AskedRow
+from storage.trails import AskedRow
 
 MOST_LISTED = 100  # Questions of a history
 
@@ -55,68 +57,6 @@ class _Stored:
 
 
 _FORM = TypeAdapter(_Stored)
-
-
-class History:
-    """The questions of one home. Safe to share between threads and processes."""
-
-    def __init__(self, rows: Asked) -> None:
-        self._rows = rows
-
-    def keep(self, job: AskJob) -> None:
-        """Keep an answer that has ended; the passages that it rests on are kept with it."""
-        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
-        row = AskedRow(
-            asked_id=job.id,
-            owner=job.owner,
-            corpus=job.request.corpus,
-            question=job.request.question,
-            state=job.state,
-            answer=_FORM.dump_json(stored, fallback=str).decode(),
-            time=datetime.now(UTC),
-        )
-        self._rows.put(row)
-
-    def find(self, asked_id: str) -> AskJob:
-        """An answer as it was when it had ended."""
-        row = self._rows.find(asked_id)
-        if row is None:
-            raise UnknownNameError(
-                "This answer is not stored here.",
-                "Links to answers work only with the home that they were made in. Ask again.",
-            )
-        try:
-            stored = _FORM.validate_json(row.answer)
-        except ValidationError as error:
-            raise UnknownNameError(
-                "This answer was stored by another version of SeedLens.", "Ask again."
-            ) from error
-        return Job(
-            id=row.asked_id,
-            request=stored.request,
-            state=_state(row.state),
-            progress=stored.answer,
-            report=stored.answer.report,
-            error=stored.error,
-            remedy=stored.remedy,
-            owner=row.owner,
-            seconds=stored.seconds,
-        )
-
-    def list(self, owner: str) -> list[AskedQuestion]:
-        """Somebody's questions, the newest first."""
-        return [
-            AskedQuestion(row.asked_id, row.corpus, row.question, _state(row.state), row.time)
-            for row in self._rows.latest(owner, MOST_LISTED)
-        ]
-
-    def remove(self, asked_id: str) -> None:
-        """Forget a question and its answer."""
-        self._rows.remove(asked_id)
-
-
-def _state(stored: str) -> JobState:
-    return "done" if stored == "done" else "cancelled" if stored == "cancelled" else "failed"
 
 
 READ = 2_000  # Titles that are read, evenly spread over all
@@ -204,24 +144,19 @@ REMEMBERED = 32  # Questions whose results are kept, and corpora whose examples 
 
 
 class Reader(TaskRunner[AskRequest, Answer]):
-    """Answers to questions from the documents of a corpus. Safe to share between threads.
-
-    Args:
-        searcher: gives the search engine of a corpus by name.
-    """
+    """Answers to questions from the documents of a corpus. Safe to share between threads."""
 
     def __init__(
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
         super().__init__(settings, ledger.answers)
-        self._searcher, self._history = searcher, History(ledger.asked)
+        self._searcher, self._rows = searcher, ledger.asked
         self._results = lru_cache(REMEMBERED)(self._search)
         self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
     def has_scenarios(self, corpus: str) -> bool:
-        """Whether any document of the corpus has scenarios that can go along."""
-        opened = self._searcher(corpus).corpus
-        return any_scenarios(stored_scenarios(opened), opened.doc_ids)
+        """Whether documents of the corpus have scenarios that can go along."""
+        return has_scenarios(self._searcher(corpus).corpus.table.path)
 
     def _task(self, request: AskRequest) -> AnswerQuestion:
         _check(request)
@@ -244,31 +179,72 @@ class Reader(TaskRunner[AskRequest, Answer]):
             words = {"error": error.message, "remedy": error.remedy} if error else {}
             seconds = time.monotonic() - started
             try:
-                self._history.keep(
-                    Job(job_id, request, state, answer, owner=own, seconds=seconds, **words)
-                )
+                self._keep(Job(job_id, request, state, answer, owner=own, seconds=seconds, **words))
             except StorageError:
                 log.exception("An answer could not be kept; the page still has it.")
 
         task.keep = keep
         return self._start(task, endpoint, most_calls, owner, key=job_id, job_id=job_id)
 
+    def _keep(self, job: AskJob) -> None:
+        """Keep an answer that has ended, with the passages that it rests on."""
+        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
+        self._rows.put(
+            AskedRow(
+                asked_id=job.id,
+                owner=job.owner,
+                corpus=job.request.corpus,
+                question=job.request.question,
+                state=job.state,
+                answer=_FORM.dump_json(stored, fallback=str).decode(),
+                time=datetime.now(UTC),
+            )
+        )
+
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
-        return self._history.find(job_id)
+        row = self._rows.find(job_id)
+        if row is None:
+            raise UnknownNameError(
+                "This answer is not stored here.",
+                "Links to answers work only with the home that they were made in. Ask again.",
+            )
+        try:
+            stored = _FORM.validate_json(row.answer)
+        except ValidationError as error:
+            raise UnknownNameError(
+                "This answer was stored by another version of SeedLens.", "Ask again."
+            ) from error
+        return Job(
+            id=row.asked_id,
+            request=stored.request,
+            state=cast(JobState, row.state),
+            progress=stored.answer,
+            report=stored.answer.report,
+            error=stored.error,
+            remedy=stored.remedy,
+            owner=row.owner,
+            seconds=stored.seconds,
+        )
 
     def asked(self, owner: str = "") -> list[AskedQuestion]:
         """Somebody's questions, the newest first: those of ``owner`` where nobody is logged in."""
-        return self._history.list(self._own(owner))
+        return [
+            AskedQuestion(
+                row.asked_id, row.corpus, row.question, cast(JobState, row.state), row.time
+            )
+            for row in self._rows.latest(self._own(owner), MOST_LISTED)
+        ]
 
     def forget(self, job_id: str) -> None:
         """Delete an answer that has ended; one that is written is left alone."""
-        with suppress(UnknownNameError):
-            check_ends(self.person, self._history.find(job_id).owner)
+        row = self._rows.find(job_id)
+        if row is not None:
+            check_ends(self.person, row.owner)
         self.jobs.dismiss(job_id)
-        self._history.remove(job_id)
+        self._rows.remove(job_id)
 
     def export(self, job: AskJob, form: Form) -> str:
         """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""
@@ -306,13 +282,8 @@ class Reader(TaskRunner[AskRequest, Answer]):
         results = self._results(query, ranked_from(searcher.corpus, [query.system]))
         if not request.use_scenarios:
             return results, {}
-        scenarios = stored_scenarios(searcher.corpus)
-        if not any_scenarios(scenarios, searcher.corpus.doc_ids):
-            raise BadInputError(
-                f"The corpus '{request.corpus}' has no scenarios.",
-                "Write them first, or ask without them.",
-            )
-        return results, scenarios([r.doc_id for r in results])
+        need_scenarios(searcher.corpus)
+        return results, scenarios_of(searcher.corpus, [r.doc_id for r in results])
 
     def _search(self, query: Query, _identity: str) -> tuple[Result, ...]:
         return self._searcher(query.corpus).search(query).results

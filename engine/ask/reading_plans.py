@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.ask.passages import ScenarioTexts, any_scenarios
+from engine.ask.passages import need_scenarios, scenarios_of
 from engine.ask.reading_prompts import is_cut, reading
 from engine.errors import BadInputError
 from engine.llm.judges import document_text
@@ -32,17 +32,12 @@ MOST_CONFUSED = 1_000
 
 @dataclass(slots=True)
 class Negatives:
-    """Finds hard negatives: a sample of the pool, or the hardest first where there is none.
-
-    Attributes:
-        source: in words, where those asked for last came from.
-    """
+    """Finds hard negatives: a sample of the pool, or the hardest first where there is none."""
 
     searcher: Searcher
     collection: Collection
-    source: str = ""
-    _pools: dict[str, list[str]] = field(default_factory=dict)
-    _mistaken: dict[str, list[str]] = field(default_factory=dict)
+    source: str = ""  # in words, where those found last came from
+    _found: dict[str, list[str]] = field(default_factory=dict)
 
     def gold(self, topic: Topic) -> list[str]:
         """Relevant documents that the corpus holds, highest grades first."""
@@ -58,50 +53,35 @@ class Negatives:
         """
         if count < 1:
             return []
+        if topic.query_id not in self._found:
+            self._found[topic.query_id] = self._in_order(topic)
+        return self._found[topic.query_id][:count]
+
+    def _in_order(self, topic: Topic) -> list[str]:
+        """All of them, in the order in which they are taken."""
+        corpus = self.searcher.corpus
+        hardest_first = False
         if topic.pool is not None:
-            self.source = "the query's judged pool"
-            return self._sample(topic, topic.pool, count)
-        if pool := self._made_together(topic):
+            pool, self.source = list(topic.pool), "the query's judged pool"
+        elif pool := self._made_together(topic):
             self.source = f"the gold document's pool ({POOL_FIELD})"
-            return self._sample(topic, pool, count)
-        self.source = f"what {' and '.join(CONFUSED_BY)} rank highest"
-        return self._wrong(topic, self._confused(topic))[:count]
-
-    def _sample(self, topic: Topic, pool: Sequence[str], count: int) -> list[str]:
-        return list(shuffled(self._wrong(topic, pool), topic.query_id))[:count]
-
-    def _wrong(self, topic: Topic, doc_ids: Sequence[str]) -> list[str]:
-        """Those of them that the corpus has and that are not relevant."""
+        else:
+            ranker = Ranker(self.searcher, [topic], None)
+            rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
+            pool, hardest_first = merged(rankings, MOST_CONFUSED), True
+            self.source = f"what {' and '.join(CONFUSED_BY)} rank highest"
         grades = self.collection.qrels.get(topic.query_id, {})
-        known = self.searcher.corpus.row_of
         left_out = {d for d, grade in grades.items() if grade >= RELEVANT} | {topic.seed}
-        return [d for d in doc_ids if d in known and d not in left_out]
-
-    def order(self, doc_ids: Sequence[str], topic: Topic) -> tuple[str, ...]:
-        """An order that only the ids decide, another one for every number of documents."""
-        return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
+        wrong = [d for d in pool if d in corpus.row_of and d not in left_out]
+        return wrong if hardest_first else list(shuffled(wrong, topic.query_id))
 
     def _made_together(self, topic: Topic) -> list[str]:
-        gold = next(iter(self.gold(topic)), "")
-        if gold not in self._pools:
-            pool = self._pool_of(gold) if gold else []
-            self._pools |= dict.fromkeys([gold, *pool], pool)  # it is that of its members too
-        return self._pools[gold]
-
-    def _pool_of(self, doc_id: str) -> list[str]:
-        corpus = self.searcher.corpus
-        pool = str(corpus.document(doc_id).metadata.get(POOL_FIELD, ""))
+        corpus, gold = self.searcher.corpus, self.gold(topic)
+        pool = str(corpus.document(gold[0]).metadata.get(POOL_FIELD, "")) if gold else ""
         if not pool:
             return []
         allowed = corpus.scope([Filter(POOL_FIELD, "=", pool)]).allowed
         return corpus.doc_ids.at(allowed.nonzero()[0])
-
-    def _confused(self, topic: Topic) -> list[str]:
-        if topic.query_id not in self._mistaken:
-            ranker = Ranker(self.searcher, [topic], None)
-            rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
-            self._mistaken[topic.query_id] = merged(rankings, MOST_CONFUSED)
-        return self._mistaken[topic.query_id]
 
 
 SIZES = (1, 10, 30)  # Documents given, as in ImpliRet's table 3
@@ -161,12 +141,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class PreparedReading:
-    """All that is known before the model is asked.
-
-    Attributes:
-        given: condition -> what is asked under it, in the order of the topics.
-        negatives: in words, where the hard negatives come from.
-    """
+    """All that is known before the model is asked."""
 
     searcher: Searcher
     collection: Collection
@@ -174,7 +149,6 @@ class PreparedReading:
     given: Mapping[Condition, Sequence[Asked]]
     without_answer: int
     negatives: str
-    scenarios: ScenarioTexts
 
     @property
     def queries(self) -> int:
@@ -184,7 +158,7 @@ class PreparedReading:
         """The questions of a condition, or of every n-th query."""
         asked = self.given[condition][::every]
         texts = self._texts(asked)
-        notes = self.scenarios(sorted(texts)) if condition.scenarios else {}
+        notes = scenarios_of(self.searcher.corpus, sorted(texts)) if condition.scenarios else {}
         prompts = []
         for one in asked:
             beside = [notes.get(d, ()) for d in one.doc_ids] if condition.scenarios else []
@@ -206,15 +180,9 @@ def prepare(
     searcher: Searcher,
     collection: Collection,
     plan: ReadingPlan,
-    scenarios: ScenarioTexts | None = None,
     on_query: Callable[[], None] = tell_nobody,
 ) -> PreparedReading:
-    """Choose the documents of every query under every condition.
-
-    Args:
-        scenarios: needed where the plan asks for them.
-        on_query: told after each ranked query.
-    """
+    """Choose the documents of every query under every condition."""
     readable = [t for t in collection.topics if t.answer and t.text]
     if not readable:
         raise BadInputError(
@@ -224,11 +192,8 @@ def prepare(
         )
     topics = usable_topics(sampled(readable, plan.sample), searcher)
     check_documents(collection, searcher)
-    if plan.scenarios and not (scenarios and any_scenarios(scenarios, searcher.corpus.doc_ids)):
-        raise BadInputError(
-            f"The corpus '{searcher.corpus.name}' has no scenarios.",
-            "Write them first, or leave them out.",
-        )
+    if plan.scenarios:
+        need_scenarios(searcher.corpus)
     negatives = Negatives(searcher, collection)
     topics = [t for t in topics if negatives.gold(t)]
     if not topics:
@@ -242,9 +207,7 @@ def prepare(
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
-    return PreparedReading(
-        searcher, collection, plan, given, without, negatives.source, scenarios or (lambda _: {})
-    )
+    return PreparedReading(searcher, collection, plan, given, without, negatives.source)
 
 
 def _chosen(
@@ -267,7 +230,9 @@ def _chosen(
 
 def _among_negatives(topic: Topic, k: int, negatives: Negatives) -> tuple[str, ...]:
     gold = negatives.gold(topic)[:k]
-    return negatives.order([*gold, *negatives.of(topic, k - len(gold))], topic)
+    doc_ids = [*gold, *negatives.of(topic, k - len(gold))]
+    # An order that only the ids decide, another one for every number of documents.
+    return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
 
 
 def _asked(topic: Topic, doc_ids: tuple[str, ...], negatives: Negatives) -> Asked:

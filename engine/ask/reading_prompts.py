@@ -45,13 +45,7 @@ def reading(
     scenarios: Sequence[Sequence[str]] = (),
     tokens: int = DOCUMENT_TOKENS,
 ) -> Prompt[str]:
-    """A question with documents; read as the answer's text.
-
-    Args:
-        documents: whole texts, title first, in the order in which they are shown.
-        scenarios: of each document, to go along with it; empty for none at all.
-        tokens: what is shown of a document at most.
-    """
+    """A question with documents; read as the answer's text."""
     parts = []
     for number, text in enumerate(documents, start=1):
         parts.append(fenced(f"document {number}", cut_text(text, tokens).text))

@@ -46,9 +46,6 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     """A language model over one home; thread-safe. An ``endpoint`` of None is that of the
     environment; see :meth:`find_endpoint`. Its tasks are rankings: a cancelled one keeps its
     answers and its order so far.
-
-    Args:
-        searcher: corpus name -> search engine.
     """
 
     how = HOW  # ways to connect a model, a line each

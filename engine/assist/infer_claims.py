@@ -86,14 +86,7 @@ def inferring(
     kinds: Sequence[FactKind],
     tokens: int = PART_TOKENS,
 ) -> Prompt[Claims]:
-    """Which facts does this text imply?
-
-    Args:
-        title, text: foreign texts.
-        written: the document's date, where known.
-        kinds: at least one.
-        tokens: of the text at most.
-    """
+    """Which facts does this text imply?"""
     shown = cut_text(text.strip(), tokens).text
     day = f"It was written on {written.isoformat()}.\n" if written is not None else ""
     forms = "\n".join(f"- {ASKED[kind]}" for kind in sorted(kinds))
@@ -144,14 +137,7 @@ def facts_in(
     model: str,
     counts: Counts,
 ) -> list[Fact]:
-    """The valid claims about a document, as facts.
-
-    Args:
-        rules: facts found in ``text`` without a model.
-        kinds: asked for; a claim of another kind is unusable.
-        model: the source of the claims.
-        counts: is updated.
-    """
+    """The valid claims about a document, as facts."""
     facts: list[Fact] = []
     letters = Quoted(text)
     for claim in claims:

@@ -177,13 +177,7 @@ def page_of(
     *,
     partial: bool,
 ) -> Reranking:
-    """A page of an order, with evidence; moves are against the first stage.
-
-    Args:
-        query: with the page and its size.
-        depth: documents that were reranked; None for all.
-        partial: the model is not finished.
-    """
+    """A page of an order, with evidence; moves are against the first stage."""
     first = {s.doc_id: (rank, s.score) for rank, s in enumerate(stage.ranking, start=1)}
     ranking: list[ScoredDocument] = []
     moves: dict[str, Move] = {}

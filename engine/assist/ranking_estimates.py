@@ -88,12 +88,7 @@ def estimate_ranking(
     assignment: Assignment,
     known: Estimator,
 ) -> Estimate:
-    """What one ranking costs; tokens only where a model is connected.
-
-    Args:
-        plan: how to rerank; None for a ``system`` that asks a model itself.
-        assignment: the ranking; without a plan, the same search on ``dense``.
-    """
+    """What one ranking costs; tokens only where a model is connected."""
     total = len(assignment.doc_ids)
     if plan is None:
         count, doc_ids = count_for_system(system, [total]), assignment.doc_ids[:PER_HOP]

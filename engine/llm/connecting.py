@@ -50,11 +50,6 @@ def connect(
 ) -> Connection:
     """The connection to an endpoint, with the budgets of the settings for the run and the person's
     day.
-
-    Args:
-        endpoint: None for the one of the settings.
-        most_calls: requests at most; the settings may allow fewer.
-        person: who is logged in, whose day it counts for.
     """
     endpoint = endpoint or find_endpoint(settings)
     if endpoint is None:

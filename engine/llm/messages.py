@@ -228,14 +228,7 @@ def json_text(text: str) -> str:
 def part_tokens(
     context: int | None, blank: Prompt[Any], most_tokens: Callable[[str], int], fewest: int
 ) -> int:
-    """Tokens for a part of a document in a model's context.
-
-    Args:
-        context: None for unknown.
-        blank: the question without the part.
-        most_tokens: upper estimate of the length of an answer about a text.
-        fewest: lower limit of the result.
-    """
+    """Tokens for a part of a document in a model's context."""
     if context is None:
         return PART_TOKENS
     fixed = sum(estimate_tokens(message.content) for message in blank.messages)

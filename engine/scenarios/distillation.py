@@ -52,11 +52,7 @@ def distill(
     tell: TellLoss = tell_nobody,
     cancelled: Ask = never,
 ) -> Distilled:
-    """Train on the lessons, and keep what was learned in a folder.
-
-    Args:
-        base: a causal language model: folder, or the name of one that is on this machine.
-    """
+    """Train on the lessons, and keep what was learned in a folder."""
     need_extra()
     check_folder(out)
     if len(lessons) < 2:

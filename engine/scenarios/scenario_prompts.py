@@ -119,12 +119,7 @@ def most_scenarios(text: str) -> int:
 
 
 def writing(title: str, text: str, tokens: int = PART_TOKENS) -> Prompt[Written]:
-    """Which needs does this text meet? Read as the topic and its scenarios.
-
-    Args:
-        title, text: of the document, as strangers wrote them.
-        tokens: what of the text is shown at most.
-    """
+    """Which needs does this text meet? Read as the topic and its scenarios."""
     shown = cut_text(text.strip(), tokens).text
     most = most_scenarios(shown)
     document = f"{title.strip()}\n{shown}".strip()

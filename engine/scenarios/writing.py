@@ -1,4 +1,4 @@
-"""Scenarios of a corpus: what there is, and writing them batch by batch: a stop costs one at most."""
+"""Scenarios of a corpus: what there is, and writing them batch by batch."""
 
 from __future__ import annotations
 
@@ -69,12 +69,7 @@ def filled(
 
 
 class WriteScenarios(ModelTask[ScenarioCounts]):
-    """Writes and embeds what a request asks for.
-
-    Args:
-        held: gives the lock of the corpus.
-        batch: documents that are written together.
-    """
+    """Writes and embeds what a request asks for."""
 
     phase = "writing"
 
@@ -170,9 +165,6 @@ class _Batches:
     """Writes, embeds and stores; the caller holds the lock of the corpus.
 
     While one batch is embedded and stored, the next is being written.
-
-    Attributes:
-        counts: "scenarios" written and "embedded"; documents "written", "failed", "without_text".
     """
 
     store: ScenarioStore
@@ -271,11 +263,6 @@ class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
 
     What names a corpus raises UnknownNameError when there is none; what changes one raises
     CorpusBusyError while another process writes to it.
-
-    Attributes:
-        components: what can be embedded of a scenario.
-        jobs: runs in the background, by corpus: :data:`ScenarioJob`.
-        batch: documents that are written together; what a kill can cost at most.
     """
 
     components: tuple[Component, ...] = COMPONENTS

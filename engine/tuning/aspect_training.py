@@ -101,13 +101,7 @@ def train(
     tell: TellLoss = tell_nobody,
     cancelled: Ask = never,
 ) -> Tuned:
-    """Train the corpus's encoder on groups, and write what came of it into a folder.
-
-    Args:
-        groups: of this corpus; documents that it does not hold any more are left out.
-        out: takes a sentence-transformers model, to be named with ``--encoder``.
-        cancelled: asked after each group; what was learned until then is kept.
-    """
+    """Train the corpus's encoder on groups, and write what came of it into a folder."""
     from engine.tuning.trainable import Trainable
 
     check_tuning(corpus, out)

@@ -129,11 +129,7 @@ def _criterion(seed: Document, aspect: Aspect, number: int) -> Criterion:
 def comparing(
     criterion: Criterion, candidates: Sequence[str], tokens: int = CANDIDATE_TOKENS
 ) -> Prompt[GradedCandidates]:
-    """How alike are these candidates in the aspect?
-
-    Args:
-        tokens: what of each candidate is shown at most.
-    """
+    """How alike are these candidates in the aspect?"""
     numbers = list(range(1, len(candidates) + 1))
     shown = [
         f"Candidate {number}:\n{fenced('candidate', cut_text(text, tokens).text)}"

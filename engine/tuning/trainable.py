@@ -27,11 +27,7 @@ unit = torch.nn.functional.normalize
 
 
 class Trainable:
-    """An encoder that learns, pooled as :class:`engine.encode.one_pass.OnePassEncoder` pools.
-
-    Args:
-        source: as a corpus names its encoder.
-    """
+    """An encoder that learns, pooled as :class:`engine.encode.one_pass.OnePassEncoder` pools."""
 
     def __init__(self, source: str, tuning: Tuning) -> None:
         from peft import LoraConfig, get_peft_model

@@ -273,7 +273,7 @@ def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explore
         Answer((), (AnswerPart("So."),), 0, ModelReport(mode="ask", depth=1, endpoint="")),
         owner="Ada",
     )
-    ada.reader._history.keep(done)
+    ada.reader._keep(done)
     assert [one.name for one in ada.notebook.trails("Eve")] == ["Ada's"]
     assert [one.name for one in ada.notebook.saved_searches("Eve")] == ["bees"]
     assert [one.question for one in ada.reader.asked("Eve")] == ["Who?"]
