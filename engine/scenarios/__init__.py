@@ -1,1 +1,1 @@
-"""Scenarios: written for documents, kept beside them, and searched by."""
+"""Scenarios: written for documents and searched by; small models and encoders that learn from a model."""

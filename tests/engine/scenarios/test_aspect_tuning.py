@@ -13,8 +13,8 @@ import pytest
 from engine.encode.loaders import load_encoder, projection
 from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
-from engine.tuning.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
-from engine.tuning.pair_grading import questions_for
+from engine.scenarios.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
+from engine.scenarios.pair_grading import questions_for
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import EMBEDDED
 from engine.types.scenarios import AspectGroup, PairRequest, Tuned, Tuning

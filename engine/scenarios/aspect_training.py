@@ -10,12 +10,11 @@ window is not read.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ import numpy as np
 
 from engine.corpora.aspect_space import role_matrix
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, ModelMissingError, StorageError
+from engine.errors import BadInputError
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
+from engine.scenarios.distillation import check_folder, need_extra, save_trained
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.encoders import EMBEDDED, Passage
 from engine.types.scenarios import AspectGroup, Tuned, Tuning
@@ -42,14 +42,8 @@ def check_tuning(corpus: OpenCorpus, out: Path) -> None:
     """Refuse before anything is asked what could not be trained or written."""
     from engine.encode.presets import resolve
 
-    if importlib.util.find_spec("peft") is None:
-        raise ModelMissingError(
-            "Training needs peft, which is not installed.", "Run: pip install 'seedlens[distill]'"
-        )
-    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
-        raise BadInputError(
-            f"{out} is there already and holds no encoder trained here.", "Name a new folder."
-        )
+    need_extra("peft")
+    check_folder(out, CARD, "encoder trained here")
     there = next(path for path in (out, *out.parents) if path.exists())
     if Path(corpus.spec.source).absolute() == out.absolute() or not os.access(there, os.W_OK):
         raise BadInputError(
@@ -102,7 +96,7 @@ def train(
     cancelled: Ask = never,
 ) -> Tuned:
     """Train the corpus's encoder on groups, and write what came of it into a folder."""
-    from engine.tuning.trainable import Trainable
+    from engine.scenarios.trainable import Trainable
 
     check_tuning(corpus, out)
     tuning, started = tuning or Tuning(), time.perf_counter()
@@ -133,7 +127,8 @@ def train(
         seconds=time.perf_counter() - started,
         cancelled=cancelled(),
     )
-    _save(encoder, done, tuning)
+    write = partial(encoder.save, out)
+    save_trained(done, tuning, CARD, write, recommended=done.recommended)
     return done
 
 
@@ -197,20 +192,3 @@ def concordance(scores: Sequence[float], grades: Sequence[int]) -> float:
     by_score = np.sign(np.subtract.outer(np.asarray(scores), np.asarray(scores)))
     by_grade = np.sign(np.subtract.outer(np.asarray(grades), np.asarray(grades)))
     return float((1 + (by_score * by_grade)[by_grade != 0]).mean() / 2)
-
-
-def _save(encoder: Any, done: Tuned, tuning: Tuning) -> None:
-    """The model, then a card: it says that all is there."""
-    card = {k: v for k, v in asdict(done).items() if k not in ("folder", "cancelled")}
-    text = json.dumps(
-        {**card, "recommended": done.recommended, "training": asdict(tuning)}, indent=1
-    )
-    try:
-        (done.folder / CARD).unlink(missing_ok=True)
-        encoder.save(done.folder)
-        (done.folder / CARD).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"The encoder cannot be written to {done.folder}: {error.strerror or error}.",
-            "Name another folder with --out.",
-        ) from error
