@@ -1,1 +1,1 @@
-"""Scenarios: written for documents and searched by; small models and encoders that learn from a model."""
+"""Scenarios, and the small models and encoders that learn from a language model."""
