@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from engine.config import __version__
-from engine.errors import BadInputError, StorageError
+from engine.errors import BadInputError
 from engine.generate.implicit_records import (
     DateTuple,
     Example,
@@ -37,7 +37,7 @@ from engine.llm.messages import Prompt, json_prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import fenced
 from engine.types.models import Estimate, TaskReport
-from storage.files import write_whole
+from storage.files import file_errors, write_whole
 
 SENTENCES = 5  # Of a post, as in the paper (A.4.2)
 WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
@@ -234,12 +234,10 @@ COLUMNS = (
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Raise before any work when ``folder`` cannot be written to."""
-    try:
+    with file_errors(folder, "Name another folder."):
         if folder.exists() and not folder.is_dir():
             raise BadInputError(f"{folder} is a file.", "Name a folder.")
         filled = folder.is_dir() and any(folder.iterdir())
-    except OSError as error:
-        raise _unwritable(folder, error) from error
     if filled and not overwrite:
         raise BadInputError(
             f"{folder} is not empty.", "Name a new folder, or add --overwrite to replace it."
@@ -257,12 +255,20 @@ def collection_files(
     """File name -> content. The collection's name carries a digest of its rows, so that a corpus
     that was indexed under it is never taken for another one."""
     table = _table(examples)
+    documents = [
+        {"doc_id": e.scene.doc_id, "text": e.document, "tuple_set_id": e.scene.set_number}
+        for e in examples
+    ]
+    topics = [
+        {"query_id": e.scene.doc_id, "text": e.question, "answer": e.answer, "hint": e.hint}
+        for e in examples
+    ]
     digest = hashlib.sha256(table).hexdigest()[:8]
     name = f"implicit-{request.category}-{request.style}-{digest}"
     files = {
         f"{name}.csv": table,
-        "corpus.jsonl": _lines(map(_document, examples)),
-        "topics.jsonl": _lines(map(_topic, examples)),
+        "corpus.jsonl": _lines(documents),
+        "topics.jsonl": _lines(topics),
         "qrels.txt": "".join(f"{e.scene.doc_id} 0 {e.scene.doc_id} 1\n" for e in examples).encode(),
         "collection.json": _json({"name": name, "synthetic": True, "complete": True}),
     }
@@ -274,14 +280,12 @@ def collection_files(
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write them all; those of an earlier generation that are not among them go."""
-    try:
+    with file_errors(folder, "Name another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         for name in set(_written_before(folder) or ()) - set(files):
             (folder / name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(folder / name, content)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
 
 
 def _about(
@@ -322,21 +326,7 @@ def _table(examples: Sequence[Example]) -> bytes:
     return text.getvalue().encode()
 
 
-def _document(example: Example) -> dict[str, Any]:
-    scene = example.scene
-    return {"doc_id": scene.doc_id, "text": example.document, "tuple_set_id": scene.set_number}
-
-
-def _topic(example: Example) -> dict[str, Any]:
-    return {
-        "query_id": example.scene.doc_id,
-        "text": example.question,
-        "answer": example.answer,
-        "hint": example.hint,
-    }
-
-
-def _lines(rows: Any) -> bytes:
+def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
@@ -352,12 +342,6 @@ def _written_before(folder: Path) -> list[str] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return [name for name in names if Path(name).name == name != ".."]
-
-
-def _unwritable(folder: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"{folder} cannot be written to ({error.strerror or error}).", "Name another folder."
-    )
 
 
 @dataclass(frozen=True, slots=True)

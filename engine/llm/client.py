@@ -7,12 +7,14 @@ and :meth:`Client.raise_problem` raises it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import (
     AsyncGenerator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
     Iterator,
     Sequence,
@@ -24,9 +26,9 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
 from engine.llm.budget import Meter, RoundProgress, Stopped
-from engine.llm.cache import AnswerCache
 from engine.llm.capabilities import PROBE, Capabilities, remembered
 from engine.llm.endpoint_errors import (
     MOST_CHARS,
@@ -51,6 +53,7 @@ from engine.types.models import ModelUsage
 from storage.answers import AnswerRow, Answers
 
 Value = TypeVar("Value")
+log = logging.getLogger("seedlens.llm")
 STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
@@ -61,6 +64,52 @@ def _same_model(served: str, asked: str) -> bool:
     """Whether names match: endpoints answer an alias with a dated name, a path with its end."""
     served, asked = served.lower(), asked.lower()
     return asked in served or served in asked
+
+
+class AnswerCache:
+    """A store as one run uses it, off the event loop; an answer that cannot be written still
+    counts."""
+
+    def __init__(self, store: Answers) -> None:
+        self._store = store
+        self._own: dict[str, str] = {}  # of this run, written already or not
+        self._waiting: list[AnswerRow] = []
+        self._writer: asyncio.Task[None] | None = None
+        # answers that could not be written (a full disk, say); they count in this run
+        self.lost = 0
+
+    async def find(self, keys: Collection[str]) -> dict[str, Reply]:
+        """Replies that are there, by key. Raises StorageError, before anything was paid for."""
+        others = [key for key in keys if key not in self._own]
+        stored = await asyncio.to_thread(self._store.find, others) if others else {}
+        own = {key: self._own[key] for key in keys if key in self._own}
+        return {key: Reply.from_json(answer) for key, answer in {**stored, **own}.items()}
+
+    def own(self, key: str) -> Reply | None:
+        """The reply that came in during this run."""
+        return Reply.from_json(self._own[key]) if key in self._own else None
+
+    def put(self, row: AnswerRow) -> None:
+        """Write an answer, together with those that come in while others are written."""
+        self._waiting.append(row)
+        self._own[row.key] = row.answer
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+
+    async def flush(self) -> None:
+        """Return when everything is written."""
+        if self._writer is not None:
+            # Shielded: a run that is cancelled keeps the answers that it has paid for.
+            await asyncio.shield(self._writer)
+
+    async def _write(self) -> None:
+        while self._waiting:
+            rows, self._waiting = self._waiting, []
+            try:
+                await asyncio.to_thread(self._store.add, rows)
+            except StorageError as error:
+                self.lost += len(rows)
+                log.warning("Answers could not be kept: %s", error)
 
 
 class Client:
@@ -190,7 +239,7 @@ class Client:
 
     async def offered(self) -> list[str]:
         """Names of the models that the endpoint lists; empty where it lists none."""
-        return [card.name for card in await self._transport.models()]
+        return list(await self._transport.models())
 
     async def try_out(self) -> None:
         """Find out again what the model can do; what was remembered stays where that fails."""
@@ -212,9 +261,8 @@ class Client:
 
     async def _find_out(self) -> None:
         """Try out what the model can do: one small question, or a few where it refuses parts."""
-        model, cards = self._endpoint.model, await self._transport.models()
-        context = next((card.context for card in cards if card.name == model), None)
-        self._known = Capabilities(context=context)
+        model, contexts = self._endpoint.model, await self._transport.models()
+        self._known = Capabilities(context=contexts.get(model))
         try:
             reply = await self._complete(PROBE)
             # This answer is short; it does not tell whether a question can be answered in time.
@@ -225,10 +273,9 @@ class Client:
             self._stop("budget", error)
         except EndpointError as error:
             self._known = None
-            names = sorted({card.name for card in cards})
-            if isinstance(error, RefusedError) and names and model not in names:
-                offered = ", ".join(name[:MOST_CHARS] for name in names[:8])
-                offered += " ..." * (len(names) > 8)
+            if isinstance(error, RefusedError) and contexts and model not in contexts:
+                offered = ", ".join(name[:MOST_CHARS] for name in sorted(contexts)[:8])
+                offered += " ..." * (len(contexts) > 8)
                 error = RefusedError(error.message, f"{error.remedy} It offers: {offered}.")
             self._stop("endpoint", error)
 

@@ -14,7 +14,6 @@ import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -70,14 +69,6 @@ _REFUSALS = {
     ),
 }
 """What is wrong, and what to do about it, by status."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCard:
-    """A model that the endpoint offers; ``context`` in tokens where it is stated."""
-
-    name: str
-    context: int | None
 
 
 class Transport:
@@ -143,15 +134,16 @@ class Transport:
             attempt += 1
             self.repeats += 1
 
-    async def models(self) -> list[ModelCard]:
-        """What the endpoint offers; empty where it does not say."""
+    async def models(self) -> dict[str, int | None]:
+        """The models that the endpoint offers, with their context in tokens where it is stated;
+        empty where it does not say."""
         try:
             async with asyncio.timeout(min(10.0, self._timeout)):
                 response = await self._client.get(f"{self.endpoint.address}/models")
-                return [_card(model) for model in response.json()["data"]]
+                return {str(model["id"]): _context(model) for model in response.json()["data"]}
         # Anything may come back where nothing is promised; not knowing is no failure.
         except (httpx2.HTTPError, TimeoutError, OSError, *UNREADABLE):
-            return []
+            return {}
 
     async def _receive(
         self,
@@ -276,13 +268,12 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _card(fields: Mapping[str, Any]) -> ModelCard:
+def _context(fields: Mapping[str, Any]) -> int | None:
     # vLLM, LM Studio, OpenRouter and others each have a name of their own for it.
     names = ("max_model_len", "max_context_length", "context_length", "context_window")
     sizes = [fields.get(name) for name in names]
     sizes.append((fields.get("meta") or {}).get("n_ctx"))  # llama.cpp
-    context = next((size for size in sizes if isinstance(size, int) and size > 0), None)
-    return ModelCard(str(fields["id"]), context)
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
 
 
 # -- replies ----------------------------------------------------------------------------------
