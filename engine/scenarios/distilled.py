@@ -88,8 +88,6 @@ def chat(prompt: str) -> list[dict[str, str]]:
 class DistilledWriter:
     """Writes with a model on this machine; what is no scenario counts as unanswered."""
 
-    stopped = ""
-
     def __init__(self, model: Any, tokenizer: Any, recipe: Recipe) -> None:
         self._model, self._tokenizer = model, tokenizer
         self.recipe = recipe

@@ -117,15 +117,7 @@ Outcome = tuple[Scenario, ...] | None
 class Writer(Protocol):
     """Writes scenarios for documents."""
 
-    @property
-    def recipe(self) -> Recipe:
-        """How; equal recipes write alike."""
-        ...
-
-    @property
-    def stopped(self) -> str:
-        """Why it writes no more ("cancelled", "budget", "endpoint"); "" while it does."""
-        ...
+    recipe: Recipe  # how; equal recipes write alike
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         """The scenarios of each document."""
@@ -142,10 +134,6 @@ class ModelWriter:
     def __init__(self, client: Client, model: str) -> None:
         self._client = client
         self.recipe = Recipe("generated", model, WRITING)
-
-    @property
-    def stopped(self) -> str:
-        return self._client.stopped
 
     async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         tokens = room_for_part(await self._client.context())
@@ -171,9 +159,7 @@ def room_for_part(context: int | None) -> int:
 
 
 class ExtractWriter:
-    """Puts title and key sentences into the form of scenarios; see :mod:`.extract`."""
-
-    stopped = ""
+    """Puts title and key sentences into the form of scenarios."""
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self._corpus = corpus

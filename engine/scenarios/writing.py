@@ -6,14 +6,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from engine.config import Settings
 from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
-from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
+from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
 from engine.corpora.sharing import writing
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
@@ -25,13 +25,10 @@ from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import (
     ExtractWriter,
     ModelWriter,
-    Outcome,
     Writer,
     prompts_for,
     room_for_part,
 )
-from engine.types.documents import Document
-from engine.types.encoders import Encoder
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import (
     COMPONENTS,
@@ -84,6 +81,8 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         self.busy = f"Scenarios are being written for '{request.corpus}'."
         self.asks = request.source == "generated"
         self._library, self._held, self._batch = library, held, batch
+        # "scenarios" written and "embedded"; documents "written", "failed" and "without_text"
+        self._counts: Counter[str] = Counter()
         filled(self._store(), request)
 
     def _store(self) -> ScenarioStore:
@@ -122,26 +121,95 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         return replace(cost, items=estimate.items, counts=estimate.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
-        store = self._store()
+        store, counts = self._store(), self._counts
         request, settings = filled(store, self.request)
         store.set(settings)
-        encoder = self._library.encoder(store.corpus)
-        batches = _Batches(store, encoder, settings.component, run, self._batch)
+        put = partial(
+            store.put, component=settings.component, encoder=self._library.encoder(store.corpus)
+        )
         try:
             writer = await asyncio.to_thread(self._writer, run, store)
             pending = store.pending(writer.recipe)[: request.limit]
-            await batches.write(writer, pending)
+            await self._write(run, store, writer, pending, put)
             if not run.stopped:
-                await asyncio.to_thread(batches.embed, store.elsewise(settings.component))
+                await asyncio.to_thread(self._embed, run, store, settings.component, put)
         finally:
-            await asyncio.to_thread(batches.finish)
+            if counts["written"] or counts["embedded"]:
+                await asyncio.to_thread(store.finish, READERS_GRACE)
         names = ("written", "scenarios", "embedded", "without_text")
         return TaskReport(
-            result=ScenarioCounts(*(batches.counts[name] for name in names)),
-            failed=batches.counts["failed"],
-            left=len(pending) - batches.settled,
+            result=ScenarioCounts(*(counts[name] for name in names)),
+            failed=counts["failed"],
+            left=len(pending) - self._settled,
             model=writer.recipe.model,
         )
+
+    @property
+    def _settled(self) -> int:
+        """Documents that need not be asked about any more in this run."""
+        return sum(self._counts[name] for name in ("written", "failed", "without_text"))
+
+    async def _write(
+        self,
+        run: TaskRun,
+        store: ScenarioStore,
+        writer: Writer,
+        doc_ids: Sequence[str],
+        put: Callable[..., None],
+    ) -> None:
+        """Write, embed and store; while one batch is stored, the next is being written."""
+        counts, known = self._counts, store.stored()
+
+        def save(written: Mapping[str, Sequence[Scenario]]) -> None:
+            if written:
+                put(written, writer.recipe, known=known)
+            counts["written"] += len(written)
+            counts["scenarios"] += sum(map(len, written.values()))
+
+        def tell() -> None:
+            failed, made = counts["failed"], counts["scenarios"]
+            run.progress(self._settled, len(doc_ids), failed=failed, made=made, phase="writing")
+
+        saving: asyncio.Task[None] | None = None
+        tell()
+        try:
+            for start in range(0, len(doc_ids), self._batch):
+                if run.stopped:
+                    break
+                group = doc_ids[start : start + self._batch]
+                documents = await asyncio.to_thread(store.corpus.documents, group)
+                outcomes = await writer.write(documents)
+                if saving is not None:
+                    await saving
+                    tell()
+                counts["without_text"] += sum(outcome == () for outcome in outcomes)
+                if not run.stopped:  # else some were not asked about
+                    counts["failed"] += sum(outcome is None for outcome in outcomes)
+                both = zip(documents, outcomes, strict=True)
+                written = {document.doc_id: outcome for document, outcome in both if outcome}
+                saving = asyncio.create_task(asyncio.to_thread(save, written))
+        finally:
+            if saving is not None:
+                await saving
+        tell()
+
+    def _embed(
+        self, run: TaskRun, store: ScenarioStore, component: Component, put: Callable[..., None]
+    ) -> None:
+        """Embed scenarios again that were embedded by another component; nothing is written."""
+        others = store.elsewise(component)
+        doc_ids = list(others)
+        for start in range(0, len(doc_ids), self._batch):
+            if run.cancelled():
+                return
+            group = doc_ids[start : start + self._batch]
+            by_recipe: dict[Recipe, dict[str, Sequence[Scenario]]] = {}
+            for doc_id, scenarios in store.of(group).items():
+                by_recipe.setdefault(others[doc_id].recipe, {})[doc_id] = scenarios
+            for recipe, by_document in by_recipe.items():
+                put(by_document, recipe, known=others)
+                self._counts["embedded"] += sum(map(len, by_document.values()))
+            run.progress(start + len(group), len(doc_ids), phase="embedding")
 
     def _writer(self, run: TaskRun, store: ScenarioStore) -> Writer:
         if run.client is not None:
@@ -158,100 +226,6 @@ def _recipe_of(store: ScenarioStore, request: ScenarioRequest, model: str) -> Re
     if request.source == "extractive":
         return ExtractWriter(store.corpus).recipe
     return distilled_recipe(Path(request.folder))
-
-
-@dataclass(slots=True)
-class _Batches:
-    """Writes, embeds and stores; the caller holds the lock of the corpus.
-
-    While one batch is embedded and stored, the next is being written.
-    """
-
-    store: ScenarioStore
-    encoder: Encoder
-    component: Component
-    run: TaskRun
-    batch: int
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def settled(self) -> int:
-        """Documents that need not be asked about any more in this run."""
-        return sum(self.counts[name] for name in ("written", "failed", "without_text"))
-
-    async def write(self, writer: Writer, doc_ids: Sequence[str]) -> None:
-        """Write scenarios for these documents."""
-        known = self.store.stored()
-        saving: asyncio.Task[None] | None = None
-        self._tell(len(doc_ids))
-        try:
-            for start in range(0, len(doc_ids), self.batch):
-                if self.run.cancelled() or writer.stopped:
-                    break
-                group = doc_ids[start : start + self.batch]
-                documents = await asyncio.to_thread(self.store.corpus.documents, group)
-                written = await writer.write(documents)
-                if saving is not None:
-                    await saving
-                    self._tell(len(doc_ids))
-                by_document = self._count(documents, written, stopped=bool(writer.stopped))
-                saving = asyncio.create_task(
-                    asyncio.to_thread(self._save, by_document, writer.recipe, known)
-                )
-        finally:
-            if saving is not None:
-                await saving
-        self._tell(len(doc_ids))
-
-    def _count(
-        self, documents: Sequence[Document], written: Sequence[Outcome], *, stopped: bool
-    ) -> dict[str, Sequence[Scenario]]:
-        """The scenarios that there are; what there is not is counted by the reason."""
-        by_document: dict[str, Sequence[Scenario]] = {}
-        for document, scenarios in zip(documents, written, strict=True):
-            if scenarios:
-                by_document[document.doc_id] = scenarios
-            elif scenarios is not None:
-                self.counts["without_text"] += 1
-            elif not stopped:  # else it was not asked about
-                self.counts["failed"] += 1
-        return by_document
-
-    def _save(
-        self,
-        by_document: Mapping[str, Sequence[Scenario]],
-        recipe: Recipe,
-        known: Mapping[str, Stored],
-    ) -> None:
-        if by_document:
-            self.store.put(by_document, recipe, self.component, self.encoder, known)
-        self.counts["written"] += len(by_document)
-        self.counts["scenarios"] += sum(map(len, by_document.values()))
-
-    def embed(self, others: Mapping[str, Stored]) -> None:
-        """Embed scenarios again that were embedded by another component; nothing is written."""
-        doc_ids = list(others)
-        for start in range(0, len(doc_ids), self.batch):
-            if self.run.cancelled():
-                return
-            group = doc_ids[start : start + self.batch]
-            by_recipe: dict[Recipe, dict[str, Sequence[Scenario]]] = {}
-            for doc_id, scenarios in self.store.of(group).items():
-                by_recipe.setdefault(others[doc_id].recipe, {})[doc_id] = scenarios
-            for recipe, by_document in by_recipe.items():
-                self.store.put(by_document, recipe, self.component, self.encoder, others)
-                self.counts["embedded"] += sum(map(len, by_document.values()))
-            self._tell(len(doc_ids), start + len(group), "embedding")
-
-    def finish(self) -> None:
-        """Compact and index what was stored, if anything was."""
-        if self.counts["written"] or self.counts["embedded"]:
-            self.store.finish(READERS_GRACE)
-
-    def _tell(self, total: int, done: int | None = None, phase: str = "writing") -> None:
-        done = self.settled if done is None else done
-        failed, made = self.counts["failed"], self.counts["scenarios"]
-        self.run.progress(done, total, failed=failed, made=made, phase=phase)
 
 
 @limited(leads_only, "estimate", "run", "start")
