@@ -211,7 +211,7 @@ class Transport:
                 return
             lines, begun = response.aiter_lines(), False
             while True:
-                async with asyncio.timeout(self._timeout) if begun else self._waiting():
+                async with self._waiting(queued=not begun):
                     line = await anext(lines, None)
                 data = (line or "").removeprefix("data:").strip()
                 if line is None or data == "[DONE]":
@@ -228,10 +228,12 @@ class Transport:
                         pass
 
     @asynccontextmanager
-    async def _waiting(self) -> AsyncIterator[None]:
-        """Wait for an answer to begin, at most the timeout; see :meth:`_heard`."""
+    async def _waiting(self, *, queued: bool = True) -> AsyncIterator[None]:
+        """Wait at most the timeout; for an answer to begin, longer where :meth:`_heard` says so."""
         async with asyncio.timeout(self._timeout) as limit:
-            self._queued[limit] = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
+            if queued:
+                latest = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
+                self._queued[limit] = latest
             try:
                 yield
             finally:
