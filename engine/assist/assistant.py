@@ -151,7 +151,7 @@ class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     ) -> Reranking:
         """Rank now. Ctrl-C ends it, and the result is the best order so far."""
         task = self._task(request)
-        return task.page(self._run(task, endpoint, most_calls, tell).result)
+        return task.page(self._run_task(task, endpoint, most_calls, tell).result)
 
     # -- explanations ------------------------------------------------------------------------
 

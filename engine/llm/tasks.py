@@ -213,9 +213,9 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         tell: OnProgress = tell_nobody,
     ) -> TaskReport[R]:
         """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
-        return self._run(self._task(request), endpoint, most_calls, tell)
+        return self._run_task(self._task(request), endpoint, most_calls, tell)
 
-    def _run(
+    def _run_task(
         self,
         task: ModelTask[R],
         endpoint: Endpoint | None,
