@@ -45,8 +45,7 @@ from storage.ledger import Ledger
 class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     """A language model over one home; thread-safe. An ``endpoint`` of None is that of the
     environment; see :meth:`find_endpoint`. Its tasks are rankings: a cancelled one keeps its
-    answers and its order so far.
-    """
+    answers and its order so far."""
 
     how = HOW  # ways to connect a model, a line each
     # name -> one line for people

@@ -49,8 +49,7 @@ def connect(
     person: Person = OPERATOR,
 ) -> Connection:
     """The connection to an endpoint, with the budgets of the settings for the run and the person's
-    day.
-    """
+    day."""
     endpoint = endpoint or find_endpoint(settings)
     if endpoint is None:
         raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)

@@ -67,8 +67,7 @@ class Split:
 
 def split(groups: Sequence[AspectGroup]) -> Split:
     """One seed in :data:`HELD_OUT`, drawn by its id, is measured by. Groups without two different
-    grades say nothing and are left out.
-    """
+    grades say nothing and are left out."""
     seeds = sorted({g.seed for g in groups}, key=lambda s: hashlib.sha256(s.encode()).digest())
     measured = set(seeds[: max(2, len(seeds) // HELD_OUT)])
     train = [
