@@ -197,12 +197,9 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
     ) -> str:
         connection, begun = self._prepared(task, endpoint, most_calls)
         place = None if connection is None else connection.endpoint
-        return self.jobs.start(
-            **{"key": task.job_key(place), "request": task.kept(), "busy": task.busy, **job},
-            work=partial(self._perform, task, connection, begun),
-            progress=begun,
-            owner=owner,
-        )
+        known: dict[str, Any] = {"key": task.job_key(place), "request": task.kept(), **job}
+        work = partial(self._perform, task, connection, begun)
+        return self.jobs.start(work=work, progress=begun, owner=owner, busy=task.busy, **known)
 
     def run(
         self,
