@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
 from engine.ask.citations import read_citations
-from engine.assist.assist_prompts import explaining, noting
-from engine.assist.infer_claims import Claim, Counts, facts_in
 from engine.llm.client import complete
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import (
     Message,
     Prompt,
     ReasoningFilter,
-    Reply,
     json_text,
     without_reasoning,
 )
@@ -90,31 +85,6 @@ def test_an_answer_that_cannot_be_read_by_a_program_is_said_to_be_none(
     prompt = Prompt("bees/1", (Message("user", "Bees?"),), lambda r, _: r.text, "", 40)
     with pytest.raises(EndpointError, match="no chat completion"):
         complete(connection(server.url), store, lambda c: c.ask([prompt]))
-
-
-def test_thousands_of_quotes_of_a_long_text_are_looked_up_in_little_time() -> None:
-    text, quotes = "letters " * (LONG // 8), ["zzzzzzzz"] * 400
-    said = {"similar": True, "explanation": "So.", "from_start": quotes, "from_candidate": quotes}
-    notes = {"notes": [{"document": 1, "note": "So.", "quote": quotes[0]}] * 400}
-    claims = [Claim(quote=quotes[0], why="So.", kind="place", value="PE")] * 400
-    began = time.process_time()
-    explaining(Criterion("seed"), text, text).read(Reply(json.dumps(said)), True)
-    noting("How?", (), {"long": text}).read(Reply(json.dumps(notes)), True)
-    facts_in(claims, text, (), ("place",), "a model", Counts())
-    assert time.process_time() - began < 4
-
-
-def test_what_goes_along_with_an_answer_is_not_held_in_memory() -> None:
-    content = [{"token": "x", "top_logprobs": [{"token": "x", "logprob": -1.0}]}] * 100
-    chunk = json.dumps({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": content}}]})
-    replies = [StreamedReply(("A", "B")), StreamedReply()]
-    tracemalloc.start()
-    for _ in range(200):
-        for reply in replies:
-            reply.add(json.loads(chunk))
-    held, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert held < 1_000_000
 
 
 @pytest.mark.parametrize(
