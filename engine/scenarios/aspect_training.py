@@ -10,7 +10,6 @@ window is not read.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,12 +43,8 @@ def check_tuning(corpus: OpenCorpus, out: Path) -> None:
 
     need_extra("peft")
     check_folder(out, CARD, "encoder trained here")
-    there = next(path for path in (out, *out.parents) if path.exists())
-    if Path(corpus.spec.source).absolute() == out.absolute() or not os.access(there, os.W_OK):
-        raise BadInputError(
-            f"{out} cannot be written: it is this corpus's own encoder, or not yours to write.",
-            "Name a new folder.",
-        )
+    if Path(corpus.spec.source).absolute() == out.absolute():
+        raise BadInputError(f"{out} is this corpus's own encoder.", "Name a new folder.")
     if resolve(corpus.spec.source).preset is not None:
         raise BadInputError(
             f"The encoder of '{corpus.name}', {corpus.spec.source}, cannot be trained here.",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, ModelMissingError, StorageError
-from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer
+from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer, loading
 from engine.scenarios.teaching import INSTRUCTION, Lesson, split
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.scenarios import Distilled, Training, Tuned
@@ -150,16 +150,12 @@ def load_base(base: str) -> tuple[Any, Any]:
     """A causal language model and its tokenizer; ModelMissingError when it cannot be loaded."""
     from transformers import AutoModelForCausalLM
 
-    try:
+    remedy = "Name a folder with a causal language model, or one that is on this machine."
+    with loading(f"model '{base}'", remedy):
         model = AutoModelForCausalLM.from_pretrained(
             base, local_files_only=True, trust_remote_code=False
         )
         return model, load_tokenizer(base)
-    except (OSError, ValueError) as error:
-        raise ModelMissingError(
-            f"The model '{base}' cannot be loaded: {str(error).splitlines()[0]}",
-            "Name a folder with a causal language model, or one that is on this machine.",
-        ) from error
 
 
 def _dataset(lessons: Sequence[Lesson], tokenizer: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,25 +48,31 @@ def load_writer(folder: Path) -> DistilledWriter:
     """The model in a folder, ready to write."""
     folder = folder.expanduser()
     recipe = distilled_recipe(folder)
-    try:
+    with loading(
+        f"model in {folder}", "Put the model that it was trained on back to where it was."
+    ):
         from peft import AutoPeftModelForCausalLM
 
         # What it was trained on says its folder, which may be somebody's.
         model = AutoPeftModelForCausalLM.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False
         )
-        tokenizer = load_tokenizer(str(folder))
+        return DistilledWriter(model.eval(), load_tokenizer(str(folder)), recipe)
+
+
+@contextmanager
+def loading(what: str, remedy: str) -> Iterator[None]:
+    """Raise what goes wrong while a model is loaded as ModelMissingError."""
+    try:
+        yield
     except ImportError as error:
         raise ModelMissingError(
-            "A distilled model needs peft, which is not installed.",
+            f"The {what} needs {error.name}, which is not installed.",
             "Run: pip install 'seedlens[distill]'",
         ) from error
-    except (OSError, ValueError) as error:
-        raise ModelMissingError(
-            f"The model in {folder} cannot be loaded: {str(error).splitlines()[0]}",
-            "Put the model that it was trained on back to where it was.",
-        ) from error
-    return DistilledWriter(model.eval(), tokenizer, recipe)
+    except (OSError, ValueError, KeyError) as error:
+        said = str(error).splitlines()[0]
+        raise ModelMissingError(f"The {what} cannot be loaded: {said}", remedy) from error
 
 
 def load_tokenizer(source: str) -> Any:

@@ -17,6 +17,7 @@ from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_direc
 from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray
+from engine.scenarios.distilled import loading
 from engine.types.encoders import Passage
 from engine.types.scenarios import Tuning
 
@@ -35,18 +36,13 @@ class Trainable:
 
         check_here(source)
         folder, embedded = locate(source)
-        try:
+        with loading(f"model '{source}'", "Import the corpus with a sentence-transformers model."):
             check_modules(folder)
             self._model = SentenceTransformer(
                 folder, device="cpu", local_files_only=Path(folder).is_dir()
             ).float()
             self._parts = parts_of(self._model)
             self._directions = read_directions(folder)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelMissingError(
-                f"The model '{source}' cannot be loaded: {str(error).splitlines()[0]}",
-                "Import the corpus with a sentence-transformers model.",
-            ) from error
         unread = bool(self._parts.prompts.document) and not self._parts.prompts.pooled
         if self._parts.decoder or self._parts.pooling not in POOLINGS or unread:
             raise ModelMissingError(
