@@ -70,26 +70,20 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
 
     phase = "writing"
 
-    def __init__(
-        self,
-        request: ScenarioRequest,
-        library: Library,
-        held: Callable[[], AbstractContextManager[None]],
-        batch: int,
-    ) -> None:
+    def __init__(self, request: ScenarioRequest, facade: Scenarios) -> None:
         self.request, self.key = request, request.corpus
         self.busy = f"Scenarios are being written for '{request.corpus}'."
         self.asks = request.source == "generated"
-        self._library, self._held, self._batch = library, held, batch
+        self._facade, self._batch = facade, facade.batch
         # "scenarios" written and "embedded"; documents "written", "failed" and "without_text"
         self._counts: Counter[str] = Counter()
         filled(self._store(), request)
 
     def _store(self) -> ScenarioStore:
-        return ScenarioStore(self._library.open(self.request.corpus))
+        return self._facade._store(self.request.corpus)
 
     def held(self) -> AbstractContextManager[None]:
-        return self._held()
+        return self._facade._writing(self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         store = self._store()
@@ -125,7 +119,9 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         request, settings = filled(store, self.request)
         store.set(settings)
         put = partial(
-            store.put, component=settings.component, encoder=self._library.encoder(store.corpus)
+            store.put,
+            component=settings.component,
+            encoder=self._facade._library.encoder(store.corpus),
         )
         try:
             writer = await asyncio.to_thread(self._writer, run, store)
@@ -285,8 +281,7 @@ class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
     def _task(self, request: ScenarioRequest) -> WriteScenarios:
         if request.source == "distilled":
             check_operator(self.person)  # it names a folder of this machine, and loads a model
-        held = partial(self._writing, request.corpus)
-        return WriteScenarios(request, self._library, held, self.batch)
+        return WriteScenarios(request, self)
 
     def _store(self, corpus: str) -> ScenarioStore:
         return ScenarioStore(self._library.open(corpus))
