@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -176,7 +176,9 @@ class Reader(TaskRunner[AskRequest, Answer]):
         own = self._own(owner)
 
         def keep(answer: Answer, state: JobState, error: SeedLensError | None) -> None:
-            words = {"error": error.message, "remedy": error.remedy} if error else {}
+            words: dict[str, Any] = (
+                {"error": error.message, "remedy": error.remedy} if error else {}
+            )
             seconds = time.monotonic() - started
             try:
                 self._keep(Job(job_id, request, state, answer, owner=own, seconds=seconds, **words))

@@ -128,8 +128,7 @@ class RankDocuments(ModelTask[RankingProgress]):
 
     def page(self, now: RankingProgress) -> Reranking:
         """The page that was asked for of an order."""
-        query, depth = self._query, self.plan and self.plan.depth
-        return page_of(self._searcher, self.stage, query, depth, now, partial=False)
+        return page_of(self._searcher, self.stage, self._query, self.plan, now, partial=False)
 
     def _report(
         self, usage: ModelUsage, finished: Sequence[Finished] = (), unanswered: int = 0
@@ -164,15 +163,14 @@ class KeptRanking:
         terms = searcher.terms(staged, self.read)
         # In a model's order, no change of rank is due to the aspect.
         stage = FirstStage(staged, seed, self.read, request, ranking, None, terms)
-        depth = self.plan and self.plan.depth
-        return page_of(searcher, stage, query, depth, now, partial=partial)
+        return page_of(searcher, stage, query, self.plan, now, partial=partial)
 
 
 def page_of(
     searcher: Searcher,
     stage: FirstStage,
     query: Query,
-    depth: int | None,
+    plan: Plan | None,
     now: RankingProgress,
     *,
     partial: bool,
@@ -186,7 +184,7 @@ def page_of(
         if first_rank:
             moves[doc_id] = Move(
                 *(doc_id, rank, first_rank, now.confidence.get(doc_id)),
-                reranked=depth is None or first_rank <= depth,
+                reranked=plan is None or first_rank <= plan.depth,
             )
         ranking.append(ScoredDocument(doc_id, now.scores.get(doc_id, score)))
     paged = replace(stage.query, k=query.k, offset=query.offset)

@@ -119,7 +119,8 @@ class Capabilities:
         if self.stream_usage:
             whole = replace(self, stream_usage=False)
             streamed.insert(0, ("stream_options|include_usage", whole))
-        for name, form in (*lesser, *(streamed if self.streams else ())):
+        named = [*lesser, *streamed] if self.streams else lesser
+        for name, form in named:
             if re.search(name, hint):
                 return form
         if prompt is not PROBE and not (lesser and lesser[0][0] == _JSON):

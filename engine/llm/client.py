@@ -357,7 +357,8 @@ class Client:
                     raise
                 size = sum(self._can.size(prompt))
                 self._refused = min(size, self._refused or size)
-        answer, reply = await self._readable(prompt, first)
+        reading = self._readable(prompt, first)  # by itself, for the type of its value
+        answer, reply = await reading
         self._counts["shortened"] += prompt is not given
         self._failures_in_a_row = 0
         self._served[reply.model] += 1

@@ -95,8 +95,12 @@ class ModelUsage:
 
     def since(self, before: ModelUsage) -> ModelUsage:
         """What was used after ``before``."""
-        numbers = {n: v for n, v in self.figures.items() if isinstance(v, int | float)}
-        return replace(self, **{n: v - (getattr(before, n) or 0) for n, v in numbers.items()})
+        numbers: dict[str, Any] = {
+            name: value - (getattr(before, name) or 0)
+            for name, value in self.figures.items()
+            if isinstance(value, int | float)
+        }
+        return replace(self, **numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
