@@ -37,9 +37,7 @@ class TaskRun:
     on_progress: OnProgress = tell_nobody  # called after every batch and answer
     cancelled: Ask = never  # True ends the task after the current batch
     started: float = field(default_factory=time.perf_counter)
-    latest: Any = field(
-        default_factory=TaskProgress
-    )  # progress: what the task began with, at first
+    latest: Any = field(default_factory=TaskProgress)  # what the task began with, at first
     # called after each answer, in place of counting it as progress
     on_questions: Callable[[RoundProgress], None] | None = None
     _began: float = field(default_factory=time.perf_counter)
@@ -237,9 +235,10 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
     ) -> tuple[Connection | None, Any]:
         """The connection, within what the estimate announces, and the progress to begin with."""
-        if not task.asks or not (
+        asks = task.asks and (
             task.needs_model or describe(self._settings, self._answers, endpoint).set_up
-        ):
+        )
+        if not asks:
             return None, task.begun(Estimate(), ModelUsage())
         connection = connect(self._settings, endpoint, most_calls, self.person)
         estimate = self._estimated(task, endpoint)
