@@ -132,6 +132,7 @@ class Judgment:
     corpus: str = ""
     project: str = ""  # "" for what is judged while exploring
     time: datetime = field(default_factory=_now)
+    id: int = field(default=0, compare=False)  # in order of arrival, 1 for the first stored
 
     @property
     def item(self) -> tuple[str, str]:

@@ -183,16 +183,13 @@ def find_agreement(
         aspects: query_id -> aspect; "" for queries without one.
         audit: grades given to check a model count too.
     """
-    own = [j for j in judgments if j.origin != "adjudication"]
-    audits = 0 if audit else sum(j.origin == "audit" for j in own)
-    own = [j for j in own if audit or j.origin != "audit"]
+    everything = [j for j in judgments if j.origin != "adjudication"]
+    own = [j for j in everything if audit or j.origin != "audit"]
     everybody: dict[Item, dict[str, int]] = {}
-    models: set[str] = set()
     for judgment in own:
-        if judgment.relevance is not None and judgment.relevance in scale.values:
-            item = judgment.item
-            everybody.setdefault(item, {})[judgment.annotator] = judgment.relevance
-            models |= {judgment.annotator} if judgment.origin == "model" else set()
+        if judgment.relevance in scale.values:
+            everybody.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance
+    models = {j.annotator for j in own if j.origin == "model" and j.relevance in scale.values}
     people = {
         item: {who: grade for who, grade in said.items() if who not in models}
         for item, said in everybody.items()
@@ -200,23 +197,23 @@ def find_agreement(
     names = tuple(sorted({who for said in everybody.values() for who in said}))
     confusion = _confusions(everybody, names, scale)
     overall = item_counts(people, scale)
-    by_aspect = {
-        aspect: group_measures(
-            item_counts({i: s for i, s in people.items() if aspects.get(i[0], "") == aspect}, scale)
-        )
-        for aspect in sorted({aspects.get(query_id, "") for query_id, _ in people})
-    }
+    by_aspect: dict[str, dict[Item, Mapping[str, int]]] = {}
+    for item, said in people.items():
+        by_aspect.setdefault(aspects.get(item[0], ""), {})[item] = said
     return Agreement(
         annotators=names,
         grades=scale.values,
         measures=group_measures(overall),
         pairs={pair: pair_measures(table) for pair, table in confusion.items()},
-        by_aspect=by_aspect,
+        by_aspect={
+            aspect: group_measures(item_counts(by_aspect[aspect], scale))
+            for aspect in sorted(by_aspect)
+        },
         confusion={pair: tuple(map(tuple, t.tolist())) for pair, t in confusion.items()},
         notes=(
-            *_left_out(own, scale, sum(len(said) == 1 for said in people.values()), audits),
-            *_undefined(overall, len(names) - len(models)),
-            *_models(models),
+            *_left_out(own, scale, len(everything) - len(own)),
+            *_undefined(people, overall, len(names) - len(models)),
+            *(f"{name} (a model) is compared in pairs only." for name in sorted(models)),
         ),
         models=tuple(sorted(models)),
     )
@@ -253,30 +250,27 @@ def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
     return table
 
 
-def _left_out(own: Sequence[Judgment], scale: Scale, single: int, audits: int) -> list[str]:
+def _left_out(own: Sequence[Judgment], scale: Scale, audits: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
     foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
-    parts = []
-    if verdicts["skip"]:
-        parts.append(counted(verdicts["skip"], "skip"))
-    if verdicts["unsure"]:
-        parts.append(f"{verdicts['unsure']:,} unsure")
-    if foreign:
-        parts.append(f"{counted(foreign, 'grade')} outside the scale")
-    if audits:
-        parts.append(counted(audits, "audit grade"))
-    notes = [f"Left out: {' and '.join(parts)}."] if parts else []
-    if single:
+    counts = {
+        "skip": verdicts["skip"],
+        "unsure/unsure": verdicts["unsure"],
+        "grade outside the scale/grades outside the scale": foreign,
+        "audit grade": audits,
+    }
+    parts = [counted(count, *what.split("/")) for what, count in counts.items() if count]
+    return [f"Left out: {' and '.join(parts)}."] if parts else []
+
+
+def _undefined(grades: Grades, counts: Table, people: int) -> list[str]:
+    notes = []
+    if single := sum(len(said) == 1 for said in grades.values()):
         which = counted(single, "item has", "items have")
         notes.append(f"{which} one grade only, and nothing to compare it with.")
-    return notes
-
-
-def _undefined(counts: Table, people: int) -> list[str]:
     if not len(counts):
         why = "no item has two grades yet" if people > 1 else "fewer than two people graded"
-        return [f"Agreement is undefined: {why}."]
-    notes = []
+        return [*notes, f"Agreement is undefined: {why}."]
     if len(counts) < FEWEST:
         notes.append(f"Intervals need {FEWEST} items that two people graded.")
     raters = sorted(set(counts.sum(axis=1).tolist()))
@@ -288,11 +282,6 @@ def _undefined(counts: Table, people: int) -> list[str]:
     if (counts.sum(axis=0) > 0).sum() < 2:
         notes.append("Everybody gave the same grade to everything, so only raw agreement is known.")
     return notes
-
-
-def _models(models: Iterable[str]) -> list[str]:
-    names = ", ".join(sorted(models))
-    return [f"{names} (a model) is compared in pairs only."] if names else []
 
 
 def agreement_over_time(
@@ -356,13 +345,12 @@ def draw_sample(
         annotator: who will check them; what they skipped is left out.
         known: documents of the corpus; None for any.
     """
-    graded, seen = set[Item](), set[Item]()
-    for judgment in judgments:
-        item = judgment.item
-        if judgment.origin == "model":
-            graded |= {item} if judgment.relevance is not None else set()
-        elif judgment.verdict in ("grade", "unsure") or judgment.annotator == annotator:
-            seen.add(item)
+    graded = {j.item for j in judgments if j.origin == "model" and j.relevance is not None}
+    seen = {
+        j.item
+        for j in judgments
+        if j.origin != "model" and (j.verdict in ("grade", "unsure") or j.annotator == annotator)
+    }
     unseen = graded - seen
     left = {i.item for i in pool if i.item in unseen and (known is None or i.doc_id in known)}
     return sorted(left, key=lambda item: _drawn(seed, item))[: max(0, count)]
@@ -379,29 +367,29 @@ def check_model(
     :func:`find_agreement`."""
     judgments = list(judgments)
     own = graded_by_model(judgments, annotator)
-    by_people = (j for j in judgments if j.origin != "model")
+    by_people = [j for j in judgments if j.origin != "model"]
     people = {d.item: d for d in decide(by_people, audit=True, scale=scale).decisions}
-    both = [
-        (people[item], judgment)
-        for item, judgment in own.items()
-        if item in people
-        and people[item].relevance in scale.values
-        and judgment.relevance in scale.values
-    ]
-    undecided = sum(item in people and people[item].relevance is None for item in own)
+    shared = [(people[item], j) for item, j in own.items() if item in people]
+    undecided = sum(decision.relevance is None for decision, _ in shared)
+    both = [pair for pair in shared if all(one.relevance in scale.values for one in pair)]
     grades: dict[str, list[tuple[int, int]]] = {}
     for decision, judgment in both:
         pair = (decision.relevance or 0, judgment.relevance or 0)
         grades.setdefault(aspects.get(decision.query_id, ""), []).append(pair)
-    by_aspect = {a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)}
     table = _confusion(itertools.chain.from_iterable(grades.values()), scale)
-    own_words: dict[Item, list[Judgment]] = {}
-    for said in judgments:
-        if said.origin not in ("model", "adjudication") and said.relevance in scale.values:
-            own_words.setdefault(said.item, []).append(said)
+    said: dict[Item, list[Judgment]] = {}
+    for one in by_people:
+        if one.origin != "adjudication" and one.relevance in scale.values:
+            said.setdefault(one.item, []).append(one)
     differing = [
-        _difference(d, j, own_words.get(d.item, ())) for d, j in both if d.relevance != j.relevance
+        _difference(d, j, said.get(d.item, ())) for d, j in both if d.relevance != j.relevance
     ]
+    notes = []
+    if undecided:
+        which = counted(undecided, "item is", "items are")
+        notes.append(f"{which} left out: people differ there, and nobody has decided.")
+    if 0 < len(both) < FEWEST:
+        notes.append(f"Intervals need {FEWEST} items that both graded.")
     return ModelCheck(
         annotator=annotator,
         graded=len(own),
@@ -409,10 +397,10 @@ def check_model(
         undecided=undecided,
         grades=scale.values,
         measures=pair_measures(table),
-        by_aspect=by_aspect,
+        by_aspect={a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)},
         confusion=tuple(map(tuple, table.tolist())),
         differences=tuple(sorted(differing, key=lambda d: -abs(d.people - d.model))),
-        notes=_check_notes(len(both), undecided),
+        notes=tuple(notes),
     )
 
 
@@ -430,13 +418,3 @@ def _difference(
         decided_by="" if decided is None else decided.annotator,
         decision="" if decided is None else decided.note,
     )
-
-
-def _check_notes(items: int, undecided: int) -> tuple[str, ...]:
-    notes = []
-    if undecided:
-        which = counted(undecided, "item is", "items are")
-        notes.append(f"{which} left out: people differ there, and nobody has decided.")
-    if 0 < items < FEWEST:
-        notes.append(f"Intervals need {FEWEST} items that both graded.")
-    return tuple(notes)

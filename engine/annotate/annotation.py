@@ -7,14 +7,11 @@ from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
-from engine.annotate.guideline_template import guideline_template
 from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.judgments import (
-    check_decided,
     check_decision,
+    check_event,
     check_not_seed,
-    check_said,
-    check_seen,
     checked,
     store,
 )
@@ -30,8 +27,8 @@ from engine.annotate.pool import (
     tops_of,
     unaskable,
 )
-from engine.annotate.projects import ProjectStore, check_annotator
-from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
+from engine.annotate.projects import ProjectStore, check_annotator, guideline_template
+from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError
@@ -136,16 +133,21 @@ class Annotation(ProjectStore):
 
     # -- judging -----------------------------------------------------------------------------
 
-    def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
+    def judge(
+        self,
+        project: Project,
+        judgment: Judgment,
+        query: Query | None = None,
+        seen: str | None = None,
+    ) -> Judgment:
         """Check and store a judgment or decision, and return it as stored; nothing is overwritten.
 
         Args:
             judgment: its corpus and project are ignored.
             query: stored where the project does not have it.
+            seen: as for :meth:`adjudicate`.
         """
         check_own(self.person, judgment.annotator)
-        if judgment.origin in ("person", "audit"):
-            check_said(judgment.event)
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
         if judgment.doc_id not in opened.row_of:
@@ -153,15 +155,16 @@ class Annotation(ProjectStore):
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin == "adjudication":
-            check_decision(project, judgment)
+            check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
         check_not_seed(judgment, asked)
         self._check_asked(project, judgment)
-        if judgment.origin == "audit" and self._has_judged(project, judgment):
-            judgment = replace(judgment, origin="person")
-        if judgment.origin == "adjudication":
-            check_decided(self._ledger.judging, judgment)
+        if judgment.origin == "audit":
+            # What was judged as part of the project stays so.
+            own = self._ledger.judging.latest(*project.key, judgment.query_id, judgment.annotator)
+            if any(j.item == judgment.item and j.origin in ("person", "import") for j in own):
+                judgment = replace(judgment, origin="person")
         if query is not None:
             self._keep_query(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
@@ -178,11 +181,6 @@ class Annotation(ProjectStore):
                 "A lead can add it.",
             )
 
-    def _has_judged(self, project: Project, judgment: Judgment) -> bool:
-        """Whether an annotator judged an item as part of the project, not as an audit."""
-        own = self._standing(project, judgment.query_id, judgment.annotator)
-        return any(j.doc_id == judgment.doc_id and j.origin in ("person", "import") for j in own)
-
     def undo(
         self,
         project: Project,
@@ -194,7 +192,7 @@ class Annotation(ProjectStore):
         none; ``event`` is the undo's id: sent twice, it counts once."""
         who = check_annotator(annotator)
         check_own(self.person, who)
-        check_said(event)
+        check_event(event)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:
@@ -210,12 +208,8 @@ class Annotation(ProjectStore):
         model."""
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        pool = self.pooled(project).among(only)
-        return self._queue(project, annotator, pool, audit=only is not None)
-
-    def _queue(self, project: Project, annotator: str, pool: Pool, *, audit: bool) -> Queue:
-        current = self._ledger.judging.current(*project.key)
-        return Queue.current(project, annotator, pool, current, audit=audit)
+        pool, current = self.pooled(project).among(only), self._ledger.judging.current(*project.key)
+        return Queue(project, annotator, pool, current, audit=only is not None)
 
     def share(
         self,
@@ -249,7 +243,8 @@ class Annotation(ProjectStore):
             before = leases.pop(key := _lease_key(who, visit), None)
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: who gave one back has stored their judgments by then.
-            queue = self._queue(project, who, pool, audit=only is not None)
+            current = self._ledger.judging.current(*project.key)
+            queue = Queue(project, who, pool, current, audit=only is not None)
             for other, own in leases.items():
                 if own.annotator == who:  # a tab of theirs, perhaps one that they closed
                     left = tuple(item for item in own.items if item not in queue.said)
@@ -319,15 +314,13 @@ class Annotation(ProjectStore):
             seen: the event of the decision that ``by`` saw, "" for none; a newer one by somebody
                 else is kept, and this one refused. None does not check.
         """
-        if seen is not None:
-            check_seen(self._ledger.judging, project, (query_id, doc_id), by, seen)
         if reason.strip().isdigit():
             raise BadInputError(f"'{reason.strip()}' is no reason.", "Say in a few words why.")
         verdict: Verdict = "withdrawn" if relevance is None else "grade"
         decision = Judgment(
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
         )
-        return self.judge(project, decision)
+        return self.judge(project, decision, seen=seen)
 
 
 def _lease_key(annotator: str, visit: str) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
-from engine.annotate.judgments import IMPORTED, MADE, checked
+from engine.annotate.judgments import MADE, checked
 from engine.annotate.projects import (
     check_annotator,
     is_free,
@@ -25,11 +23,13 @@ from engine.annotate.projects import (
     printable,
     read_query_id,
 )
-from engine.collections.grade_book import broken_line, grade_of
+from engine.collections.grade_book import grade_of
 from engine.collections.judgment_formats import (
+    Rows,
     beir_file,
-    grade_lines,
+    json_rows,
     judgment_field,
+    judgment_rows,
     numbered_lines,
     parse_json,
     text_of,
@@ -42,6 +42,7 @@ from engine.text import counted
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.searches import Query
+from storage.judgment_events import Changed
 from storage.records import new_event
 
 HAND_OVER = "seedlens-judgments"
@@ -78,12 +79,9 @@ def _as_grade(value: Any) -> int:
 def _as_marks(value: Any) -> tuple[tuple[int, int], ...]:
     try:
         spans = parse_json(value) if isinstance(value, str) else value
-        marks = tuple((start, end) for start, end in spans)
-        if any(type(n) is not int or n < 0 for mark in marks for n in mark):
-            raise ValueError(marks)
+        return tuple((int(start), int(end)) for start, end in spans)
     except (ValueError, TypeError) as error:
         raise ValueError("marks are a list of [start, end]") from error
-    return marks
 
 
 Text = Annotated[str, BeforeValidator(_as_text)]
@@ -125,15 +123,15 @@ def to_fields(judgment: Judgment) -> dict[str, Any]:
 
 
 def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
-    """Read a row of :func:`to_fields`; without ``event`` it is an import with "", without a time it
-    is of now.
+    """Read a row of :func:`to_fields`, with any names of :func:`judgment_field`; without ``event``
+    it is an import with "", without a time it is of now.
 
     Args:
         annotator: who judged where the fields do not say.
     """
-    given = {name: value for name, value in fields.items() if value not in ("", None)}
+    given = {judgment_field(name): value for name, value in fields.items()} | {**fields}
     try:
-        line = JudgmentLine.model_validate(given)
+        line = JudgmentLine.model_validate({k: v for k, v in given.items() if v not in ("", None)})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         value = str(first["input"])[:40].encode("utf-8", "backslashreplace").decode()
@@ -142,11 +140,11 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
     verdict = line.verdict or ("grade" if line.relevance is not None else None)
     if verdict is None:
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
-    named = line.annotator.strip().casefold() not in ("", ADJUDICATED)
+    is_named = line.annotator.strip().casefold() not in ("", ADJUDICATED)
     time = line.time if line.time.tzinfo else line.time.replace(tzinfo=UTC)
     read = {
         **dict(line),
-        "annotator": line.annotator if named else annotator or line.annotator,
+        "annotator": line.annotator if is_named else annotator or line.annotator,
         "verdict": verdict,
         "origin": line.origin if line.event else "import",
         "time": time.astimezone(UTC),
@@ -154,16 +152,22 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
     return Judgment(**read)
 
 
+def _judgments(fields: Mapping[str, Any], annotator: str, *, adjudicated: bool) -> list[Judgment]:
+    """The judgments of a row: one, or the agreeing grades behind one of our adjudicated export."""
+    basis, people = fields.get("basis"), [fields.get("annotator")]
+    if basis == "adjudicated" and fields.get("by"):
+        people, adjudicated = [fields["by"]], True
+    elif basis in ("agreed", "single", "model"):
+        names, adjudicated = fields.get("annotators"), False  # in CSV, JSON in a cell
+        try:
+            people = list(json.loads(names) if isinstance(names, str) else names or people)
+        except (ValueError, TypeError) as error:
+            raise BadInputError("Its annotators are no list of names.") from error
+    said = [from_fields({**fields, "annotator": who}, annotator) for who in people]
+    return [replace(one, origin="adjudication") for one in said] if adjudicated else said
+
+
 # -- the judgments of a file -------------------------------------------------------------------
-
-
-class Compared(NamedTuple):
-    """Result of an import's comparison: judgments to add, how many are stored, and conflicts as
-    plain sentences."""
-
-    rows: Sequence[Judgment] = ()
-    known: int = 0
-    conflicts: Sequence[str] = ()
 
 
 @dataclass
@@ -181,30 +185,36 @@ class JudgmentImport:
     offered: dict[str, Query] = field(default_factory=dict)
     # needed by its judgments and missing in the project
     new_queries: dict[str, Query] = field(default_factory=dict)
-    events: set[str] = field(default_factory=set)  # named in the file, replaced ones included
     _rows: dict[Key, list[tuple[int, Judgment]]] = field(default_factory=dict)
     _problems: list[str] = field(default_factory=list)
     _broken: int = 0
     _seeds: list[int] = field(default_factory=list)
     _changed: list[int] = field(default_factory=list)
 
-    def add(self, line: int, given: Judgment) -> None:
-        """Take in one judgment, or note what is wrong with it; a query's own seed is left out.
+    def read(self, rows: Rows, annotator: str = "", *, adjudicated: bool = False) -> None:
+        """Take in the rows of a file, or note what is wrong with them.
 
         Args:
-            line: from 1; 0 where the file has no lines.
-            given: its ``event`` is "" where the file has none.
+            annotator: who judged where a row does not say.
+            adjudicated: the grades are decisions, except where a row says whose they are.
         """
-        try:
-            query = self._query(given)
-            judgment = self._checked(self._attributed(given))
-        except BadInputError as error:
-            self.broken(line, error)
-            return
+        for line, fields in rows:
+            try:
+                if isinstance(fields, str):
+                    raise BadInputError(fields)
+                for judgment in _judgments(fields, annotator, adjudicated=adjudicated):
+                    self._add(line, judgment)
+            except BadInputError as error:
+                self._broken += 1
+                if len(self._problems) < MOST_LISTED:
+                    self._problems.append(f"line {line:,}: {error}" if line else str(error))
+
+    def _add(self, line: int, given: Judgment) -> None:
+        query = self._query(given)
+        judgment = self._checked(self._attributed(given))
         if query is not None and query.seed == given.doc_id:
             self._seeds.append(line)
             return
-        self.events.add(judgment.event)
         rows = self._rows.setdefault(_key(judgment), [])
         if given.verdict == "undo":
             rows[:] = [row for row in rows if row[1].event != given.undoes] or [(line, judgment)]
@@ -213,12 +223,6 @@ class JudgmentImport:
         if _said(before) != _said(judgment) and given.event in ("", before.event):
             self._changed.append(line)
         rows.append((line, judgment))
-
-    def broken(self, line: int, error: BadInputError | str) -> None:
-        """Note that a line cannot be used."""
-        self._broken += 1
-        if len(self._problems) < MOST_LISTED:
-            self._problems.append(f"line {line:,}: {error}" if line else str(error))
 
     def check(self) -> None:
         """Raise BadInputError where a line is broken, or there is no judgment."""
@@ -235,9 +239,9 @@ class JudgmentImport:
             raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
 
     @property
-    def annotator(self) -> str:
-        """Who judged first in it."""
-        return next(iter(self._rows.values()))[-1][1].annotator
+    def last(self) -> list[Judgment]:
+        """The last judgment of each annotator and item."""
+        return [rows[-1][1] for rows in self._rows.values()]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -255,46 +259,37 @@ class JudgmentImport:
         )
 
     def compared(
-        self,
-        history: Sequence[Judgment],
-        latest: Sequence[Judgment],
-        elsewhere: Set[str],
-        *,
-        overwrite: bool = False,
-    ) -> Compared:
-        """New judgments: the last per annotator and item in the file, where nothing is stored or
-        the file continues it.
-
-        Other differences are conflicts: what is stored stays, or with ``overwrite`` the file
-        counts.
+        self, stored: Changed, taken: Container[str], *, overwrite: bool
+    ) -> tuple[list[Judgment], int, tuple[str, ...]]:
+        """The last judgment of each annotator and item, compared with those stored in the project.
 
         Args:
-            history: every event of the project; ``latest`` are those that count.
-            elsewhere: events of the file that other projects have.
+            taken: events of the file that are stored, in whatever project.
+            overwrite: add those that differ, too.
+
+        Returns:
+            judgments to add, how many are stored, and those that differ as plain sentences.
         """
-        current, said = {_key(row): row for row in latest}, {_key(row) for row in history}
-        taken = {row.event for row in history} | elsewhere
-        rows: list[Judgment] = []
+        current: dict[Key, Judgment | None] = {}
+        for row, judgment in sorted(stored, key=lambda one: one[0].event_id or 0):
+            key = (*row.item, "" if row.decided else row.annotator, row.decided)
+            current[key] = judgment or (current.get(key) if row.decided else None)
+        new: list[Judgment] = []
         conflicts: list[str] = []
         known = 0
-        for key, of_key in self._rows.items():
-            line, judgment = of_key[-1]
+        for key, rows in self._rows.items():
+            line, judgment = rows[-1]
             here = current.get(key)
             if _is_known(judgment, here):
                 known += 1
                 continue
-            if key in said and not (here and self._goes_on(here, judgment)):
+            if key in current:
                 conflicts.append(_conflict(line, judgment, here, overwrite=overwrite))
-                if not overwrite:
-                    continue
-            rows.append(_named(judgment, taken))
+            if overwrite or key not in current:
+                new.append(_named(judgment, taken))
         more = len(conflicts) - MOST_LISTED
         listed = conflicts[:MOST_LISTED] + ([f"And {more:,} more."] if more > 0 else [])
-        return Compared(rows, known, listed)
-
-    def _goes_on(self, here: Judgment, judgment: Judgment) -> bool:
-        """Whether the file has the stored judgment and a different one after it."""
-        return here.event in self.events and here.event != judgment.event
+        return new, known, tuple(listed)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -313,44 +308,32 @@ class JudgmentImport:
 
     def _query(self, given: Judgment) -> Query | None:
         """The query; None for wordings that were judged while exploring."""
-        if given.doc_id not in self.corpus.row_of:
-            raise BadInputError(f"There is no document '{given.doc_id[:80]}' in this corpus.")
+        self._check_document(given.doc_id)
         query_id = given.query_id
-        if query_id in self.queries:
-            self._check_same(query_id)
-            return self.queries[query_id]
-        query = self.new_queries.get(query_id) or self._offered(query_id) or self._named(query_id)
+        here = self.queries.get(query_id) or self.new_queries.get(query_id)
+        named = read_query_id(query_id, self.corpus)
+        offered = self.offered.get(query_id)
+        if here is not None:
+            if offered and named is None and not is_free(query_id) and _differs(offered, here):
+                raise BadInputError(
+                    f"Query '{query_id}' asks for something else here than in the file.",
+                    "Import the file into a project of its own.",
+                )
+            return here
+        if offered is not None:
+            check_query(offered, self.corpus.lens)
+            if offered.seed is not None:
+                self._check_document(offered.seed)
+        query = offered or named
         if query is not None:
             self.new_queries[query_id] = query
         elif self.project.name or not is_free(query_id):
             raise BadInputError(f"Query '{query_id}' names no seed and aspect of this corpus.")
         return query
 
-    def _offered(self, query_id: str) -> Query | None:
-        query = self.offered.get(query_id)
-        if query is not None:
-            check_query(query, self.corpus.lens)
-            if query.seed is not None and query.seed not in self.corpus.row_of:
-                raise BadInputError(f"There is no document '{query.seed[:80]}' in this corpus.")
-        return query
-
-    def _check_same(self, query_id: str) -> None:
-        """Raise BadInputError where the file's query of this id differs: numbered ids collide."""
-        theirs = self.offered.get(query_id)
-        if theirs is None or is_free(query_id) or self._named(query_id):
-            return
-        here = self.queries[query_id]
-        for name in ("seed", "text", "aspect", "instruction"):
-            words = _words(getattr(theirs, name))
-            if words and words != _words(getattr(here, name)):
-                raise BadInputError(
-                    f"Query '{query_id}' asks for something else here than in the file.",
-                    "Import the file into a project of its own.",
-                )
-
-    def _named(self, query_id: str) -> Query | None:
-        named = read_query_id(query_id, self.corpus.row_of, self.corpus.aspects)
-        return named and Query(self.corpus.name, seed=named.seed, aspect=named.aspect)
+    def _check_document(self, doc_id: str) -> None:
+        if doc_id not in self.corpus.row_of:
+            raise BadInputError(f"There is no document '{doc_id[:80]}' in this corpus.")
 
     def _checked(self, given: Judgment) -> Judgment:
         project, undo = self.project, given.verdict == "undo"
@@ -366,7 +349,7 @@ class JudgmentImport:
 
 def _key(row: Judgment) -> Key:
     is_decision = row.origin == "adjudication"
-    return (row.query_id, row.doc_id, "" if is_decision else row.annotator, is_decision)
+    return (*row.item, "" if is_decision else row.annotator, is_decision)
 
 
 def _said(row: Judgment) -> tuple[str, int | None]:
@@ -382,12 +365,12 @@ def _is_known(row: Judgment, here: Judgment | None) -> bool:
     )
 
 
-def _named(row: Judgment, taken: Set[str]) -> Judgment:
+def _named(row: Judgment, taken: Container[str]) -> Judgment:
     """With an unused event id; its first word stays, see :data:`engine.annotate.judgments.MADE`."""
     if row.event and row.event not in taken:
         return row
     maker = next((made for made in MADE if row.event.startswith(made)), "")
-    return replace(row, event=(maker if row.event else IMPORTED) + new_event())
+    return replace(row, event=maker + new_event())
 
 
 def _conflict(line: int, row: Judgment, here: Judgment | None, *, overwrite: bool) -> str:
@@ -408,9 +391,13 @@ def _shown(row: Judgment) -> str:
     return str(row.relevance) if row.relevance is not None else row.verdict
 
 
-def _words(text: str | None) -> list[str]:
-    """Words, for comparing texts."""
-    return (text or "").casefold().split()
+def _differs(offered: Query, here: Query) -> bool:
+    """Whether anything that the first one asks for is not in the second: numbered ids collide."""
+    for name in ("seed", "text", "aspect", "instruction"):
+        words, others = (str(getattr(q, name) or "").casefold().split() for q in (offered, here))
+        if words and words != others:
+            return True
+    return False
 
 
 # -- formats -----------------------------------------------------------------------------------
@@ -454,44 +441,48 @@ def read_file(
         importable: raises NotAllowedError for a path that may not be read.
         adjudicated: the grades are decisions.
     """
-    origin: Origin = "adjudication" if adjudicated else "import"
     if kind == "csfcube":
-        _read_csfcube(path, incoming, annotator)
-    elif kind == "hand-over":
-        _read_hand_over(text_of(path), incoming)
-    elif kind in ("csv", "jsonl"):
-        rows = _csv_rows if kind == "csv" else _json_rows
-        _take_rows(rows(text_of(path), incoming), incoming, annotator, adjudicated=adjudicated)
-    elif kind == "beir":
-        who = check_annotator(annotator, "model")
-        _read_beir(path, incoming, who, origin, importable)
+        collection, name = read_collection(path), incoming.corpus.name
+        incoming.offered.update((one.query_id, one.query(name)) for one in collection.topics)
+        for who, own in collection.annotators.items():
+            incoming.read(_qrels_rows(own), who)
+        who = annotator or collection.name
+        incoming.read(_qrels_rows(collection.qrels), who, adjudicated=True)
+        return
+    if kind == "hand-over":
+        incoming.read(_hand_over_rows(text_of(path), incoming))
+        return
+    if kind in ("trec", "beir"):
+        annotator = check_annotator(annotator, "model")
+    if kind == "beir":
+        rows = _beir_rows(path, incoming, importable)
     else:
-        _take_grades(text_of(path), incoming, check_annotator(annotator, "model"), origin)
+        rows = (json_rows if kind == "jsonl" else judgment_rows)(text_of(path))
+    incoming.read(rows, annotator, adjudicated=adjudicated)
 
 
-def _read_beir(
-    path: Path,
-    incoming: JudgmentImport,
-    annotator: str,
-    origin: Origin,
-    importable: Callable[[Path], Path],
-) -> None:
+def _qrels_rows(qrels: Mapping[str, Mapping[str, int]]) -> Rows:
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            yield 0, {"query_id": query_id, "doc_id": doc_id, "relevance": grade}
+
+
+def _beir_rows(path: Path, incoming: JudgmentImport, importable: Callable[[Path], Path]) -> Rows:
     """A BEIR folder (or zip) with qrels/test.tsv, dev or train, or one such file."""
-    zipped = path.suffix == ".zip"
-    folder = _zipped_folder(path) if zipped else path
-    file = path if path.is_file() and not zipped else beir_file(folder)
+    is_zip = path.suffix == ".zip"
+    folder = _zipped_folder(path) if is_zip else path
+    file = path if path.is_file() and not is_zip else beir_file(folder)
     if file is None:
         raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
     with suppress(NotAllowedError):
         beside = file.parent.parent / "queries.jsonl"
-        queries = beside if zipped else importable(beside)
+        queries = beside if is_zip else importable(beside)
         if queries.is_file():
             incoming.offered.update(_beir_queries(text_of(queries), incoming.corpus.name))
     decisions = folder / DECISIONS
     if decisions.is_file():
-        _take_rows(_json_rows(text_of(decisions), incoming), incoming, annotator)
-    else:
-        _take_grades(text_of(file), incoming, annotator, origin)
+        return json_rows(text_of(decisions))
+    return judgment_rows(text_of(file))
 
 
 def _zipped_folder(archive: Path) -> Path:
@@ -530,132 +521,24 @@ def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
     return query
 
 
-def _take_grades(text: str, incoming: JudgmentImport, annotator: str, origin: Origin) -> None:
-    """Lines of query, document and grade, as in TREC and BEIR."""
-    for line in grade_lines(text):
-        if line.problem:
-            incoming.broken(line.number, line.problem)
-            continue
-        try:
-            grade = grade_of(line.grade)
-        except ValueError:
-            incoming.broken(line.number, f"The grade '{line.grade}' is not a whole number.")
-        else:
-            item = (line.query_id, line.doc_id)
-            incoming.add(line.number, _graded(*item, annotator, grade, origin))
-
-
-def _graded(query_id: str, doc_id: str, annotator: str, grade: int, origin: Origin) -> Judgment:
-    return Judgment(query_id, doc_id, annotator, grade, origin=origin, event="")
-
-
-def _read_csfcube(path: Path, incoming: JudgmentImport, adjudicator: str) -> None:
-    collection, name = read_collection(path), incoming.corpus.name
-    incoming.offered.update((topic.query_id, topic.query(name)) for topic in collection.topics)
-    sources: list[tuple[str, Origin, Mapping[str, Mapping[str, int]]]] = [
-        *((who, "import", own) for who, own in collection.annotators.items()),
-        (adjudicator or collection.name, "adjudication", collection.qrels),
-    ]
-    for annotator, origin, qrels in sources:
-        for query_id, grades in qrels.items():
-            for doc_id, grade in grades.items():
-                incoming.add(0, _graded(query_id, doc_id, annotator, grade, origin))
-
-
-def _read_hand_over(text: str, incoming: JudgmentImport) -> None:
+def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
     """One annotator's judgments, with the queries."""
     about = header(text) or {}
-    queries: list[tuple[int, Mapping[str, Any]]] = []
-    events: list[tuple[int, Mapping[str, Any]]] = []
-    for number, fields in [*_json_rows(text, incoming)][1:]:
-        (queries if "query" in fields else events).append((number, fields))
-    for number, fields in queries:
+    queries = events = 0
+    for number, fields in [*json_rows(text)][1:]:
+        if isinstance(fields, str) or "query" not in fields:
+            events += 1
+            yield number, fields
+            continue
+        queries += 1
         try:
             query = _as_query(fields["query"], incoming.corpus.name)
             incoming.offered[str(fields["query_id"])] = query
         except (BadInputError, KeyError, TypeError) as error:
-            incoming.broken(number, f"The query cannot be read: {error}")
-    if (len(queries), len(events)) != (about.get("queries"), about.get("events")):
-        incoming.broken(
+            yield number, f"The query cannot be read: {error}"
+    if (queries, events) != (about.get("queries"), about.get("events")):
+        yield (
             0,
-            f"It has {len(events):,} events on {len(queries):,} queries, and its first line says "
+            f"It has {events:,} events on {queries:,} queries, and its first line says "
             f"{about.get('events')} on {about.get('queries')}: a part is missing.",
         )
-    _take_rows(events, incoming, "")
-
-
-def _csv_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows by line number; query_id, doc_id and relevance are required columns."""
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        rows.fieldnames = [*_named_fields(rows.fieldnames or ())]
-        missing = [name for name in ("query_id", "doc_id") if name not in rows.fieldnames]
-        if missing:
-            raise BadInputError(
-                f"{incoming.file} has no column '{missing[0]}'.",
-                "Its first line names the columns: query_id, doc_id, relevance, annotator.",
-            )
-        line = 2
-        for fields in rows:
-            if None in fields:
-                incoming.broken(line, "It has more columns than the first line.")
-            else:
-                yield line, fields
-            line = rows.line_num + 1
-    except csv.Error as error:
-        raise broken_line(incoming.file, rows.line_num, f"{error}.") from error
-
-
-def _json_rows(text: str, incoming: JudgmentImport) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """One JSON object per line, by line number."""
-    for number, line in numbered_lines(text):
-        try:
-            fields = parse_json(line)
-        except ValueError:
-            fields = None
-        if isinstance(fields, dict):
-            yield number, fields
-        else:
-            incoming.broken(number, "It is no JSON object.")
-
-
-def _take_rows(
-    rows: Iterable[tuple[int, Mapping[str, Any]]],
-    incoming: JudgmentImport,
-    annotator: str,
-    *,
-    adjudicated: bool = False,
-) -> None:
-    """Rows with the fields of our own exports."""
-    for line, fields in rows:
-        try:
-            whose = _as_they_were(fields)
-            own = dict(zip(_named_fields(fields), fields.values(), strict=True))
-            given = [from_fields(one, annotator) for one in whose or [own]]
-        except BadInputError as error:
-            incoming.broken(line, error)
-            continue
-        decided = fields.get("basis") == "adjudicated" if whose else adjudicated
-        for one in given:
-            incoming.add(line, replace(one, origin="adjudication") if decided else one)
-
-
-def _as_they_were(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A row of our adjudicated export as the decision or agreeing grades behind it; else []."""
-    if fields.get("basis") == "adjudicated" and fields.get("by"):
-        return [{**fields, "annotator": fields["by"]}]
-    if fields.get("basis") in ("agreed", "single", "model"):
-        people = fields.get("annotators")  # in CSV, JSON in a cell
-        try:
-            names = json.loads(people) if isinstance(people, str) else list(people or ())
-        except (ValueError, TypeError) as error:
-            raise BadInputError("Its annotators are no list of names.") from error
-        return [{**fields, "annotator": str(name)} for name in names]
-    return []
-
-
-def _named_fields(names: Collection[str]) -> Iterator[str]:
-    """A row's field names, mapped to ours."""
-    for name in names:
-        ours = judgment_field(name)
-        yield name if ours in names else ours

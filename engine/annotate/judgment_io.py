@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from engine.annotate.judgment_import import (
     DECISIONS,
     FIELDS,
     HAND_OVER,
-    Compared,
     JudgmentImport,
     detect,
     header,
@@ -46,11 +44,12 @@ from engine.types.annotating import (
     Judgment,
     Project,
 )
-from engine.types.documents import Document
+from engine.types.evaluations import Qrels
 from engine.types.limits import EXPORT_BYTES, MEGABYTE
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from storage.files import write_whole
+from storage.judgment_events import Changed
 from storage.ledger import Ledger
 
 DECIDED_FIELDS = (
@@ -141,17 +140,22 @@ class JudgmentFiles(ForPerson):
             raise UnknownNameError(
                 f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
             )
-        queries = self._projects.queries(project, retired=True)
-        corpus = self._library.open(project.corpus)
+        place = (self._projects.queries(project, retired=True), self._library.open(project.corpus))
         name = project.name or project.corpus
         if kind == "hand-over":
-            return self._hand_over(project, annotator, queries)
+            # models' names, too
+            who = check_annotator(annotator, "model")
+            events = _of_annotator(project, self._projects.history(project), who)
+            lines = _hand_over_lines(project, who, events, place[0])
+            return Exported({f"{name}.{_plain(who)}.jsonl": lines}, len(events))
         if per_annotator or annotator:
-            rows = self._standing(project, annotator, audit=audit)
-            exported = own_files(kind, name, rows, queries, corpus, spreadsheet=spreadsheet)
+            judgments = self._projects.judgments(project)
+            counting = [j for j in judgments if audit or j.origin != "audit"]
+            own = _of_annotator(project, counting, annotator.strip())
+            exported = _own_files(kind, name, own, *place, spreadsheet=spreadsheet)
         else:
             decided = self.qrels(project, median=median, audit=audit)
-            exported = decided_files(kind, name, decided, queries, corpus, spreadsheet=spreadsheet)
+            exported = decided_files(kind, name, decided, *place, spreadsheet=spreadsheet)
         if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
@@ -167,7 +171,7 @@ class JudgmentFiles(ForPerson):
         return replace(exported, notes=(*exported.notes, note))
 
     def qrels(self, project: Project, *, median: bool = False, audit: bool = False) -> DecidedQrels:
-        """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
+        """The adjudicated grades of active queries, in the project's scale; see :func:`decide`."""
         return decide(
             self._projects.judgments(project),
             median=median,
@@ -176,25 +180,6 @@ class JudgmentFiles(ForPerson):
             retired=self._projects.retired(project),
             scale=project.scale,
         )
-
-    def _hand_over(
-        self, project: Project, annotator: str, queries: Mapping[str, Query]
-    ) -> Exported:
-        who = check_annotator(annotator, "model")  # models' names, too
-        history = self._projects.history(project)
-        events = [row for row in history if row.annotator == who]
-        if not events:
-            raise UnknownNameError(*_nobody(project, who, {row.annotator for row in history}))
-        plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in who)
-        name = f"{project.name or project.corpus}.{plain}.jsonl"
-        return Exported({name: _hand_over_lines(project, who, events, queries)}, len(events))
-
-    def _standing(self, project: Project, annotator: str, *, audit: bool) -> list[Judgment]:
-        rows = [j for j in self._projects.judgments(project) if audit or j.origin != "audit"]
-        own = [row for row in rows if annotator.strip() in ("", row.annotator)]
-        if annotator and not own:
-            raise UnknownNameError(*_nobody(project, annotator, {row.annotator for row in rows}))
-        return own
 
     # -- in --------------------------------------------------------------------------------
 
@@ -212,7 +197,8 @@ class JudgmentFiles(ForPerson):
     ) -> ImportedJudgments:
         """Import the last judgment of each annotator and item, or none where a line is broken.
 
-        Stored judgments are skipped; conflicting ones stay, unless ``overwrite``, and are reported.
+        Stored judgments are skipped; those that differ stay, unless ``overwrite``, and are
+        reported.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
@@ -244,29 +230,21 @@ class JudgmentFiles(ForPerson):
             incoming, kind, path, annotator, self._library.importable, adjudicated=adjudicated
         )
         incoming.check()
+        last, judging = incoming.last, self._ledger.judging
         if is_new:
-            self._projects.put(target, incoming.annotator)
+            self._projects.put(target, last[0].annotator)
         if incoming.new_queries:
             self._projects.add_queries(target, incoming.new_queries)
-        added, compared = self._add(incoming, target, overwrite=overwrite)
-        return ImportedJudgments(
-            added, compared.known, tuple(compared.conflicts), incoming.warnings
-        )
+        taken = judging.known(row.event for row in last)
+        known, conflicts = 0, tuple[str, ...]()
 
-    def _add(
-        self, incoming: JudgmentImport, target: Project, *, overwrite: bool
-    ) -> tuple[int, Compared]:
-        """Add what is new; returns the number of added judgments and the comparison."""
-        compared = Compared()
+        def change(stored: Changed) -> Iterable[Judgment]:
+            nonlocal known, conflicts
+            new, known, conflicts = incoming.compared(stored, taken, overwrite=overwrite)
+            return new
 
-        def change(
-            history: Sequence[Judgment], latest: Sequence[Judgment], elsewhere: Set[str]
-        ) -> Sequence[Judgment]:
-            nonlocal compared
-            compared = incoming.compared(history, latest, elsewhere, overwrite=overwrite)
-            return compared.rows
-
-        return self._ledger.judging.change(*target.key, incoming.events, change), compared
+        added = judging.change(*target.key, change)
+        return ImportedJudgments(added, known, conflicts, incoming.warnings)
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The path to read, and its format."""
@@ -300,13 +278,21 @@ class JudgmentFiles(ForPerson):
         return settings, True
 
 
-def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:
-    known = f"Those who did are {', '.join(sorted(names))}." if names else "Nobody did yet."
-    where = project.name or project.corpus
-    return f"'{annotator}' has judged nothing in project '{where}'.", known
+def _of_annotator(
+    project: Project, judgments: Sequence[Judgment], annotator: str
+) -> Sequence[Judgment]:
+    """The judgments of one annotator, all for ""; UnknownNameError when there are none."""
+    own = [row for row in judgments if row.annotator == annotator] if annotator else judgments
+    if annotator and not own:
+        names = sorted({row.annotator for row in judgments})
+        raise UnknownNameError(
+            f"'{annotator}' has judged nothing in project '{project.name or project.corpus}'.",
+            f"Those who did are {', '.join(names)}." if names else "Nobody did yet.",
+        )
+    return own
 
 
-# -- adjudicated grades ------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------
 
 
 def decided_files(
@@ -320,14 +306,14 @@ def decided_files(
 ) -> Exported:
     """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` except the hand-over; ``name`` is
     without an ending."""
-    count = sum(map(len, decided.grades.values()))
     rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-    grades = {"": decided.grades}
-    files = _files(kind, name, rows, DECIDED_FIELDS, grades, queries, corpus, spreadsheet)
-    if kind == "beir":  # whose grades they are, which its tables do not say
-        files[DECISIONS] = json_lines(rows)
-    notes = (*decided.notes, *_without_text(kind, decided.grades, queries, corpus))
-    return Exported(files, count, notes)
+    if kind in ("csv", "jsonl"):
+        return _table(kind, name, rows, DECIDED_FIELDS, decided.notes, spreadsheet=spreadsheet)
+    exported = _qrels(kind, name, {"": decided.grades}, queries, corpus, decided.notes)
+    if kind != "beir":
+        return exported
+    # Whose grades they are, which its tables do not say.
+    return replace(exported, files={**exported.files, DECISIONS: json_lines(rows)})
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -345,68 +331,79 @@ def _decided_fields(decision: Decision) -> dict[str, Any]:
     }
 
 
-# -- each annotator's grades -------------------------------------------------------------------
-
-
-def own_files(
+def _own_files(
     kind: str,
     name: str,
     judgments: Sequence[Judgment],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
     *,
-    spreadsheet: bool = False,
+    spreadsheet: bool,
 ) -> Exported:
     """Current judgments per annotator, models included: a file each in TREC and BEIR, else one for
-    all.
-
-    CSV and JSONL have every field and adjudication, and can be imported again.
-    """
-    own = own_grades(judgments, models=True)
-    rows = [to_fields(judgment) for judgment in judgments]
-    files = _files(kind, name, rows, FIELDS, own, queries, corpus, spreadsheet)
+    all with every field and adjudication, which can be imported again."""
     models = sorted({j.annotator for j in judgments if j.origin == "model"})
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
     notes = [f"{by_models:,} grades are a model's ({', '.join(models)})."] if by_models else []
     if kind in ("csv", "jsonl"):
-        return Exported(files, len(rows), tuple(notes))
-    left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-    if left:
+        rows = [to_fields(judgment) for judgment in judgments]
+        return _table(kind, name, rows, FIELDS, notes, spreadsheet=spreadsheet)
+    if left := sum(j.verdict in ("skip", "unsure") for j in judgments):
         notes.append(f"{left:,} skips and unsure verdicts have no place in this format.")
-    notes += _without_text(kind, chain.from_iterable(own.values()), queries, corpus)
-    count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
-    return Exported(files, count, tuple(notes))
+    return _qrels(kind, name, own_grades(judgments, models=True), queries, corpus, notes)
 
 
-def _files(
+def _table(
     kind: str,
     name: str,
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
-    grades: Mapping[str, Mapping[str, Mapping[str, int]]],
+    notes: Sequence[str],
+    *,
+    spreadsheet: bool,
+) -> Exported:
+    lines = csv_lines(rows, columns, spreadsheet=spreadsheet) if kind == "csv" else json_lines(rows)
+    return Exported({f"{name}.{kind}": lines}, len(rows), tuple(notes))
+
+
+def _qrels(
+    kind: str,
+    name: str,
+    grades: Mapping[str, Qrels],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
-    spreadsheet: bool,
-) -> dict[str, Iterable[str]]:
-    """One table of rows, or ``grades`` by annotator ("": adjudicated) as TREC files or BEIR."""
-    if kind == "jsonl":
-        return {f"{name}.jsonl": json_lines(rows)}
-    if kind == "csv":
-        return {f"{name}.csv": csv_lines(rows, columns, spreadsheet=spreadsheet)}
+    notes: Sequence[str],
+) -> Exported:
+    """Grades by annotator ("": adjudicated) as TREC files or a BEIR folder."""
+    count = sum(len(of_query) for qrels in grades.values() for of_query in qrels.values())
     names = _file_names(filter(None, grades))
+    files: dict[str, Iterable[str]]
     if kind == "trec":
-        return {
-            f"{name}.{names[who]}.qrels" if who else f"{name}.qrels": trec_lines(qrels)
-            for who, qrels in grades.items()
-        }
+        endings = {who: f".{names[who]}" if who else "" for who in grades}
+        files = {f"{name}{endings[who]}.qrels": trec_lines(q) for who, q in grades.items()}
+        return Exported(files, count, tuple(notes))
     asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
-    tables = {f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()}
-    documents = ({"_id": d.doc_id, "title": d.title, "text": d.text} for d in _documents(corpus))
-    return {
-        **tables,
+    documents = (
+        {"_id": one.doc_id, "title": one.title, "text": one.text}
+        for start in range(0, len(corpus), BATCH)
+        for one in corpus.documents(corpus.doc_ids[start : start + BATCH])
+    )
+    files = {
+        **{f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()},
         "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
         "corpus.jsonl": json_lines(documents),
     }
+    seeds = {query_id: queries[query_id].seed for query_id in asked if query_id in queries}
+    gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
+    if gone:
+        which = counted(len(gone), "query has", "queries have")
+        more = ", ..." * (len(gone) > MOST_NAMED)
+        notes = [
+            *notes,
+            f"{which} no text, as the seed is not in the corpus '{corpus.name}' any more: "
+            f"{', '.join(gone[:MOST_NAMED])}{more}.",
+        ]
+    return Exported(files, count, tuple(notes))
 
 
 def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
@@ -426,36 +423,19 @@ def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[
     }
 
 
-def _without_text(
-    kind: str, asked: Iterable[str], queries: Mapping[str, Query], corpus: OpenCorpus
-) -> tuple[str, ...]:
-    """A note on queries whose seed has left the corpus, for formats with query texts."""
-    seeds = {i: queries[i].seed for i in asked if i in queries}
-    gone = sorted(i for i, seed in seeds.items() if seed is not None and seed not in corpus.row_of)
-    if not gone or kind != "beir":
-        return ()
-    which = counted(len(gone), "query has", "queries have")
-    return (
-        f"{which} no text, as the seed is not in the corpus '{corpus.name}' any more: "
-        f"{', '.join(gone[:MOST_NAMED])}{', ...' * (len(gone) > MOST_NAMED)}.",
-    )
-
-
-def _documents(corpus: OpenCorpus) -> Iterator[Document]:
-    for start in range(0, len(corpus), BATCH):
-        yield from corpus.documents(corpus.doc_ids[start : start + BATCH])
+def _plain(annotator: str) -> str:
+    """The name in letters that file names can have."""
+    return re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
 
 
 def _file_names(annotators: Iterable[str]) -> dict[str, str]:
     """annotator -> file name, unique on case-insensitive file systems."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
     for annotator in annotators:
-        plain = re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
-        name, number = plain, 2
+        name = plain = _plain(annotator)
+        taken, number = {other.casefold() for other in names.values()}, 2
         while name.casefold() in taken:
             name, number = f"{plain}-{number}", number + 1
-        taken.add(name.casefold())
         names[annotator] = name
     return names
 
@@ -468,7 +448,11 @@ def _hand_over_lines(
 ) -> Iterator[str]:
     """All of one annotator's events, undos included, with settings and queries."""
     asked = {row.query_id for row in events}
-    described = {query_id: query for query_id, query in queries.items() if query_id in asked}
+    described = [
+        {"query_id": query_id, "query": query_to_dict(query)}
+        for query_id, query in queries.items()
+        if query_id in asked
+    ]
     first = {
         "format": HAND_OVER,
         "version": 1,
@@ -478,7 +462,5 @@ def _hand_over_lines(
         "events": len(events),
         "project": asdict(project),
     }
-    yield from json_lines([first])
-    for query_id, query in described.items():
-        yield from json_lines([{"query_id": query_id, "query": query_to_dict(query)}])
+    yield from json_lines([first, *described])
     yield from json_lines(map(to_fields, events))

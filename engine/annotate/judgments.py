@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from operator import attrgetter
 
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
-from engine.types.annotating import Item, Judgment, Origin, Project, Verdict
+from engine.types.annotating import Judgment, Origin, Project, Verdict
 from engine.types.limits import LONGEST_EVENT, LONGEST_NOTE
 from engine.types.searches import Query
 from storage.judgment_events import Judging
 from storage.records import new_event
 
-BY_MODEL, BUILT, IMPORTED = MADE = ("grading-", "build-", "import-")
-"""What the ids of events begin with that nobody said here: that grading by a model makes; by which
-a build says which documents it made a query from (they are its known positives, also where a model
-labelled them, and also in a project that they are copied into); of judgments in files."""
+BY_MODEL, BUILT = MADE = ("grading-", "build-")
+"""First words of the ids of judgments by a model that grades, and of a build, which are known
+positives of its queries."""
 GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 """What a person can say of an item; an undo is asked for separately."""
 
@@ -49,16 +49,6 @@ def check_event(event: str) -> None:
     if len(event) > LONGEST_EVENT:
         raise BadInputError(
             f"The event has {len(event):,} characters.", f"Use at most {LONGEST_EVENT:,}."
-        )
-
-
-def check_said(event: str) -> None:
-    """Raise BadInputError where what somebody says here has an id that other things make."""
-    check_event(event)
-    if event.startswith(MADE):
-        raise BadInputError(
-            f"The event '{event}' begins as those that SeedLens makes itself.",
-            "Give it another id, or none.",
         )
 
 
@@ -103,48 +93,40 @@ def check_member(project: Project, annotator: str, origin: Origin = "person") ->
         )
 
 
-def check_decision(project: Project, judgment: Judgment) -> None:
-    """Raise BadInputError for an adjudication by nobody who may, or a grade without a reason."""
-    by = judgment.annotator
-    if project.leads and by.strip() not in project.leads:
+def check_decision(
+    judging: Judging, project: Project, judgment: Judgment, seen: str | None = None
+) -> None:
+    """Raise BadInputError for a decision by a person who is no lead, without a reason, after one by
+    somebody else that was not seen, or that takes back nothing of its annotator's.
+
+    Args:
+        seen: the event of the decision that the annotator saw, "" for none; None for any.
+    """
+    by, query_id, doc_id = judgment.annotator.strip(), *judgment.item
+    if project.leads and by not in project.leads:
         raise BadInputError(
             f"'{by}' cannot adjudicate in project '{project.name}'.",
             f"Its leads are {', '.join(sorted(project.leads))}.",
         )
     if judgment.relevance is not None and not judgment.note.strip():
         raise BadInputError("The decision has no reason.", "Say in a few words why.")
-
-
-def check_decided(judging: Judging, judgment: Judgment) -> None:
-    """Raise BadInputError when a decision is taken back, and there is none by its annotator."""
-    if judgment.verdict != "withdrawn" or judging.find(judgment.event) is not None:
-        return
-    standing = judging.latest(judgment.corpus, judgment.project, judgment.query_id)
-    deciding = {
-        j.annotator for j in standing if j.doc_id == judgment.doc_id and j.origin == "adjudication"
-    }
-    if judgment.annotator not in deciding:
+    of_query = judging.latest(*project.key, query_id)
+    decided = [j for j in of_query if j.doc_id == doc_id and j.origin == "adjudication"]
+    last = decided[-1] if decided else None
+    if last and seen is not None and last.annotator != by and last.event != seen:
         raise BadInputError(
-            f"'{judgment.annotator}' decided nothing about document '{judgment.doc_id}' for "
-            f"'{judgment.query_id}'.",
-            f"It was decided by {', '.join(sorted(deciding))}."
-            if deciding
-            else "There is nothing to take back.",
-        )
-
-
-def check_seen(judging: Judging, project: Project, item: Item, by: str, seen: str) -> None:
-    """BadInputError when somebody else decided an item since ``by`` saw it (``seen``: the
-    decision's event, "" for none)."""
-    query_id, doc_id = item
-    standing = judging.latest(*project.key, query_id)
-    decided = [j for j in standing if j.doc_id == doc_id and j.origin == "adjudication"]
-    if decided and decided[-1].annotator != by and decided[-1].event != seen:
-        raise BadInputError(
-            f"{decided[-1].annotator} decided about document '{doc_id}' for '{query_id}' in the "
-            "meantime.",
+            f"{last.annotator} decided about document '{doc_id}' for '{query_id}' in the meantime.",
             "Look at that decision, among those that are decided, and then change it. Nothing was "
             "changed.",
+        )
+    people = sorted({j.annotator for j in decided})
+    is_new = judgment.verdict == "withdrawn" and by not in people
+    if is_new and judging.find(judgment.event) is None:
+        raise BadInputError(
+            f"'{by}' decided nothing about document '{doc_id}' for '{query_id}'.",
+            f"It was decided by {', '.join(people)}."
+            if people
+            else "There is nothing to take back.",
         )
 
 
@@ -165,7 +147,7 @@ def store(judging: Judging, judgment: Judgment) -> None:
         )
 
 
-def _content(judgment: Judgment) -> tuple[object, ...]:
-    item = (judgment.corpus, judgment.project, judgment.query_id, judgment.doc_id)
-    said = (judgment.verdict, judgment.relevance, judgment.note, judgment.marks)
-    return (*item, judgment.annotator, judgment.origin, *said)
+_content = attrgetter(
+    *("corpus", "project", "item", "annotator", "origin"),
+    *("verdict", "relevance", "note", "marks"),
+)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -22,7 +22,6 @@ from engine.annotate.model_plan import (
     in_words,
     make_plan,
 )
-from engine.annotate.pool import unaskable
 from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
@@ -34,7 +33,6 @@ from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher, criterion_for
 from engine.text import counted
 from engine.types.annotating import GradeCounts, GradingRequest, Item, Judgment, ModelCheck, Project
-from engine.types.documents import Document
 from engine.types.models import Estimate, TaskReport
 from storage.ledger import Ledger
 
@@ -44,55 +42,9 @@ SAMPLE = 100
 """Candidates whose lengths an estimate is made from."""
 
 
-class Material:
-    """Documents and queries as a model reads them; ``searcher`` is of the project's corpus."""
-
-    def __init__(self, plan: GradingPlan, searcher: Searcher) -> None:
-        self._plan, self._searcher = plan, searcher
-        self._asked: dict[str, Asked] = {}
-        self._anchors: dict[str, Document] = {}
-
-    def prompts(self, items: Sequence[Item]) -> list[Prompt[Graded]]:
-        """The questions about some candidates, in their order."""
-        plan = self._plan
-        candidates = self._documents(doc_id for _, doc_id in items)
-        wanted = {a.doc_id for item in items for a in plan.anchors_of(item)}
-        self._anchors |= self._documents(wanted - self._anchors.keys())
-        return [
-            grading(
-                self._query(item[0]),
-                [(self._anchors[a.doc_id], a.relevance) for a in plan.anchors_of(item)],
-                candidates[item[1]],
-            )
-            for item in items
-        ]
-
-    def _documents(self, doc_ids: Iterable[str]) -> dict[str, Document]:
-        wanted = list(dict.fromkeys(doc_ids))
-        return {d.doc_id: d for d in self._searcher.corpus.documents(wanted)} if wanted else {}
-
-    def _query(self, query_id: str) -> Asked:
-        if query_id not in self._asked:
-            query, project = self._plan.queries[query_id], self._plan.project
-            said = query.aspect or query.instruction or query.focus or query.reading
-            if query.text is not None and not said:
-                words = in_words(query.text)  # a text by itself needs no encoder
-            else:
-                seed = self._searcher.seed(query)
-                words = criterion_for(self._searcher, query, seed).text
-            guidelines = guidelines_for(project, query.aspect)
-            self._asked[query_id] = Asked(project.scale, words, guidelines)
-        return self._asked[query_id]
-
-
 class GradePool(ModelTask[GradeCounts]):
     """Grades what a request asks for, and stores it by the model's name batch by batch; one run per
-    project at a time.
-
-    Args:
-        searcher: corpus name -> search engine.
-        batch: candidates graded together: the most that an abort loses.
-    """
+    project at a time."""
 
     phase = "grading"
 
@@ -107,41 +59,46 @@ class GradePool(ModelTask[GradeCounts]):
     ) -> None:
         project = request.project
         self.request, self.key = request, project.key
-        self.busy = f"The project '{project.name}' of corpus '{project.corpus}' is being graded."
         self._projects, self._ledger, self._library = projects, ledger, library
         self._searcher, self._batch = searcher, batch
+        self.busy = f"The project '{project.name}' of corpus '{project.corpus}' is being graded."
+        self._asked: dict[str, Asked] = {}
         self._plan("")
 
     def held(self) -> AbstractContextManager[None]:
-        return self._ledger.locks.hold(
-            "grading", *self.request.project.key, what=self.busy.rstrip(".")
-        )
+        key, what = self.request.project.key, self.busy.rstrip(".")
+        return self._ledger.locks.hold("grading", *key, what=what)
 
     def _plan(self, model: str) -> GradingPlan:
-        project = self.request.project
-        opened = self._library.open(project.corpus)
-        queries = self._projects.queries(project)
-        return make_plan(
-            model_annotator(model) if model else "",
-            self.request,
-            self._projects.pool(project),
-            queries,
-            self._projects.judgments(project),
-            opened.row_of,
-            {*unaskable(opened, queries)},
-        )
+        corpus = self._library.open(self.request.project.corpus)
+        annotator = model_annotator(model) if model else ""
+        return make_plan(annotator, self.request, self._projects, corpus)
 
-    def _material(self, plan: GradingPlan) -> Material:
-        return Material(plan, self._searcher(plan.project.corpus))
+    def _prompts(self, plan: GradingPlan, items: Sequence[Item]) -> list[Prompt[Graded]]:
+        """The questions about some candidates, in their order."""
+        searcher = self._searcher(plan.project.corpus)
+        anchors = {item: plan.anchors_of(item) for item in items}
+        wanted = {a.doc_id for of_item in anchors.values() for a in of_item}
+        doc_ids = wanted.union(doc_id for _, doc_id in items)
+        documents = {d.doc_id: d for d in searcher.corpus.documents([*doc_ids])}
+        for query_id in {query_id for query_id, _ in items} - self._asked.keys():
+            self._asked[query_id] = _asked(plan, query_id, searcher)
+        return [
+            grading(
+                self._asked[query_id],
+                [(documents[a.doc_id], a.relevance) for a in anchors[query_id, doc_id]],
+                documents[doc_id],
+            )
+            for query_id, doc_id in items
+        ]
 
     def estimate(self, known: Estimator) -> Estimate:
         plan = self._plan(known.model)
         total = len(plan.candidates)
         cost = Estimate(calls=total)
         if known.model and total:  # else no text need be read
-            cost = known.estimate(
-                self._material(plan).prompts(plan.candidates[:: -(-total // SAMPLE)]), total
-            )
+            sample = plan.candidates[:: -(-total // SAMPLE)]
+            cost = known.estimate(self._prompts(plan, sample), total)
         counts = {
             "done": plan.done,
             "judged": plan.judged,
@@ -167,25 +124,28 @@ class GradePool(ModelTask[GradeCounts]):
     async def grade(self, run: TaskRun) -> TaskReport[GradeCounts]:
         """All of it, or as far as it comes; never raises for what the endpoint does."""
         plan = await asyncio.to_thread(self._plan, run.model)
-        material, items = self._material(plan), plan.candidates
+        items, batch = plan.candidates, self._batch
         grades: Counter[int] = Counter()
         changed = failed = 0
         run.progress(0, len(items), phase=self.phase)
-        for start in range(0, len(items), self._batch):
+        for start in range(0, len(items), batch):
             if run.stopped:
                 break
-            group = items[start : start + self._batch]
-            answers = await run.ask(await asyncio.to_thread(material.prompts, group), len(group))
+            group = items[start : start + batch]
+            prompts = await asyncio.to_thread(self._prompts, plan, group)
+            answers = await run.ask(prompts, len(group))
             if not run.stopped:  # else some were not asked about
                 failed += answers.count(None)
-            said = {i: a for i, a in zip(group, answers, strict=True) if a is not None}
-            judgments = [_judgment(plan, item, answer) for item, answer in said.items()]
-            before = [plan.before.get(judgment.item) for judgment in judgments]
-            both = list(zip(judgments, before, strict=True))
-            new = [j for j, held in both if not _same(j, held)]
+            new = []
+            for item, answer in zip(group, answers, strict=True):
+                if answer is None:
+                    continue
+                judgment, held = _judgment(plan, item, answer), plan.before.get(item)
+                grades[answer.grade] += 1
+                changed += held is not None and held.relevance != judgment.relevance
+                if held is None or (held.relevance, held.note) != (answer.grade, judgment.note):
+                    new.append(judgment)
             await asyncio.to_thread(self._ledger.judging.add, new)
-            changed += sum(held is not None and held.relevance != j.relevance for j, held in both)
-            grades.update(judgment.relevance or 0 for judgment in judgments)
             made, done = grades.total(), grades.total() + failed
             run.progress(done, len(items), failed=failed, made=made, phase=self.phase)
         each = {value: grades[value] for value in plan.project.scale.values}
@@ -195,6 +155,17 @@ class GradePool(ModelTask[GradeCounts]):
             left=len(items) - grades.total() - failed,
             notes=tuple(_notes(plan)),
         )
+
+
+def _asked(plan: GradingPlan, query_id: str, searcher: Searcher) -> Asked:
+    """A query as a model reads it."""
+    query, project = plan.queries[query_id], plan.project
+    said = query.aspect or query.instruction or query.focus or query.reading
+    if query.text is not None and not said:
+        words = in_words(query.text)  # a text by itself needs no encoder
+    else:
+        words = criterion_for(searcher, query, searcher.seed(query)).text
+    return Asked(project.scale, words, guidelines_for(project, query.aspect))
 
 
 def _judgment(plan: GradingPlan, item: Item, answer: Graded) -> Judgment:
@@ -212,10 +183,6 @@ def _judgment(plan: GradingPlan, item: Item, answer: Graded) -> Judgment:
         event=BY_MODEL + digest(*parts, *said),
     )
     return checked(plan.project, judgment)
-
-
-def _same(judgment: Judgment, held: Judgment | None) -> bool:
-    return held is not None and (held.relevance, held.note) == (judgment.relevance, judgment.note)
 
 
 def _notes(plan: GradingPlan) -> list[str]:
@@ -256,7 +223,7 @@ class ModelGrading(TaskRunner[GradingRequest, GradeCounts]):
         super().__init__(settings, ledger.answers)
         self._projects, self._ledger, self._library = projects, ledger, library
         self._searcher = searcher
-        self.batch = BATCH  # see :class:`GradePool`
+        self.batch = BATCH  # candidates graded together: the most that an abort loses
 
     def _task(self, request: GradingRequest) -> GradePool:
         place = (self._projects, self._ledger, self._library, self._searcher)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field, create_model
 
-from engine.annotate.adjudication import decide, graded_by_model
+from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.annotate.judgments import BUILT
-from engine.annotate.projects import own_name
+from engine.annotate.pool import unaskable
+from engine.annotate.projects import ProjectStore, own_name
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
 from engine.llm.judging_prompts import SEED_TOKENS
@@ -25,7 +28,6 @@ from engine.types.annotating import (
     GradingRequest,
     Item,
     Judgment,
-    PoolItem,
     Project,
     Scale,
 )
@@ -33,8 +35,7 @@ from engine.types.documents import Document
 from engine.types.searches import Query
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A document known to be relevant to a query."""
 
     doc_id: str
@@ -77,21 +78,11 @@ class GradingPlan:
 
 
 def make_plan(
-    annotator: str,
-    request: GradingRequest,
-    pool: Iterable[PoolItem],
-    queries: Mapping[str, Query],
-    judgments: Sequence[Judgment],
-    known: Collection[str],
-    unaskable: Collection[str],
+    annotator: str, request: GradingRequest, projects: ProjectStore, corpus: OpenCorpus
 ) -> GradingPlan:
-    """The plan for a request.
-
-    Args:
-        annotator: the model's name; "" while unknown.
-        known: documents of the corpus.
-        unaskable: queries that the corpus cannot answer any more.
-    """
+    """The plan for a request; ``annotator`` is the model's name, "" while unknown."""
+    project, known = request.project, corpus.row_of
+    queries, judgments = projects.queries(project), projects.judgments(project)
     _check(request, queries)
     before = graded_by_model(judgments, annotator)
     others = ("model", "audit")
@@ -100,8 +91,9 @@ def make_plan(
         q: [] for q in queries if q in (request.query_ids or queries)
     }
     done = judged = gone = 0
-    for item in (i.item for i in pool if i.query_id in to_grade):
-        if item[1] not in known or item[0] in unaskable:
+    left_out = {*unaskable(corpus, queries)}
+    for item in (i.item for i in projects.pool(project) if i.query_id in to_grade):
+        if item[1] not in known or item[0] in left_out:
             gone += 1
         elif item in before and not request.again:
             done += 1
@@ -110,7 +102,7 @@ def make_plan(
         else:
             to_grade[item[0]].append(item)
     candidates = [item for items in to_grade.values() for item in items][: request.limit]
-    anchors = known_positives(request.project, queries, judgments, known, annotator)
+    anchors = known_positives(project, queries, judgments, known, annotator)
     return GradingPlan(
         annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
     )
@@ -148,21 +140,17 @@ def known_positives(
     models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
     names = set(map(own_name, models)) - {""}
     judgments = [j for j in judgments if _may_anchor(j, names)]
-    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
     lowest = min(project.scale.values)
-    decided = decide(judgments, model_grades=True, scale=project.scale)
-    rows = [
-        (tiers[d.basis], -d.relevance, number, d)
-        for number, d in enumerate(decided.decisions)
-        if d.relevance is not None and d.relevance > lowest
-    ]
-    anchors: dict[str, list[Anchor]] = {}
-    for *_, decision in sorted(rows, key=lambda row: row[:3]):
-        query = queries.get(decision.query_id)
+    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
+    found: list[tuple[int, int, Decision]] = []
+    for decision in decide(judgments, model_grades=True, scale=project.scale).decisions:
+        query, grade = queries.get(decision.query_id), decision.relevance
         is_seed = query is not None and query.seed == decision.doc_id
-        if decision.doc_id in known and not is_seed:
-            anchor = Anchor(decision.doc_id, decision.relevance or 0)
-            anchors.setdefault(decision.query_id, []).append(anchor)
+        if grade is not None and grade > lowest and decision.doc_id in known and not is_seed:
+            found.append((tiers[decision.basis], -grade, decision))
+    anchors: dict[str, list[Anchor]] = {}
+    for _, grade, decision in sorted(found, key=lambda row: row[:2]):  # else by arrival
+        anchors.setdefault(decision.query_id, []).append(Anchor(decision.doc_id, -grade))
     return anchors
 
 

@@ -56,9 +56,9 @@ def retrieved(
     Without documents that the corpus lacks, see :func:`not_held`; systems have nothing for
     :func:`unaskable` queries.
     """
-    query, corpus = replace(query, filters=(*query.filters, *request.filters)), searcher.corpus
+    corpus, now = searcher.corpus, datetime.now(UTC)
+    query = replace(query, filters=(*query.filters, *request.filters))
     allowed = corpus.scope(query.filters, without=query.seed).allowed
-    now = datetime.now(UTC)
     tops = _by_systems(searcher, query, request)
     for name, rankings in request.runs.items():
         of_query = (but_seed(r, query) for r in rankings if r.query_id == query_id)
@@ -84,15 +84,11 @@ def not_held(
 ) -> dict[str, int]:
     """run -> number of documents in its top, over these queries, that the corpus (``known``) lacks;
     only for runs with such documents."""
-    counts = {
-        name: sum(
-            doc_id not in known
-            for ranking in rankings
-            if ranking.query_id in query_ids
-            for doc_id in ranking.doc_ids[:depth]
-        )
+    tops = {
+        name: [doc_id for r in rankings if r.query_id in query_ids for doc_id in r.doc_ids[:depth]]
         for name, rankings in runs.items()
     }
+    counts = {name: sum(doc_id not in known for doc_id in top) for name, top in tops.items()}
     return {name: count for name, count in counts.items() if count}
 
 
@@ -135,14 +131,10 @@ def tops_of(
 ) -> dict[str, dict[str, Sequence[str]]]:
     """system -> query_id -> the documents of its top ``k``, of queries that can be asked."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
-    gone = unaskable(searcher.corpus, queries)
     for query_id, query in queries.items():
-        if query_id in gone:
-            continue
-        seed = searcher.seed(query)
-        for system in systems:
-            ranking = searcher.rank(replace(query, system=system), seed)[:k]
-            tops.setdefault(system, {})[query_id] = ranking.doc_ids
+        found = _by_systems(searcher, query, PoolRequest(tuple(systems), k))
+        for system, doc_ids in found.items():
+            tops.setdefault(system, {})[query_id] = doc_ids
     return tops
 
 
@@ -167,22 +159,16 @@ def find_unjudged(
         tops: system -> query_id -> ranked doc_ids.
         judged: query_id -> doc_ids with a grade.
     """
-    by_system = []
+    found = []
     for system, rankings in tops.items():
-        missing = {}
-        shares = []
+        shares, missing = [], {}
         for query_id, doc_ids in rankings.items():
             known = judged.get(query_id, ())
             shares.append(judged_at(doc_ids, dict.fromkeys(known, 1), k))
-            lacking = tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known)
-            if lacking:
+            if lacking := tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known):
                 missing[query_id] = lacking
-        by_system.append(Unjudged(system, k, mean(shares) or 0.0, missing))
-    return tuple(by_system)
-
-
-Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
-"""Pools some queries of a project; returns how many (query, document, source) were new."""
+        found.append(Unjudged(system, k, mean(shares) or 0.0, missing))
+    return tuple(found)
 
 
 @all_for_leads
@@ -190,10 +176,15 @@ class PoolFilling(ForPerson):
     """Fills pools in the background; thread-safe.
 
     Args:
+        fill: pools some queries of a project.
         count: number of items in a project's pool.
     """
 
-    def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
+    def __init__(
+        self,
+        fill: Callable[[Project, PoolRequest, Sequence[str]], int],
+        count: Callable[[Project], int],
+    ) -> None:
         # jobs: by :attr:`Project.key`; a cancelled one ends after the current query
         self._fill, self._count, self.jobs = fill, count, JobRunner()
 
@@ -201,24 +192,22 @@ class PoolFilling(ForPerson):
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
     ) -> str:
         """Pool these queries; returns the job's id."""
+        total = len(query_ids)
 
-        def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:
+        def work(on_progress: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:
             started, before = time.perf_counter(), self._count(project)
             done = 0
-            for query_id in query_ids:
-                if cancelled():
-                    break
-                self._fill(project, request, [query_id])
+            while done < total and not cancelled():
+                self._fill(project, request, [query_ids[done]])
                 done += 1
-                tell(RunProgress(done, len(query_ids), time.perf_counter() - started))
-            left = len(query_ids) - done
-            added = self._count(project) - before
+                on_progress(RunProgress(done, total, time.perf_counter() - started))
+            added, left = self._count(project) - before, total - done
             return PoolFilled(done, left, added, "cancelled" if left else "")
 
-        progress = RunProgress(0, len(query_ids))
         if self.jobs.running(project.key) is not None:
             raise BadInputError(
                 f"The pool of '{project.name}' is being filled already.",
                 "Wait until that is done, or cancel it.",
             )
+        progress = RunProgress(0, total)
         return self.jobs.start(project.key, work, progress, request=request, owner=owner)

@@ -11,11 +11,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from pydantic import TypeAdapter
 
 from engine.annotate.queueing import Pool
+from engine.config import ASSETS
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
@@ -35,6 +36,7 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
+from engine.types.lenses import Aspect, Lens
 from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
 from engine.types.people import ForPerson
 from engine.types.searches import Query
@@ -98,14 +100,11 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
         raise BadInputError(
             "The annotator's name holds control characters or broken ones.", "Leave them out."
         )
-    if name.casefold() == ADJUDICATED:
-        raise BadInputError(
-            f"'{name}' is the name of adjudicated grades.", "Judge under a name of your own."
-        )
+    whose = "adjudicated grades" if name.casefold() == ADJUDICATED else ""
     if is_model(name) and origin != "model":
-        raise BadInputError(
-            f"'{name}' is the name of a language model.", "Judge under a name of your own."
-        )
+        whose = "a language model"
+    if whose:
+        raise BadInputError(f"'{name}' is the name of {whose}.", "Judge under a name of your own.")
     return name
 
 
@@ -126,38 +125,27 @@ def check_project(project: Project) -> Project:
         raise BadInputError(
             f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
         )
-    people = {"annotators": project.annotators, "leads": project.leads}
-    cleaned = {k: tuple(dict.fromkeys(map(check_annotator, v))) for k, v in people.items()}
-    return Project(
-        project.corpus,
-        project.name,
-        {key: printable(text) for key, text in project.guidelines.items() if text.strip()},
-        check_scale(project.scale),
-        per_item=project.per_item,
-        order=project.order,
-        blind=project.blind,
-        model_grades=project.model_grades,
-        **cleaned,
+    return replace(
+        project,
+        guidelines={k: printable(text) for k, text in project.guidelines.items() if text.strip()},
+        scale=check_scale(project.scale),
+        annotators=tuple(dict.fromkeys(map(check_annotator, project.annotators))),
+        leads=tuple(dict.fromkeys(map(check_annotator, project.leads))),
     )
 
 
 def check_scale(scale: Scale) -> Scale:
     """The scale, grades ascending."""
     values = [grade.value for grade in scale.grades]
-    if any(type(value) is not int for value in values):
+    if not all(type(value) is int and 0 <= value <= HIGHEST for value in values):
         raise BadInputError(
-            f"The scale '{scale.name}' has grades that are no whole numbers.",
+            f"The scale '{scale.name}' has the grades {', '.join(map(str, values))}.",
             f"Grades are single digits, 0 to {HIGHEST}.",
         )
-    if len(set(values)) < 2 or len(set(values)) != len(values):
+    if len(set(values)) < max(2, len(values)):
         raise BadInputError(
             f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
             "Give at least two different grades.",
-        )
-    if min(values) < 0 or max(values) > HIGHEST:
-        raise BadInputError(
-            f"The scale '{scale.name}' goes from {min(values)} to {max(values)}.",
-            f"Grades are single digits, 0 to {HIGHEST}.",
         )
     if any(not grade.name.strip() for grade in scale.grades):
         raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
@@ -169,32 +157,15 @@ def printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
 
 
-class SeedAspect(NamedTuple):
-    """What a query starts from, and what should be alike; ``aspect`` None for all of it."""
-
-    seed: str
-    aspect: str | None
-
-
-def read_query_id(
-    query_id: str, seeds: Container[str], aspects: Sequence[str]
-) -> SeedAspect | None:
-    """Seed and aspect of a query id; None for ids without a known seed.
-
-    >>> read_query_id("7_a_method", {"7_a"}, ["method"])
-    SeedAspect(seed='7_a', aspect='method')
-    >>> read_query_id("7_a_any", {"7_a"}, ["method"])
-    SeedAspect(seed='7_a', aspect=None)
-    >>> read_query_id("8_method", {"7_a"}, ["method"]) is None
-    True
-    """
+def read_query_id(query_id: str, corpus: OpenCorpus) -> Query | None:
+    """The query of an id ``<seed>_<aspect>`` or ``<seed>_any``; None for ids without a known
+    seed."""
     # The longest key first: aspects may be called "use" and "intended_use".
-    for key in sorted(aspects, key=len, reverse=True):
-        seed = query_id.removesuffix(f"_{key.lower()}")
-        if seed != query_id and seed in seeds:
-            return SeedAspect(seed, key)
-    seed = query_id.removesuffix("_any")
-    return SeedAspect(seed, None) if seed != query_id and seed in seeds else None
+    for aspect in (*sorted(corpus.aspects, key=len, reverse=True), None):
+        seed = query_id.removesuffix(f"_{(aspect or 'any').lower()}")
+        if seed != query_id and seed in corpus.row_of:
+            return Query(corpus.name, seed=seed, aspect=aspect)
+    return None
 
 
 def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
@@ -202,9 +173,8 @@ def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
     queries, broken = {}, []
     for number, line in enumerate(text.splitlines(), start=1):
         query_id = line.strip()
-        named = read_query_id(query_id, corpus.row_of, corpus.aspects)
-        if named is not None:
-            queries[query_id] = Query(corpus.name, seed=named.seed, aspect=named.aspect)
+        if (query := read_query_id(query_id, corpus)) is not None:
+            queries[query_id] = query
         elif query_id:
             broken.append(f"line {number:,} ('{query_id[:60]}')")
     if broken or not queries:
@@ -225,6 +195,33 @@ def is_free(query_id: str) -> bool:
     if name and len(digest) == 8:
         return True
     return query_id.startswith("text-") and "_" in query_id
+
+
+def guideline_template(scale: Scale, lens: Lens, aspect: Aspect | None = None) -> str:
+    """Guidelines to complete, in Markdown: for all aspects, with the grades as a table, or for
+    one."""
+    names = [other.name for other in lens.aspects if aspect is None or other.key != aspect.key]
+    if aspect is None:
+        cells = [(f"{grade.value} {grade.name}", grade.meaning or "…") for grade in scale.grades]
+        rows = [f"| {_cell(name)} | {_cell(meaning)} | … |" for name, meaning in cells]
+        aspects = f" ({', '.join(names)})" if names else ""
+        return _GUIDELINES["all"].format(aspects=aspects, grades="\n".join(rows))
+    return _GUIDELINES["aspect"].format(
+        name=aspect.name,
+        definition=aspect.definition,
+        others=f"- Likeness in {' or '.join(names)} alone.\n" if names else "",
+        best=scale.grades[-1].value,
+        least=scale.grades[0].value,
+    )
+
+
+def _cell(words: str) -> str:
+    return " ".join(words.split()).replace("|", "\\|")
+
+
+_GUIDELINES = {
+    name: (ASSETS / "guidelines" / f"{name}.md").read_text("utf-8") for name in ("all", "aspect")
+}
 
 
 class ProjectStore(ForPerson):
@@ -307,13 +304,12 @@ class ProjectStore(ForPerson):
     def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
         """query_id -> query, in order of addition; with ``retired`` also those. Of the corpus's own
         project, an annotator sees those that they judged or that are pooled."""
-        out = frozenset() if retired else self.retired(project)
-        queries = {i: query for i, query in self._every_query(project).items() if i not in out}
-        if project.name or self.person.is_lead:
-            return queries
-        own = {judgment.query_id for judgment in self._standing(project, None, self.person.name)}
-        own.update(item.query_id for item in self.pool(project))
-        return {query_id: query for query_id, query in queries.items() if query_id in own}
+        queries, out = self._every_query(project), () if retired else self.retired(project)
+        own: Container[str] = queries
+        if not project.name and not self.person.is_lead:
+            said = self._ledger.judging.latest(*project.key, None, self.person.name)
+            own = {j.query_id for j in said} | {i.query_id for i in self.pool(project)}
+        return {i: query for i, query in queries.items() if i in own and i not in out}
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
@@ -330,10 +326,8 @@ class ProjectStore(ForPerson):
         if query_id in known:
             return known[query_id]
         if not project.name:
-            opened = self._library.open(project.corpus)
-            named = read_query_id(query_id, opened.row_of, opened.aspects)
-            if named is not None:
-                query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
+            query = read_query_id(query_id, self._library.open(project.corpus))
+            if query is not None:
                 self._keep_query(project, query_id, query)
                 return query
         raise UnknownNameError(
@@ -354,32 +348,28 @@ class ProjectStore(ForPerson):
         """
         given = queries.values() if isinstance(queries, Mapping) else queries
         asked = [replace(query, corpus=project.corpus, offset=0) for query in given]
-        ids = list(queries) if isinstance(queries, Mapping) else list(map(query_id, asked))
+        ids = [*queries] if isinstance(queries, Mapping) else [*map(query_id, asked)]
         lens = self._library.lens(project.corpus)
         opened = self._library.open(project.corpus)
         for query in asked:
             check_query(query, lens)
             if query.seed is not None:
                 opened.document(query.seed)
-        if isinstance(queries, Mapping):
-            self._check_ids(project, dict(zip(ids, asked, strict=True)))
-        self._store(project, dict(zip(ids, asked, strict=True)))
-        rows = self._ledger.projects
-        if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
-        return ids
-
-    def _check_ids(self, project: Project, queries: Mapping[str, Query]) -> None:
-        """BadInputError where the project has another query of an id: numbered ids collide."""
-        here = self._every_query(project)
-        known = {i: query for i, query in queries.items() if i in here}
-        taken = [i for i, query in known.items() if query_id(query) != query_id(here[i])]
-        if taken:
+        new, here = dict(zip(ids, asked, strict=True)), self._every_query(project)
+        taken = [
+            i for i, query in new.items() if i in here and query_id(query) != query_id(here[i])
+        ]
+        if taken and isinstance(queries, Mapping):  # numbered ids collide
             which = counted(len(taken), "query asks", "queries ask")
             raise BadInputError(
                 f"{which} for something else here by the same id (first: '{taken[0]}').",
                 "Use a project of its own for them. Nothing was added.",
             )
+        self._store(project, new)
+        rows = self._ledger.projects
+        if rows.retired(*project.key).intersection(ids):
+            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
+        return ids
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Store the query if its id is new: own words and sentences are not in an id."""
@@ -433,11 +423,6 @@ class ProjectStore(ForPerson):
     ) -> list[Judgment]:
         """The current judgments, adjudications included, in order of arrival."""
         check_sees(self.person, annotator)
-        return self._standing(project, query_id, annotator)
-
-    def _standing(
-        self, project: Project, query_id: str | None = None, annotator: str | None = None
-    ) -> list[Judgment]:
         return self._ledger.judging.latest(*project.key, query_id, annotator)
 
     @leads_only

@@ -6,19 +6,12 @@ import hashlib
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Collection,
-    Container,
-    Iterable,
-    Iterator,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
+from typing import NamedTuple
 
 from engine.types.annotating import (
     Item,
@@ -29,50 +22,37 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
-from storage.judgment_events import CurrentJudgments, OwnAndOthers
+from storage.judgment_events import CurrentJudgments
 from storage.people import SECONDS, Lease
 
-MOST_AHEAD = 60
-"""Items that are leased at once: at ten keys a second, six seconds of them."""
-PACE_OVER = 20
-"""Judgments that the pace is measured over."""
-LONGEST_PAUSE = 300.0
-"""Seconds between two judgments that still count as work, not as a break."""
-
-MOST_ORDERS = 64
-"""Annotators whose orders are kept for a pool."""
+MOST_AHEAD = 60  # items leased at once: six seconds at ten keys a second
+PACE_OVER = 20  # judgments that the pace is measured over
+LONGEST_PAUSE = 300.0  # seconds between two judgments; longer ones are breaks
+MOST_ORDERS = 64  # annotators whose orders are kept for a pool
 
 
-def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -> list[PoolItem]:
+def ordered_items(project: Project, items: Collection[PoolItem], annotator: str) -> list[PoolItem]:
     """The items in the order in which one annotator is asked.
 
     Items of a query stay together. Queries, and in a ``shuffled`` project items, are ordered by a
     hash per annotator, against effects of order; ``same`` shuffles alike for all. ``disagreement``
     puts first what the sources disagree on most, ``rank`` what any source ranks best.
     """
-    by_query: dict[str, list[PoolItem]] = {}
+    sources: dict[str, set[str]] = {}
     for item in items:
-        by_query.setdefault(item.query_id, []).append(item)
-    sources = {
-        query_id: len({source.name for item in of_query for source in item.sources})
-        for query_id, of_query in by_query.items()
-    }
-    keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
-        "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),
-        "same": lambda item: (0, _hash("", item.query_id, item.doc_id)),
-        "disagreement": lambda item: (
-            -disagreement(item, sources[item.query_id]),
-            item.doc_id,
-        ),
-        "rank": lambda item: (min((s.rank for s in item.sources), default=0), item.doc_id),
-    }
-    return [
-        item
-        for query_id in sorted(
-            by_query, key=lambda q: _hash("" if project.order == "same" else annotator, q)
-        )
-        for item in sorted(by_query[query_id], key=keys[project.order])
-    ]
+        sources.setdefault(item.query_id, set()).update(source.name for source in item.sources)
+    who = "" if project.order == "same" else annotator
+    places = {query_id: _hash(who, query_id) for query_id in sources}
+
+    def key(item: PoolItem) -> tuple[str, float, str]:
+        place = places[item.query_id]
+        if project.order == "rank":
+            return place, min((s.rank for s in item.sources), default=0), item.doc_id
+        if project.order == "disagreement":
+            return place, -disagreement(item, len(sources[item.query_id])), item.doc_id
+        return place, 0, _hash(who, *item.item)
+
+    return sorted(items, key=key)
 
 
 def disagreement(item: PoolItem, sources: int) -> float:
@@ -95,15 +75,14 @@ def _hash(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """In which order one annotator is asked; ``places`` are by number of the item in its pool."""
 
     items: Sequence[PoolItem]
     places: Sequence[int]
 
 
-class Pool:
+class Pool(Collection[Item]):
     """Items to be judged, numbered from 0 in order of arrival, and their orders per annotator;
     thread-safe."""
 
@@ -116,6 +95,12 @@ class Pool:
 
     def __contains__(self, item: object) -> bool:
         return item in self.numbers
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.items)
 
     def __getitem__(self, item: Item) -> PoolItem:
         return self.items[self.numbers[item]]
@@ -153,46 +138,28 @@ class Pool:
         return held
 
 
-@dataclass(frozen=True)
 class Queue:
-    """One annotator's queue in one project."""
+    """One annotator's queue in one project, by the current judgments.
 
-    project: Project
-    annotator: str
-    pool: Pool
-    told: OwnAndOthers
+    Args:
+        audit: grades that check a model count; else such items are due.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        project: Project,
-        annotator: str,
-        items: Iterable[PoolItem],
-        judgments: Iterable[Judgment],
-    ) -> Queue:
-        """The queue as the current judgments of the project leave it."""
-        current = CurrentJudgments.of_judgments(judgments)
-        return cls.current(project, annotator, Pool(items), current)
-
-    @classmethod
-    def current(
-        cls,
+    def __init__(
+        self,
         project: Project,
         annotator: str,
         pool: Pool,
         current: CurrentJudgments,
         *,
         audit: bool = False,
-    ) -> Queue:
-        """The queue of an annotator by the current judgments; with ``audit`` also by those that
-        check a model, else such items are due."""
-        told = current.of(annotator, pool.numbers, project.per_item)
-        return cls(project, annotator, pool, told if audit else _without_audits(told, pool))
-
-    @property
-    def said(self) -> dict[Item, Judgment]:
-        """What the annotator said, by item; adjudications are not among it."""
-        return self.told.own
+    ) -> None:
+        self.project, self.annotator, self.pool = project, annotator, pool
+        # what the annotator said, by item, without adjudications, in order of arrival
+        self.said, self._spread = current.of(annotator, pool)
+        if not audit:
+            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
+        self.annotated = current.annotated
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -204,62 +171,44 @@ class Queue:
         return self.pool.order(self.project, self.annotator)
 
     def lacking(self, item: Item) -> int:
-        """How many annotations it needs beyond those it has, at least 0."""
-        return max(0, self.project.per_item - self.told.annotated.get(item, 0))
+        """How many annotations an item needs beyond those it has, at least 0."""
+        return max(0, self.project.per_item - self.annotated.get(item, 0))
 
     @property
     def missing(self) -> int:
         """How many annotations all of the pool lacks."""
-        return len(self.pool.items) * self.project.per_item - self.told.annotations
+        needed = self.project.per_item
+        return sum((needed - n) * items for n, items in self._spread.items() if n < needed)
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
-        return item.item not in self.said and item.item in self.told.lacking
+        key = item.item
+        return key not in self.said and self.annotated.get(key, 0) < self.project.per_item
 
     def due(self, start: int = 0) -> Iterator[PoolItem]:
         """The items that are due, in order: from this place on (from 0), then those before it."""
         places = itertools.chain(range(start, len(self.items)), range(start))
         return filter(self.is_due, map(self.items.__getitem__, places))
 
-    def next(self, after: Item | None = None) -> PoolItem | None:
-        """The first item that is due (behind ``after``, else from the start); None at the end."""
-        return next(self.due(0 if after is None else self.position(after)), None)
-
     def position(self, item: Item) -> int:
         """The place of an item in the annotator's order, from 1; 0 when it is not there."""
         number = self.pool.numbers.get(item)
         return 0 if number is None else self._order.places[number] + 1
 
-    def before(self, item: Item | None) -> Judgment | None:
-        """What the annotator said last, or said last before they judged ``item``."""
-        mine = list(self.said.values())  # in order of arrival, whatever the clocks said
-        at = next((i for i, j in enumerate(mine) if j.item == item), len(mine))
-        return mine[at - 1] if at else None
-
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        verdicts = self.told.verdicts
-        done = sum(verdicts.values())
-        last = (self.said[item] for item in reversed(self.said) if item in self.pool)
+        own = [judgment for item, judgment in self.said.items() if item in self.pool]
+        verdicts = Counter(judgment.verdict for judgment in own)
+        needed, counts = self.project.per_item, self.annotated
+        lacking = sum(items for n, items in self._spread.items() if n < needed)
+        left = lacking - sum(counts.get(judgment.item, 0) < needed for judgment in own)
         return QueueProgress(
-            done=done,
-            total=done + self.told.left,
-            skipped=verdicts.get("skip", 0),
-            unsure=verdicts.get("unsure", 0),
-            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
+            done=len(own),
+            total=len(own) + left,
+            skipped=verdicts["skip"],
+            unsure=verdicts["unsure"],
+            per_minute=pace(own[-PACE_OVER - 1 :]),
         )
-
-
-def _without_audits(told: OwnAndOthers, pool: Pool) -> OwnAndOthers:
-    """The same, without the annotator's audits."""
-    if not told.audits:
-        return told
-    audits = [j for j in told.own.values() if j.origin == "audit"]
-    own = {item: j for item, j in told.own.items() if j.origin != "audit"}
-    verdicts = Counter(told.verdicts)
-    verdicts.subtract(j.verdict for j in audits if j.item in pool)
-    left = told.left + sum(j.item in told.lacking for j in audits)
-    return replace(told, own=own, verdicts=verdicts, left=left)
 
 
 @dataclass(frozen=True)
@@ -292,24 +241,21 @@ def find_share(
         shown: leased to this visit and perhaps on its screen: stays leased.
         at: the current item; the next ones follow it.
     """
-    project, who = queue.project, queue.annotator
+    needed, who = queue.project.per_item, queue.annotator
     place = 0 if at is None else queue.position(at)
-    held: dict[str, Collection[Item]] = {}
+    held: dict[str, set[Item]] = {}
     for lease in others:
         if lease.annotator != who:
-            before = held.get(lease.annotator)  # in another tab
-            held[lease.annotator] = {*before, *lease.items} if before else lease.items
+            held.setdefault(lease.annotator, set()).update(lease.items)
     leased = Counter(itertools.chain.from_iterable(held.values()))
     people = len({who, *held})
-    due, left = queue.told.left, queue.missing
-    there, needed = queue.told.annotated, project.per_item
 
     def is_free(item: Item) -> bool:
-        return item not in leased or leased[item] + there.get(item, 0) < needed
+        return item not in leased or leased[item] < queue.lacking(item)
 
     free = (i.item for i in queue.due(max(0, place - 1)) if is_free(i.item))
-    crowded = people > project.per_item
-    most = -(-left // (2 * people)) if crowded else MOST_AHEAD
+    crowded = people > needed
+    most = -(-queue.missing // (2 * people)) if crowded else MOST_AHEAD
     ahead = list(itertools.islice(free, min(most, MOST_AHEAD)))
     kept = dict.fromkeys([*ahead, *(item for item in shown if item not in queue.said)])
     beyond = False
@@ -318,10 +264,10 @@ def find_share(
         if not beyond:
             kept[at] = None
     progress = queue.progress()
-    mine = min(due, -(-left // people)) if crowded else due
+    mine = min(progress.left, -(-queue.missing // people)) if crowded else progress.left
     progress = replace(progress, total=progress.done + mine)
     # To look at all that is leased takes long: only for who waits.
-    waits_for = (i for i in leased if i in queue.told.lacking and i not in queue.said)
+    waits_for = (i for i in leased if i in queue.pool and queue.is_due(queue.pool[i]))
     elsewhere = 0 if ahead else sum(not is_free(item) for item in waits_for)
     share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
@@ -346,7 +292,7 @@ def find_progress(project: Project, pool: Pool, current: CurrentJudgments) -> Pr
     annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
     for who in sorted({*project.annotators, *count}, key=str.casefold):
-        progress = Queue.current(project, who, pool, current).progress()
+        progress = Queue(project, who, pool, current).progress()
         share = count[who] / len(own) if own else 0.0
         people.append(PersonProgress(who, progress, share, last.get(who)))
     return ProjectProgress(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.collections.judgment_formats import GradeLine
+from engine.collections.judgment_formats import JUDGMENT_NAMES, Rows
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.evaluations import Qrels
@@ -88,18 +87,17 @@ class GradeBook:
         return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
 
 
-def read_grades(lines: Iterable[GradeLine], file: str) -> JudgmentsFile:
-    """The judgments of lines of any format, each of which must be sound.
-
-    Raises:
-        BadInputError: names file, line and remedy.
-    """
+def read_grades(rows: Rows, file: str) -> JudgmentsFile:
+    """The judgments of a file of any format; BadInputError where a line is broken."""
     book = GradeBook(file)
-    for line in lines:
-        if line.problem:
-            raise broken_line(file, line.number, line.problem)
-        grade = check_grade(line.grade, f"{file}, line {line.number}", HIGHEST_GRADE)
-        book.add(line.query_id, line.doc_id, grade, line.number)
+    for number, row in rows:
+        if isinstance(row, str):
+            raise broken_line(file, number, row)
+        query_id, doc_id, grade = (str(row.get(name) or "") for name in JUDGMENT_NAMES)
+        if not query_id or not doc_id:
+            raise broken_line(file, number, "It names no query and document.")
+        relevance = check_grade(grade, f"{file}, line {number}", HIGHEST_GRADE)
+        book.add(query_id, doc_id, relevance, number)
     return JudgmentsFile(book.qrels, book.warnings)
 
 

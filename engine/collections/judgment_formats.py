@@ -1,4 +1,4 @@
-"""Formats of judgments that people exchange (BEIR, CSV, JSON lines): read, and written."""
+"""Formats of judgments that people exchange (TREC, BEIR, CSV, JSON lines): read, and written."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.errors import BadInputError
 from engine.text import spreadsheet_cell
@@ -19,7 +18,7 @@ from engine.types.evaluations import Qrels
 from engine.types.limits import COLLECTION_BYTES, MEGABYTE
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
-_NAMED = f"'{' '.join(BEIR_COLUMNS)}'"
+TREC_COLUMNS = "query_id 0 doc_id relevance"
 JUDGMENT_NAMES = {
     "query_id": ("query_id", "qid", "query", "topic", "topic_id"),
     "doc_id": ("doc_id", "corpus_id", "docid", "docno", "document_id", "pid", "document"),
@@ -28,21 +27,9 @@ JUDGMENT_NAMES = {
 """Fields that a judgment cannot do without, and what files call them."""
 BEIR_SPLITS = ("test", "dev", "train")
 """What a BEIR folder may call its judgments; the first that is there is read."""
-
-
-class GradeLine(NamedTuple):
-    """One line of a file of grades, or in plain words why it is none.
-
-    Attributes:
-        number: of the line, from 1.
-        grade: as the file has it.
-    """
-
-    number: int
-    query_id: str = ""
-    doc_id: str = ""
-    grade: str = ""
-    problem: str = ""
+Rows = Iterator[tuple[int, Mapping[str, Any] | str]]
+"""Line numbers, from 1 (0 where there are none), with the fields of a line or what is wrong with
+it."""
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -134,43 +121,56 @@ def judgment_field(column: str) -> str:
     return next((field for field, names in JUDGMENT_NAMES.items() if plain in names), column)
 
 
-def grade_lines(text: str) -> Iterator[GradeLine]:
-    """``query_id 0 doc_id relevance`` lines, as TREC has them; or a table with tabs or commas,
-    whose first line names its columns or, with tabs, is :data:`BEIR_COLUMNS` in this order."""
+def judgment_rows(text: str) -> Rows:
+    """The judgments of a table with tabs or commas, whose first line names its columns or, with
+    tabs, is :data:`BEIR_COLUMNS` in this order; or of TREC's lines."""
     first = text.partition("\n")[0].rstrip("\r")
     for mark in ("\t", ","):
-        names = [judgment_field(name) for name in next(csv.reader([first], delimiter=mark), [])]
-        if set(JUDGMENT_NAMES) <= set(names):
-            yield from _table(text, mark, [names.index(name) for name in JUDGMENT_NAMES], skip=1)
-            return
+        columns = next(csv.reader([first], delimiter=mark), [])
+        names = [judgment_field(name) for name in columns]
+        if {"query_id", "doc_id"} <= {*names}:
+            # A name of ours before another name for the same.
+            names = [
+                own if own not in columns else name
+                for own, name in zip(names, columns, strict=True)
+            ]
+            return _table(text, mark, names, skip=1)
         if mark == "\t" and len(names) == len(BEIR_COLUMNS):
-            if names[2].strip().isalpha():
-                yield GradeLine(1, problem=f"It does not name the columns {_NAMED}.")
-            yield from _table(text, mark, [0, 1, 2])
-            return
-    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
-        if problem:
-            yield GradeLine(number, problem=problem)
-        else:
-            yield GradeLine(number, fields[0], fields[2], fields[3])
+            return _table(text, mark, list(JUDGMENT_NAMES), skip=0)
+    return _trec(text)
 
 
-def _table(text: str, mark: str, places: Sequence[int], skip: int = 0) -> Iterator[GradeLine]:
+def _table(text: str, mark: str, names: Sequence[str], skip: int) -> Rows:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    number = 1
     try:
-        for fields in islice(rows, skip, None):
-            if fields:
-                yield _table_line(rows.line_num, fields, places)
+        for fields in rows:
+            if number > skip and fields:
+                padded = [*fields, *[""] * (len(names) - len(fields))]
+                problem = f"{len(fields)} columns, not the {len(names)} of '{' '.join(names)}'."
+                row = dict(zip(names, padded, strict=False))
+                yield number, problem if len(fields) > len(names) else row
+            number = rows.line_num + 1
     except csv.Error as error:
-        yield GradeLine(rows.line_num, problem=f"{error}.")
+        yield rows.line_num, f"{error}."
 
 
-def _table_line(number: int, fields: Sequence[str], places: Sequence[int]) -> GradeLine:
-    values = [fields[place] if place < len(fields) else "" for place in places]
-    if all(values):
-        return GradeLine(number, *values)
-    missing = BEIR_COLUMNS[values.index("")]
-    return GradeLine(number, problem=f"No '{missing}'; the columns are {_NAMED}.")
+def _trec(text: str) -> Rows:
+    for number, fields, problem in columns_of(text, 4, TREC_COLUMNS):
+        yield number, problem or dict(zip(TREC_COLUMNS.split(), fields, strict=True))
+
+
+def json_rows(text: str) -> Rows:
+    """One JSON object per line."""
+    for number, line in numbered_lines(text):
+        try:
+            fields = parse_json(line)
+        except ValueError:
+            fields = None
+        yield number, fields if isinstance(fields, dict) else "It is no JSON object."
+
+
+# -- writing -----------------------------------------------------------------------------------
 
 
 def beir_lines(qrels: Qrels) -> Iterator[str]:

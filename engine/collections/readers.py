@@ -18,7 +18,7 @@ from engine.collections.judgment_formats import (
     beir_file,
     content_of,
     decoded,
-    grade_lines,
+    judgment_rows,
     numbered_lines,
     parse_json,
 )
@@ -284,7 +284,7 @@ def _beir(path: Path) -> Collection:
     split = beir_file(path)
     if split is None:
         raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
-    judgments = read_grades(grade_lines(decoded(content_of(split), split.name)), split.name)
+    judgments = read_grades(judgment_rows(decoded(content_of(split), split.name)), split.name)
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"), instruction=wording_of(q))
         for q in _json_lines(path / "queries.jsonl")

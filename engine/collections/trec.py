@@ -12,7 +12,7 @@ import ir_measures
 import numpy as np
 
 from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
-from engine.collections.judgment_formats import columns_of, content_of, decoded, grade_lines
+from engine.collections.judgment_formats import columns_of, content_of, decoded, judgment_rows
 from engine.errors import BadInputError
 from engine.types.evaluations import Qrels
 from engine.types.searches import Ranking
@@ -63,7 +63,7 @@ class RunFile:
 
 
 def read_qrels(text: str, file: str) -> JudgmentsFile:
-    """Read the judgments of a file, see :func:`grade_lines`; empty lines are skipped.
+    """Read the judgments of a file, see :func:`judgment_rows`; empty lines are skipped.
 
     Args:
         file: its name, for errors.
@@ -71,7 +71,7 @@ def read_qrels(text: str, file: str) -> JudgmentsFile:
     Raises:
         BadInputError: names file, line and remedy.
     """
-    judgments = read_grades(grade_lines(text), file)
+    judgments = read_grades(judgment_rows(text), file)
     if not judgments.qrels:
         raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
     return judgments

@@ -360,7 +360,7 @@ def _topics_of(
     """Seed and aspect of every query id ``<seed>_<aspect>``, and notes on unread ids."""
     topics, strange = [], []
     for query_id in qrels:
-        named = read_query_id(query_id, corpus.row_of, corpus.aspects)
+        named = read_query_id(query_id, corpus)
         if named is None:
             strange.append(query_id)
         else:

@@ -156,7 +156,7 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
     """A query as a topic, or why it cannot be one."""
     query = queries.get(query_id)
     if query is None:
-        named = read_query_id(query_id, corpus.row_of, corpus.aspects)
+        named = read_query_id(query_id, corpus)
         if named is None:
             return "no seed and aspect of the corpus is named"
         return Topic(query_id, seed=named.seed, aspect=named.aspect)

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from engine.config import Settings
-from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
+from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
-from engine.corpora.sharing import writing
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
@@ -288,11 +287,4 @@ class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        return writing(
-            self._home,
-            self._ledger,
-            corpus,
-            f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
-            "Wait until that is done, or cancel it.",
-            documents=False,
-        )
+        return writing(self._home, self._ledger, corpus, documents=False)

@@ -99,7 +99,7 @@ MAY: dict[str, dict[str, str]] = {
         "loaded_encoder names open sentences_of source_name state suggest_name",
         "leads": "can_undo_import datasets delete deleted describe_dataset examine importable "
         "look_up own_lens preview preview_lens restore save_papers save_upload service_query "
-        "set_lens sources_to_update start_dataset start_demo start_from_services start_import "
+        "set_lens sources_to_update start_demo start_import "
         "undo_import update",
         "operator": "add empty_trash import_collection import_documents import_here lens_for "
         "note_corpora rebuild",

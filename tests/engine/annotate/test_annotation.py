@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from engine.annotate.queueing import Queue, pace
+from engine.annotate.queueing import Pool, Queue, pace
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import (
@@ -23,6 +24,7 @@ from engine.types.annotating import (
     Source,
 )
 from engine.types.searches import Query, Ranking
+from storage.judgment_events import CurrentJudgments
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
@@ -34,8 +36,14 @@ def said(doc_id: str, annotator: str = "ann", seconds: float = 0, **more: object
     return replace(judgment, **more)  # type: ignore[arg-type]
 
 
-def queue(judgments: Sequence[Judgment] = (), annotator: str = "ann", **project: object) -> Queue:
-    return Queue.of(Project("c", "p", **project), annotator, ITEMS, judgments)  # type: ignore[arg-type]
+def queue(
+    judgments: Sequence[Judgment] = (),
+    annotator: str = "ann",
+    items: Sequence[PoolItem] = ITEMS,
+    **project: Any,
+) -> Queue:
+    project_ = Project("c", "p", **project)
+    return Queue(project_, annotator, Pool(items), CurrentJudgments(judgments))
 
 
 # -- what is said --------------------------------------------------------------------------
@@ -56,18 +64,6 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
 
 
-def test_nobody_takes_the_event_that_a_build_a_model_or_an_import_would_make(
-    small_copy: Explorer,
-) -> None:
-    annotation = small_copy.annotation
-    project, query_id = annotation.project("small"), "bees-network_method"
-    for event in ("build-1", "grading-1", "import-1"):
-        with pytest.raises(BadInputError, match="begins as those"):
-            annotation.judge(project, Judgment(query_id, "bread-network", "ann", 0, event=event))
-        with pytest.raises(BadInputError, match="begins as those"):
-            annotation.undo(project, "ann", event=event)
-
-
 # -- the queue -----------------------------------------------------------------------------
 
 
@@ -79,9 +75,8 @@ def test_everybody_is_asked_for_everything_in_an_order_of_their_own() -> None:
 
 
 def test_two_people_can_be_given_the_same_first_items() -> None:
-    project = Project("c", "p", order="same")
-    ann, bob = (Queue.of(project, who, ITEMS, []).items for who in ("ann", "bob"))
-    assert ann == bob != ITEMS
+    ann, bob = (queue(annotator=who, order="same").items for who in ("ann", "bob"))
+    assert ann == bob != tuple(ITEMS)
 
 
 def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
@@ -100,36 +95,17 @@ def test_what_only_one_source_ranks_high_is_what_they_disagree_on_most() -> None
 
     items = [item("both", a=1, b=1), item("low", b=9), item("near", a=2, b=3), item("alone", a=1)]
     items += [PoolItem("q2", doc_id, (Source("c", 1),)) for doc_id in ("x", "y")]
-    asked = Queue.of(Project("c", "p", order="disagreement"), "ann", items, []).items
+    asked = queue(items=items, order="disagreement").items
     assert [i.doc_id for i in asked if i.query_id == "q1"] == ["alone", "near", "low", "both"]
     assert [i.doc_id for i in asked if i.query_id == "q2"] == ["x", "y"], "c is alone there"
 
 
 def test_the_next_item_follows_the_one_just_judged_and_wraps_around() -> None:
     order = [(i.query_id, i.doc_id) for i in queue().items]
+    assert queue().position(order[2]) == 3
     judged = [said(order[2][1])]
-    behind = queue(judged).next(order[2])
-    assert behind is not None
-    assert behind.doc_id == order[3][1]
-    wrapped = queue([*judged, said(order[5][1])]).next(order[5])
-    assert wrapped is not None
-    assert wrapped.doc_id == order[0][1]
-    assert queue([said(i.doc_id) for i in ITEMS]).next() is None
-
-
-def test_back_goes_by_arrival_even_when_the_clock_ran_backwards() -> None:
-    first, second = said("d1", seconds=60), said("d2", seconds=0)
-    assert queue([first, second]).before(None) == second
-    assert queue([first, second]).before(("q1", "d2")) == first
-    assert queue([first]).before(("q1", "d1")) is None
-
-
-def test_what_sources_disagree_on_comes_first_where_the_project_says_so() -> None:
-    split = PoolItem("q1", "split", (Source("dense", 1), Source("bm25", 50)))
-    agreed = PoolItem("q1", "agreed", (Source("dense", 1), Source("bm25", 1)))
-    project = Project("c", "p", order="disagreement")
-    order = Queue.of(project, "ann", [agreed, split], []).items
-    assert [item.doc_id for item in order] == ["split", "agreed"]
+    assert [i.item for i in queue(judged).due(3)] == [*order[3:], *order[:2]]
+    assert not [*queue([said(i.doc_id) for i in ITEMS]).due()]
 
 
 def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
@@ -268,7 +244,7 @@ def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer)
     annotation = small_copy.annotation
     project, _ = project_with_pool(small_copy)
     seen = []
-    while (due := annotation.queue(project, "ann").next()) is not None:
+    while (due := next(annotation.queue(project, "ann").due(), None)) is not None:
         seen.append(due.doc_id)
         annotation.judge(project, Judgment(due.query_id, due.doc_id, "ann", 1))
     assert sorted(seen) == sorted(i.doc_id for i in annotation.pool(project))
@@ -276,9 +252,7 @@ def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer)
     undone = annotation.undo(project, "ann")
     assert undone is not None
     assert undone.doc_id == seen[-1]
-    again = annotation.queue(project, "ann").next()
-    assert again is not None
-    assert again.doc_id == seen[-1]
+    assert [item.doc_id for item in annotation.queue(project, "ann").due()] == [seen[-1]]
 
 
 def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) -> None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
-import signal
 import sqlite3
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +30,6 @@ from tests.support import make_explorer, wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
 
 WRITERS, EACH = 8, 50
-KILLS = 20
 SECONDS = 200
 """What each of these tests may take, on a machine that has other things to do."""
 
@@ -138,40 +134,6 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
     for who in people:
         mine = [j.event for j in history if j.annotator == who]
         assert mine == acknowledged(home, who) == [f"{who}-{n}" for n in range(EACH)]
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(2 * SECONDS)
-def test_twenty_writers_killed_in_the_middle_lose_no_acknowledged_judgment(
-    shared: Explorer, home: Path, writers: Writers
-) -> None:
-    annotation = shared.annotation
-    project = annotation.project("small")
-    chance = random.Random(7)  # noqa: S311 - when to kill
-    people = [f"victim{n}" for n in range(KILLS)]
-    for who in people:
-        pid = writers.start(home, who, len(QUERIES) * len(DOCUMENTS))
-        enough = chance.randrange(1, 6)
-        wait_until(
-            lambda who=who, enough=enough: len(acknowledged(home, who)) >= enough,
-            what=f"{enough} judgments of {who}",
-            seconds=SECONDS,
-            pause=0.05,
-        )
-        time.sleep(chance.uniform(0, 0.03))
-        os.kill(pid, signal.SIGKILL)
-        # The app goes on judging between the kills.
-        annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "app", 1, event=f"app-{who}"))
-
-    history = annotation.history(project)
-    assert len({j.event for j in history}) == len(history)
-    assert sum(j.annotator == "app" for j in history) == KILLS
-    for who in people:
-        mine = [j.event for j in history if j.annotator == who]
-        told = acknowledged(home, who)
-        assert mine[: len(told)] == told
-        # The kill may fall between the commit and its acknowledgement, and into no other gap.
-        assert len(mine) <= len(told) + 1
 
 
 def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(

@@ -26,7 +26,7 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "unknown query": ("a.qrels", "bees_colour 0 twin-a 1\n", ("line 1", "'bees_colour'")),
     "unknown document": ("a.qrels", f"{METHOD} 0 nobody 1\n", ("line 1", "'nobody'")),
     "nothing": ("a.qrels", "\n\n", ("no judgments",)),
-    "no header": ("a.csv", f"{ROW},1,ann\n", ("no column 'query_id'",)),
+    "no header": ("a.csv", f"{ROW},1,ann\n", ("line 1", "4 of 'query_id")),
     "empty annotator": ("a.csv", f"{HEAD}{ROW},1,  ,,,\n", ("line 2", "no name")),
     "annotator who is none": ("a.csv", f"{HEAD}{ROW},1,adjudicated,,,\n", ("own",)),
     "long note": ("a.csv", f"{HEAD}{ROW},1,ann,{'x' * 90_000},,\n", ("line 2", "90,000")),

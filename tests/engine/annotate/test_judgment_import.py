@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, ImportedJudgments, Project, Scale
 from engine.types.searches import Query
+from storage.judgment_events import Changed
 from storage.records import Judgment
 from tests.fakes.csfcube_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
@@ -40,12 +41,6 @@ def written(explorer: Explorer, project: Project, out: Path, kind: str = "hand-o
     return path
 
 
-def grade(explorer: Explorer, project: Project) -> int | None:
-    """What ann says of the document now."""
-    found = explorer.annotation.judgments(project, annotator="ann")
-    return next((j.relevance for j in found if j.doc_id == "bread-network"), None)
-
-
 def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
     small_copy: Explorer, tmp_path: Path
 ) -> None:
@@ -59,68 +54,55 @@ def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
     assert {j.origin for j in annotation.judgments(project)} == {"import"}
 
 
-def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
-    small_copy: Explorer, tmp_path: Path
+LINE = {"query_id": METHOD, "doc_id": "bread-network", "relevance": 3, "annotator": "ann"}
+SAID = "of 'bread-network' for 'bees-network_method' here, and"
+DECISION = {"relevance": 0, "annotator": "eve", "note": "no"}
+
+
+@pytest.mark.parametrize(
+    ("line", "undone", "options", "says"),
+    [
+        ({"relevance": 1}, False, {}, f"ann said 3 {SAID} 1"),
+        ({"note": "because"}, False, {}, f"ann said 3 {SAID} the same with another note or other"),
+        ({}, True, {}, f"ann took back what was said {SAID} 3"),
+        (DECISION, False, {"adjudicated": True}, f"bob said 2 {SAID} 0"),
+        (DECISION | {"origin": "adjudication", "event": "e"}, False, {}, f"bob said 2 {SAID} 0"),
+    ],
+    ids=["grade", "note", "taken back", "decision", "decision with its event"],
+)
+def test_what_differs_from_the_stored_is_a_conflict_until_the_file_is_to_win(
+    small_copy: Explorer,
+    project: Project,
+    tmp_path: Path,
+    line: dict[str, Any],
+    undone: bool,
+    options: dict[str, Any],
+    says: str,
 ) -> None:
     annotation = small_copy.annotation
-    project = annotation.project("small")
-    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 1))
-    file = qrels(tmp_path, GOOD)
-    found = annotation.exchange.import_("small", file, annotator="ann")
-    assert found.added == 1
-    assert len(found.conflicts) == 1
-    assert "ann said 1 of 'bread-network'" in found.conflicts[0]
-    assert "3 in the file; what is here stays" in found.conflicts[0]
-    assert annotation.exchange.qrels(project).grades[METHOD] == {
-        "bread-network": 1,
-        "maps-survey": 0,
-    }
-    forced = annotation.exchange.import_("small", file, annotator="ann", overwrite=True)
+    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
+    if undone:
+        annotation.undo(project, "ann")
+    line = {**LINE, **line}
+    file, before = qrels(tmp_path, json.dumps(line), "a.jsonl"), annotation.history(project)
+
+    def imported(*, overwrite: bool) -> ImportedJudgments:
+        return annotation.exchange.import_("small", file, "p", overwrite=overwrite, **options)
+
+    for _ in range(2):
+        kept = imported(overwrite=False)
+        assert (kept.added, kept.known, len(kept.conflicts)) == (0, 0, 1)
+        assert kept.conflicts[0].startswith(f"Line 1: {says}")
+        assert kept.conflicts[0].endswith("in the file; what is here stays.")
+    assert annotation.history(project) == before
+    forced = imported(overwrite=True)
     assert forced.added == 1
-    assert "the file's counts now" in forced.conflicts[0]
-    assert annotation.exchange.qrels(project).grades[METHOD]["bread-network"] == 3
-    assert len(annotation.history(project)) == 3
-
-
-def test_another_s_decision_stays_unless_the_file_is_to_win(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
-    file = qrels(tmp_path, GOOD)
-
-    def imported(*, overwrite: bool = False) -> ImportedJudgments:
-        return annotation.exchange.import_(
-            "small", file, "p", annotator="eve", adjudicated=True, overwrite=overwrite
-        )
-
-    def decided() -> int:
-        return annotation.exchange.qrels(project).grades[METHOD]["bread-network"]
-
-    found = imported()
-    assert (found.added, decided()) == (1, 2)
-    assert "bob said 2 of 'bread-network'" in found.conflicts[0]
-    assert "3 in the file; what is here stays" in found.conflicts[0]
-    assert (imported(overwrite=True).added, decided()) == (1, 3)
-    annotation.adjudicate(project, METHOD, "bread-network", 1, "looked again", "bob")
-    assert (imported().known, decided()) == (1, 1)
-
-
-def test_a_decision_that_comes_with_its_event_takes_no_other_s_place(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    annotation.adjudicate(project, METHOD, "bread-network", 2, "as agreed", "bob")
-    line = {
-        "query_id": METHOD, "doc_id": "bread-network", "relevance": 0, "annotator": "eve",
-        "note": "no", "origin": "adjudication", "event": "of-eve", "time": "2026-01-01T00:00:00",
-    }  # fmt: skip
-    file = qrels(tmp_path, json.dumps(line), "a.jsonl")
-    found = annotation.exchange.import_("small", file, "p")
-    assert found.added == 0
-    assert "bob said 2" in found.conflicts[0]
-    assert annotation.exchange.import_("small", file, "p", overwrite=True).added == 1
-    assert annotation.exchange.qrels(project).grades[METHOD] == {"bread-network": 0}
+    assert forced.conflicts[0].endswith("in the file; the file's counts now.")
+    now = annotation.history(project)[-1]
+    assert (now.annotator, now.relevance) == (line["annotator"], line["relevance"])
+    assert now in annotation.judgments(project)
+    again = imported(overwrite=True)
+    assert (again.added, again.known, again.conflicts) == (0, 1, ())
 
 
 # -- without events --------------------------------------------------------------------------------
@@ -137,50 +119,6 @@ def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
     found = annotation.exchange.import_("small", file, "p", annotator="ann")
     assert (found.added, found.known, found.conflicts) == (0, 1, ())
     assert annotation.judgments(project) == before
-
-
-def test_a_note_in_a_file_replaces_one_that_stands_only_where_the_file_is_to_win(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    line = {"query_id": METHOD, "doc_id": "bread-network", "relevance": 3, "annotator": "ann"}
-    file = qrels(tmp_path, json.dumps({**line, "note": "because"}), "a.jsonl")
-    found = annotation.exchange.import_("small", file, "p")
-    assert (found.added, annotation.judgments(project)[0].note) == (0, "why")
-    assert "the same with another note" in found.conflicts[0]
-    assert annotation.exchange.import_("small", file, "p", overwrite=True).added == 1
-    assert annotation.judgments(project)[0].note == "because"
-
-
-def test_a_file_wins_as_often_as_it_is_told_to(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    files = [qrels(tmp_path, f"{METHOD} 0 bread-network {g}\n", f"{g}.qrels") for g in (1, 2)]
-    for file, said in ((files[0], 1), (files[1], 2), (files[0], 1), (files[1], 2)):
-        kept = annotation.exchange.import_("small", file, "p", annotator="ann")
-        assert kept.added == 0
-        assert "what is here stays" in kept.conflicts[0]
-        forced = annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True)
-        assert forced.added == 1
-        assert grade(small_copy, project) == said
-        again = annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True)
-        assert (again.added, again.known, again.conflicts) == (0, 1, ())
-
-
-def test_what_was_taken_back_here_comes_again_only_where_the_file_is_to_win(
-    small_copy: Explorer, project: Project, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    file = written(small_copy, project, tmp_path / "q.qrels", "trec")
-    annotation.undo(project, "ann")
-    found = annotation.exchange.import_("small", file, "p", annotator="ann")
-    assert (found.added, grade(small_copy, project)) == (0, None)
-    assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
-    assert (
-        annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True).added == 1
-    )
-    assert grade(small_copy, project) == 3
 
 
 def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
@@ -235,14 +173,14 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
     writer = threading.Thread(target=another)
     writer.start()
 
-    def change(history: object, latest: Sequence[Judgment], elsewhere: object) -> list[Judgment]:
+    def change(current: Changed) -> list[Judgment]:
         begun.set()
         writer.join(timeout=0.3)
         assert writer.is_alive()
-        assert [row.relevance for row in latest] == [3]
+        assert [judgment for _, judgment in current] == [said]
         return [replace(said, relevance=1, event="changed")]
 
-    assert judging.change("small", "p", [], change) == 1
+    assert judging.change("small", "p", change) == 1
     writer.join(timeout=60)
     assert [row.relevance for row in judging.history("small", "p")] == [3, 1, 0]
 

@@ -152,28 +152,6 @@ def test_a_hand_over_makes_the_project_elsewhere_with_the_judgments_of_one_annot
         other.annotation.exchange.import_("small", file)
 
 
-def test_a_grade_that_was_changed_does_not_come_back_with_the_whole_history(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    project = judged.annotation.project("small", "p")
-    for relevance in (1, 2, 3):
-        judged.annotation.judge(project, Judgment(ANY, "emoji", "ann", relevance))
-    table = write(judged, project, tmp_path / "now.jsonl", "jsonl", annotator="ann")
-    empty_project(other, judged)
-    other.annotation.exchange.import_("small", table, "p")
-    found = other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    assert found.conflicts == ()
-
-    def said(explorer: Explorer) -> dict[tuple[str, str], int | None]:
-        return {j.item: j.relevance for j in explorer.annotation.judgments(project, None, "ann")}
-
-    assert said(other) == said(judged)
-    judged.annotation.undo(project, "ann", [(ANY, "emoji")])
-    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    assert said(other) == said(judged)
-    assert said(other)[ANY, "emoji"] == 2
-
-
 def test_what_was_asked_in_words_of_several_lines_goes_out_and_comes_in(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
@@ -309,49 +287,22 @@ def test_the_same_hand_over_in_a_second_project_is_there_in_full(
 # -- merging ---------------------------------------------------------------------------------------
 
 
-def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence(
-    judged: Explorer, tmp_path: Path
-) -> None:
-    annotation = judged.annotation
-    project = annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "a.csv", "csv", annotator="bob B.")
-    text = file.read_text("utf-8")
-    file.write_text(text.replace("bread-network,1,", "bread-network,0,"), "utf-8")
-    found = annotation.exchange.import_("small", file, "p")
-    assert found.added == 0
-    assert found.conflicts == (
-        "Line 2: bob B. said 1 of 'bread-network' for 'bees-network_method' here, and 0 in the "
-        "file; what is here stays.",
-    )
-    assert annotation.exchange.import_("small", file, "p", overwrite=True).added == 1
-    assert annotation.judgments(project, METHOD, "bob B.")[-1].relevance == 0
-
-
-def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
-    judged: Explorer, other: Explorer, tmp_path: Path
-) -> None:
-    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    annotation = judged.annotation
-    project = annotation.project("small", "p")
-    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
-    found = other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
-    assert (found.added, found.known, found.conflicts) == (1, 3, ())
-    assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
-
-
-def test_what_was_taken_back_there_stays_so_when_a_later_hand_over_says_something_new(
+def test_a_correction_after_a_hand_over_is_a_conflict_until_the_file_is_to_win(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
     other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
     project = judged.annotation.project("small", "p")
-    other.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", verdict="withdrawn"))
     judged.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
+    judged.annotation.undo(project, "ann", [(ANY, "maps-survey")])
     file = handed_over(judged, tmp_path)
     found = other.annotation.exchange.import_("small", file)
-    assert (found.added, other.annotation.judgments(project, METHOD)) == (0, [])
-    assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
-    assert other.annotation.exchange.import_("small", file, overwrite=True).added == 1
-    assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
+    assert (found.added, found.known, len(found.conflicts)) == (0, 2, 2)
+    assert "ann said 3 of 'bread-network'" in found.conflicts[0]
+    assert other.annotation.exchange.import_("small", file, overwrite=True).added == 2
+    now = {j.item: j.relevance for j in other.annotation.judgments(project, annotator="ann")}
+    assert now == {
+        j.item: j.relevance for j in judged.annotation.judgments(project, annotator="ann")
+    }
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

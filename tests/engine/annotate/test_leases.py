@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.queueing import MOST_AHEAD, Queue, find_share
+from engine.annotate.queueing import MOST_AHEAD, Pool, Queue, find_share
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Source
 from storage import people as storage_people
+from storage.judgment_events import CurrentJudgments
 from storage.ledger import Ledger
 from storage.people import SECONDS, Lease, Leases
 from tests.engine.annotate.grading_steps import make_project
@@ -62,7 +63,8 @@ class Tab:
         self.untold.clear()
         with self.leases.of("c", "p") as leases:
             before = leases.pop(self.who, Lease(self.who, ()))
-            queue = Queue.of(self.project, self.who, ITEMS, self.stored)
+            current = CurrentJudgments(self.stored)
+            queue = Queue(self.project, self.who, Pool(ITEMS), current)
             share, lease = find_share(
                 queue, [*leases.values()], shown.intersection(before.items), at
             )
@@ -232,7 +234,7 @@ def test_where_an_item_needs_everybody_who_is_there_nobody_waits() -> None:
     project = Project("c", "p", per_item=2)
     many = [PoolItem("q", f"d{n}", ()) for n in range(100)]
     keys = [item.item for item in many]
-    queue = Queue.of(project, "Ben", many, [])
+    queue = Queue(project, "Ben", Pool(many), CurrentJudgments())
     share, lease = find_share(queue, [Lease("Ada", tuple(keys[:MOST_AHEAD]))])
     assert (len(share.next), share.people, share.progress.total) == (MOST_AHEAD, 2, 100)
     own, _ = find_share(queue, [Lease("Ben", tuple(keys))])

@@ -17,7 +17,7 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import backup
-from engine.corpora.service_imports import KEPT, sweep_retrieved
+from engine.corpora.import_sources import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
 from engine.jobs.job_files import read_job, write_job
@@ -237,9 +237,9 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     local = asked(served, "zotero:local")
     for do in (
         lambda: lead.look_up(local.queries[0]),
-        lambda: lead.start_from_services("c", local),
+        lambda: lead.start_import(local, "c"),
         lambda: other.look_up(asked(served).queries[0]),
-        lambda: other.start_from_services("c", asked(served)),
+        lambda: other.start_import(asked(served), "c"),
         lambda: other.update("c"),
     ):
         with pytest.raises(NotAllowedError):
@@ -268,8 +268,8 @@ def test_data_sets_that_would_fill_the_disk_are_for_whoever_runs_seedlens(
     lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
     assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
     for do in (
-        lambda: lead.start_dataset("c", "msmarco-passage"),
-        lambda: other.start_dataset("c", "beir/scifact"),
+        lambda: lead.start_import(NamedDataset("msmarco-passage"), "c"),
+        lambda: other.start_import(NamedDataset("beir/scifact"), "c"),
         lambda: other.describe_dataset("beir/scifact"),
         other.datasets,
     ):
@@ -300,7 +300,7 @@ def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
         monkeypatch.setenv(name, value)
     jobs = served.library.jobs
     services.behaviour.faults = deque(["ok", "429 retry=5000"])
-    job = served.library.start_from_services("papers", asked(served), owner="Ada")
+    job = served.library.start_import(asked(served), "papers", owner="Ada")
     failed = ended(lambda: jobs.job(job.id))
     assert failed.state == "failed"
     assert "OpenAlex wants no more requests for 83 minutes" in failed.error

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from engine.corpora import map_making
-from engine.corpora.folders import store_of
 from engine.corpora.map_making import MapMaker
+from engine.corpora.registry import store_of
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
