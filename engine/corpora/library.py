@@ -50,7 +50,7 @@ from engine.errors import (
 )
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
 from engine.ingest.previews import Reading
-from engine.jobs.processes import ImportJobs
+from engine.jobs.imports import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
     SHIPPED,
@@ -163,7 +163,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
+        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._open: dict[str, OpenCorpus] = {}
@@ -341,7 +341,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
         """Import a file, a folder, what services are asked, or a data set, in a process of its
-        own; see :class:`engine.jobs.processes.ImportJobs`."""
+        own; see :class:`engine.jobs.imports.ImportJobs`."""
         if isinstance(source, Path):
             source = self.importable(source)
         chosen = lens or self._own_lens_of(name)

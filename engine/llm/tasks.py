@@ -36,6 +36,7 @@ class TaskRun:
     client: Client | None = None  # None for a task without a model
     on_progress: OnProgress = tell_nobody  # called after every batch and answer
     cancelled: Ask = never  # True ends the task after the current batch
+    partial: Callable[[], Any] = lambda: None  # the result so far, asked for at each report
     started: float = field(default_factory=time.perf_counter)
     latest: Any = field(default_factory=TaskProgress)  # what the task began with, at first
     # called after each answer, in place of counting it as progress
@@ -86,7 +87,7 @@ class TaskRun:
             self._began = now
         self.latest = TaskProgress(
             *(done, total, now - self._began, failed, usage.calls, usage.tokens),
-            *(made, phase, usage.model),
+            *(made, phase, usage.model, self.partial()),
         )
         self.on_progress(self.latest)
 
@@ -103,7 +104,7 @@ class TaskRun:
         if self.on_questions is not None:
             self.on_questions(questions)
             return
-        last, usage = self.latest, questions.usage
+        last, usage = replace(self.latest, partial=self.partial()), questions.usage
         done, seconds = last.done, last.seconds
         if self._settled is not None:
             done = min(last.total, usage.settled - self._settled)

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from filelock import FileLock
 
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.explorer import Explorer
@@ -264,7 +263,7 @@ def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
     shards: Explorer, request_: ImportRequest
 ) -> None:
     shards.library.import_documents(request_)
-    with FileLock(shards.home.corpus_lock("papers")):
+    with shards.ledger.locks.alone(shards.home.corpus_lock("papers"), "", ""):
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
             shards.library.import_documents(request_)
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):

@@ -20,17 +20,14 @@ from engine.corpora import backup
 from engine.corpora.import_sources import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
-from engine.jobs.job_files import read_job, write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import (
-    ImportJob,
     ImportReport,
     ImportRequest,
     NamedDataset,
     Progress,
     Repairs,
     ServiceQueries,
-    ServiceQuery,
 )
 from engine.types.people import Person
 from engine.types.searches import Query
@@ -208,24 +205,6 @@ def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(
         ("retrieving", 0, 1000), ("retrieving", 100, 130),
     ]  # fmt: skip
     assert served.library.import_documents(request).documents == 130
-
-
-def test_the_file_of_a_job_holds_what_services_are_asked(home: Path) -> None:
-    (home / "jobs").mkdir(parents=True)
-    queries = ServiceQueries((
-        ServiceQuery("openalex", "deep sea", limit=20, with_abstract=True),
-        ServiceQuery("acl", ids=("2024.acl-long", "P18-1")),
-    ))  # fmt: skip
-    progress = Progress("retrieving", 3, 20, 1.0)
-    job = ImportJob("20260101T000000000000-abcdef", ImportRequest(queries, "c"), "done", progress)
-    file = home / "jobs" / f"{job.id}.json"
-    write_job(file, job)
-    assert read_job(file).request.source == queries
-    assert str(queries) == "openalex:deep sea; acl:2024.acl-long,P18-1"
-    dataset = NamedDataset("beir/scifact")
-    write_job(file, replace(job, request=ImportRequest(dataset, "c")))
-    assert read_job(file).request.source == dataset
-    assert str(dataset) == "ir:beir/scifact"
 
 
 def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
