@@ -14,9 +14,7 @@ from pydantic import Field, NonNegativeInt
 
 from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
-    FAILED,
-    INTERRUPTED,
-    asking_questions,
+    asking,
     at_most,
     exit_code,
     run_task,
@@ -25,7 +23,7 @@ from engine.cli.model import (
     task_fields,
 )
 from engine.cli.options import from_signature
-from engine.cli.terminal import bar_of, print_json, stop_requested, what_else
+from engine.cli.terminal import print_json, what_else
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import (
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
     from engine.generate.generator import BuiltCollection
-    from engine.llm.budget import Usage
 
 COUNTED = {
     "label": "documents",
@@ -397,82 +394,60 @@ def implicit(
             by a second pass, and a template stands in where that fails.
         tries: With --model: documents asked for per tuple at most.
     """
-    from engine.generate.generator import generate_implicit
+    from engine.generate.generator import Generation, GenerationRequest
 
     explorer = open_explorer()
-    connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
-    bar = bar_of("sets", "generating", total=request.sets)
-    with bar, asking_questions() as tell, stop_requested() as stopped:
-        made = generate_implicit(
-            explorer.ledger.answers,
-            request,
-            folder,
-            overwrite=overwrite,
-            connection=connection,
-            tries=tries,
-            on_set=lambda done: bar.update(done - bar.n),
-            on_round=tell,
-            cancelled=stopped,
-        )
-    _say_usage(made)
+    generation = Generation(explorer.settings, explorer.ledger.answers)
+    asked = GenerationRequest(request, folder, overwrite, with_model, tries)
+    with asking("generating", "documents") as tell:
+        report = generation.run(asked, most_calls=budget_calls, tell=tell)
+    _say_usage(report, with_model=with_model)
     if as_json:
-        print_json(_made_report(made))
-    elif made.folder is not None:
-        click.echo(_made_line(made))
-    sys.exit(_made_code(made))
+        print_json(_made_report(report, with_model=with_model))
+    elif report.result.folder is not None:
+        click.echo(_made_line(report))
+    sys.exit(exit_code(report))
 
 
-def _made_line(made: BuiltCollection) -> str:
-    asked = made.request
+def _made_line(report: TaskReport[BuiltCollection]) -> str:
+    made, asked = report.result, report.result.request
     return (
         f"{made.folder}: {made.documents:,} documents and as many queries in {asked.sets:,} "
         f"sets ({asked.category}, {asked.style}-speaker, seed {asked.seed}), "
-        f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
+        f"in {report.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
     )
 
 
-def _say_usage(made: BuiltCollection) -> None:
-    usage, counts = made.usage, made.verification
-    if made.folder is None:
+def _say_usage(report: TaskReport[BuiltCollection], *, with_model: bool) -> None:
+    counts = report.result.verification
+    if report.result.folder is None:
         click.echo("Cancelled: nothing was written. Answers are kept for the next time.", err=True)
-    if usage is None:
+    if not with_model:
         return
     click.echo(
         f"model: {counts.by_model:,} documents written and verified, {counts.by_templates:,} by "
-        f"templates; {sum(counts.rejected.values()):,} attempts rejected; {usage.calls:,} calls, "
-        f"{usage.cached:,} from the ledger",
+        f"templates; {counts.rejected.total():,} attempts rejected; {report.calls:,} calls, "
+        f"{report.cached:,} from the ledger",
         err=True,
     )
-    if usage.stopped or usage.failed:
-        problem = " ".join(usage.problem.split()) or f"It ended early ({usage.stopped})."
-        click.echo(f"Warning: {problem}", err=True)
+    if report.stopped or report.failed:
+        say_problem((), report.problem or f"It ended early ({report.stopped}).")
 
 
-def _made_code(made: BuiltCollection) -> int:
-    if made.folder is None:
-        return INTERRUPTED
-    return FAILED if made.usage is not None and made.usage.stopped == "endpoint" else 0
-
-
-def _made_report(made: BuiltCollection) -> dict[str, Any]:
-    asked, counts = made.request, made.verification
+def _made_report(report: TaskReport[BuiltCollection], *, with_model: bool) -> dict[str, Any]:
+    made, counts = report.result, report.result.verification
+    names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
+    usage = {name: getattr(report, name) for name in (*names, "cost", "stopped")}
     return {
         "collection": made.name or None,
         "folder": made.folder,
         "table": made.table,
-        **asdict(asked),
+        **asdict(made.request),
         "documents": made.documents,
         "queries": made.documents,
         "constraints": made.constraints,
         "written": {"model": counts.by_model, "templates": counts.by_templates},
         "rejected": counts.rejected,
-        "llm": _usage_report(made.usage),
-        "seconds": round(made.seconds, 3),
+        "llm": usage if with_model else None,
+        "seconds": round(report.seconds, 3),
     }
-
-
-def _usage_report(usage: Usage | None) -> dict[str, Any] | None:
-    if usage is None:
-        return None
-    names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
-    return {name: getattr(usage, name) for name in (*names, "cost", "stopped")}

@@ -23,14 +23,15 @@ from engine.cli.model import (
 )
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, stop_requested, training, what_else
-from engine.scenarios.training import Distilled, Training
 from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import (
     CANDIDATES,
     DOCUMENTS,
     MOST_CANDIDATES,
     AspectGroup,
+    Distilled,
     PairRequest,
+    Training,
     Tuned,
     Tuning,
 )
@@ -133,7 +134,7 @@ def aspects(
         documents N: Documents, sampled, that are compared with others.
         candidates N: Others for each aspect of a document: the nearest by aspect, and by topic.
     """
-    from engine.tuning.aspect_training import check_tuning
+    from engine.scenarios.aspect_training import check_tuning
 
     request = PairRequest(name, documents, candidates)
     out = out.expanduser().absolute()
@@ -169,7 +170,7 @@ def aspects(
 def _train(
     explorer: Any, name: str, groups: Sequence[AspectGroup], out: Path, tuning: Tuning
 ) -> Tuned:
-    from engine.tuning.aspect_training import train
+    from engine.scenarios.aspect_training import train
 
     with stop_requested() as stopped, training("groups") as tell:
         return train(explorer.library.open(name), groups, out, tuning, tell, stopped)

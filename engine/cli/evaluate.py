@@ -419,7 +419,6 @@ def read(
         sample N: Ask only N queries, the same ones every time. Default: all.
         estimate: Say what it would cost at most, and ask nothing.
     """
-    from engine.ask.passages import stored_scenarios
     from engine.ask.reader_test import ReaderTest
     from engine.ask.reading_plans import ReadingPlan, prepare
     from engine.collections.readers import read_collection
@@ -431,9 +430,8 @@ def read(
     explorer = open_explorer()
     explorer.verifier.connection()  # or says how to connect one, before anything is done
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
-    stored = stored_scenarios(searcher.corpus) if with_scenarios else None
     with bar_of("queries") as bar:
-        prepared = prepare(searcher, collection, plan, stored, bar.update)
+        prepared = prepare(searcher, collection, plan, bar.update)
     tester = ReaderTest(explorer.settings, explorer.ledger.answers)
     most = tester.estimate(prepared)
     if estimate:

@@ -20,6 +20,7 @@ from engine.types.models import (
     TaskProgress,
     TaskReport,
 )
+from engine.types.reranking import RankingProgress
 
 if TYPE_CHECKING:
     from engine.llm.tasks import TaskRunner
@@ -58,10 +59,10 @@ def asking(
     return advancing(unit, doing, counts=counts)
 
 
-def asking_questions() -> AbstractContextManager[Callable[[RoundProgress], None]]:
+def asking_questions() -> AbstractContextManager[Callable[[RoundProgress | RankingProgress], None]]:
     """A bar on stderr about rounds of questions to a model."""
 
-    def counts(progress: RoundProgress) -> str:
+    def counts(progress: RoundProgress | RankingProgress) -> str:
         return f"{progress.usage.calls:,} calls, {progress.usage.failed:,} failed"
 
     return advancing("questions", "model", counts=counts)
@@ -135,7 +136,6 @@ def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> d
         result: what is made is called so, unless it is a record or a dictionary.
     """
     fields = asdict(record)
-    fields.pop("requests", None)
     made = fields.pop("counts", None) or fields.pop("result", {})
     return {**fields, **(made if isinstance(made, dict) else {result: made})}
 

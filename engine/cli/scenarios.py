@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from engine.cli.model import end_run, run_task, taken, task_fields
 from engine.cli.options import from_signature
 from engine.cli.terminal import print_json, print_table, what_else
 from engine.errors import BadInputError
-from engine.types.models import Estimate, ModelUsage, TaskReport
+from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import (
     Component,
     ScenarioCounts,
@@ -248,9 +248,7 @@ def _infer(
     )
     announced = {"documents": estimate.items, **task_fields(estimate)}
     counts = {**asdict(report.result), "failed": report.failed}
-    usage = {one.name: getattr(report, one.name) for one in fields(ModelUsage)}
-    usage |= report.requests
-    done = {"request": request, "counts": counts, "left": report.left, "usage": usage}
+    done = {"request": request, "counts": counts, "left": report.left, "usage": report.figures}
     end_run(announced, done, report, _facts_line(name, report), as_json=as_json)
 
 
