@@ -85,13 +85,13 @@ class Target:
 
 def index_shard(shard: Shard, target: Target) -> Written:
     """On a worker: encode a shard, and write its new documents."""
-    from engine.encode.loaders import load_encoder  # late: it loads torch
+    from engine.encode.loaders import load_encoder
 
     counts = shard.read, len(shard.new), len(shard.changed), shard.stale
     if not shard.new and not shard.changed:
         return Written(*counts)
     table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
     if encoder.spec != target.spec:
         raise ModelMissingError(
             f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
@@ -184,7 +184,8 @@ class Importer:
     home: Home
     ledger: Ledger
     settings: Settings
-    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds
+    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
+    # ``download`` where a person named it
     load_encoder: Callable[..., Encoder]
 
     def run(
@@ -258,7 +259,9 @@ class Importer:
         if known is not None:
             sweep(self.home, known)
         encoder = self.load_encoder(
-            self._encoder_source(request, known), bulk=checked.documents >= MANY
+            self._encoder_source(request, known),
+            bulk=checked.documents >= MANY,
+            download=request.encoder is not None,
         )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(

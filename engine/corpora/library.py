@@ -271,11 +271,10 @@ class Library(ForPerson):
             )
         return encoder
 
-    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
-        # Imported here: torch and its friends take seconds, and most commands need none.
+    def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
         from engine.encode.loaders import load_encoder
 
-        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
+        return load_encoder(source, threads=self._settings.threads, bulk=bulk, download=download)
 
     # -- importing: files --------------------------------------------------------------
 
