@@ -17,7 +17,7 @@ from engine.errors import SeedLensError, StorageError
 
 PACKAGES = (
     *("streamlit", "lancedb", "sqlalchemy", "sentence-transformers", "pylate", "torch"),
-    *("transformers", "plotly", "scikit-learn"),
+    *("transformers", "openai", "plotly", "scikit-learn"),
 )
 
 _REMEDY = "Delete it on Library and import its source again, or restore a backup from before."

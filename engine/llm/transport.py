@@ -1,8 +1,8 @@
-"""Requests to an OpenAI-compatible endpoint, and what goes wrong with them as errors of ours.
+"""Requests to an endpoint through the ``openai`` client, and its errors as ours.
 
-Temporary failures and lost answers are repeated here and nowhere else (``Retry-After``, else after
-a doubling pause): every request counts against the budget. Errors are raised outside of ``except``
-blocks, so that no traceback holds a request with its key.
+Temporary failures and lost answers are repeated here (``Retry-After``, else after a doubling pause)
+and not by the client: every request counts against the budget. Errors are raised outside of
+``except`` blocks, so that no traceback holds a request with its key.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import httpx2
+import openai
 
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import (
@@ -43,8 +44,6 @@ QUEUE_FACTOR = 10
 """Timeouts that a request waits for its answer to begin, at most, while others are answered."""
 FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
 """Seconds before the first repeat, doubled until the last; the longest an endpoint may ask for."""
-DRAIN_SECONDS = 1.0
-"""For the rest of a stream after its end: a connection is used again only when all is read."""
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -87,17 +86,20 @@ class Transport:
         # something has come from the endpoint; before that, a request that times out is not
         # repeated
         self.responsive = False
-        key = self.endpoint.key.get_secret_value()
-        self._client = httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+        self._client = openai.AsyncOpenAI(
+            # For None it would take the key of the environment.
+            api_key=self.endpoint.key.get_secret_value() or "none",
+            base_url=self.endpoint.address,
+            max_retries=0,
             timeout=None,  # ours counts from one piece to the next
-            limits=httpx2.Limits(max_keepalive_connections=connection.concurrency),
-            verify=_certificates(),
-            follow_redirects=False,  # a redirect would send questions to another address
+            http_client=openai.DefaultAsyncHttpx2Client(
+                verify=_certificates(),
+                follow_redirects=False,  # a redirect would send questions to another address
+            ),
         )
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._client.close()
 
     async def complete(
         self,
@@ -139,10 +141,10 @@ class Transport:
         empty where it does not say."""
         try:
             async with asyncio.timeout(min(10.0, self._timeout)):
-                response = await self._client.get(f"{self.endpoint.address}/models")
-                return {str(model["id"]): _context(model) for model in response.json()["data"]}
+                page: Any = await self._client.get("/models", cast_to=object)
+                return {str(model["id"]): _context(model) for model in page["data"]}
         # Anything may come back where nothing is promised; not knowing is no failure.
-        except (httpx2.HTTPError, TimeoutError, OSError, *UNREADABLE):
+        except (openai.OpenAIError, TimeoutError, OSError, *UNREADABLE):
             return {}
 
     async def _receive(
@@ -169,15 +171,18 @@ class Transport:
                         break
             if not answer.complete:
                 failure = self._lost("broke off in the middle of an answer")
-        except EndpointError as error:
-            failure = error
         except TimeoutError:
             failure, may_work = self._timed_out(), True
-        except (httpx2.HTTPError, httpx2.StreamError, OSError):
+        except openai.APIStatusError as error:
+            failure = refusal(self.endpoint, error)
+        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.StreamError, OSError):
             failure = TransientError(
                 f"{self.endpoint.address} cannot be reached, or broke off.",
                 "Check that it runs, and its address.",
             )
+        except openai.APIError as error:  # within a stream
+            said = scrub(str(error), self.endpoint.key.get_secret_value())
+            failure = self._lost(f"broke off in the middle of an answer{_quoted(said)}")
         except UNREADABLE:
             failure = self._lost(
                 "sent an answer that is no chat completion",
@@ -194,38 +199,32 @@ class Transport:
 
     async def _chunks(self, body: Mapping[str, Any]) -> AsyncGenerator[Any]:
         """The JSON of an answer's chunks as they come; a whole answer is one chunk."""
-        request = self._client.build_request(
-            "POST", f"{self.endpoint.address}/chat/completions", json=dict(body)
+        # The typed form of the client would take it more time than all that we do.
+        post = functools.partial(
+            self._client.post, "/chat/completions", cast_to=object, body=dict(body)
         )
+        if "stream" not in body:
+            async with self._waiting():
+                whole = await post()
+            yield whole
+            return
         async with self._waiting():
-            response = await self._client.send(request, stream=True)
-        async with aclosing(response):
-            kind = response.headers.get("content-type", "")
-            # Some do not stream, and do not say so.
-            if not response.is_success or "stream" not in body or "json" in kind or "html" in kind:
+            stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
+        async with stream:
+            kind = stream.response.headers.get("content-type", "")
+            if "json" in kind or "html" in kind:  # it does not stream, and does not say so
                 async with self._waiting():
-                    content = await response.aread()
-                if not response.is_success:
-                    raise refusal(self.endpoint, response.status_code, response.headers, content)
+                    content = await stream.response.aread()
                 yield json.loads(content)
                 return
-            lines, begun = response.aiter_lines(), False
+            chunks, begun = aiter(stream), False
             while True:
                 async with self._waiting(queued=not begun):
-                    line = await anext(lines, None)
-                data = (line or "").removeprefix("data:").strip()
-                if line is None or data == "[DONE]":
+                    chunk = await anext(chunks, None)
+                if chunk is None:
                     break
-                if line.startswith("data:"):
-                    chunk, begun = json.loads(data), True
-                    if error := chunk.get("error"):
-                        said = scrub(_told(error)["message"], self.endpoint.key.get_secret_value())
-                        raise self._lost(f"broke off in the middle of an answer{_quoted(said)}")
-                    yield chunk
-            with suppress(TimeoutError):
-                async with asyncio.timeout(DRAIN_SECONDS):
-                    async for _ in lines:
-                        pass
+                begun = True
+                yield chunk
 
     @asynccontextmanager
     async def _waiting(self, *, queued: bool = True) -> AsyncIterator[None]:
@@ -357,15 +356,14 @@ def _options(
 # -- errors ----------------------------------------------------------------------------------
 
 
-def refusal(
-    endpoint: Endpoint, status: int, headers: Mapping[str, str], content: bytes
-) -> EndpointError:
+def refusal(endpoint: Endpoint, error: openai.APIStatusError) -> EndpointError:
     """A response that is no answer as one of our errors, free of the key."""
-    where, key = endpoint.address, endpoint.key.get_secret_value()
-    error = _told(content)
-    said, code = scrub(error["message"] or headers.get("location", ""), key), error["code"]
+    where, status, headers = endpoint.address, error.status_code, error.response.headers
+    code = str(error.code or "")
+    told = _told(error.body) or headers.get("location", "")
+    said = scrub(told, endpoint.key.get_secret_value())
     quoted = _quoted(said)
-    if status == 429 and _NO_CREDIT & {code, error["type"]}:
+    if status == 429 and _NO_CREDIT & {code, str(error.type)}:
         return RefusedError(
             f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
         )
@@ -381,7 +379,7 @@ def refusal(
         return UnsupportedError(
             f"{where} does not accept the request{quoted}.",
             "If the message names a setting, change it; otherwise another model may do.",
-            hint=f"{error['param']} {said}".lower(),
+            hint=f"{error.param or ''} {said}".lower(),
         )
     what, remedy = _REFUSALS.get(status, (f"refused with status {status}", _PERSISTENT))
     return RefusedError(f"{where} {what.format(model=endpoint.model)}{quoted}.", remedy)
@@ -399,17 +397,11 @@ def _asked_for(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _told(content: Any) -> dict[str, str]:
-    """What a server's error says: message, code, type and param, "" where it does not."""
-    body = content
-    if isinstance(content, bytes):
-        body = text = content.decode("utf-8", "replace")
-        with suppress(*UNREADABLE):
-            body = json.loads(text)
-        if text.lstrip().startswith("<"):
-            body = ""  # a page of HTML explains nothing
+def _told(body: Any) -> str:
+    """The server's own message, where it is meant for people."""
     if isinstance(body, Mapping):
-        body = body.get("error") or body
-    error = body if isinstance(body, Mapping) else {"message": body}
-    told = {name: str(error.get(name) or "") for name in ("message", "code", "type", "param")}
-    return {**told, "message": told["message"] or str(error.get("detail") or "")}
+        inner = body.get("error", body)
+        message = inner.get("message") if isinstance(inner, Mapping) else inner
+        return str(message or body.get("message") or body.get("detail") or "")
+    text = str(body or "")
+    return "" if text.lstrip().startswith("<") else text  # a page of HTML explains nothing
