@@ -245,7 +245,7 @@ class JudgmentImport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was left out, in plain sentences."""
+        """Sentences about lines that were left out or replaced."""
         seeds = counted(len(self._seeds), "judgment is", "judgments are")
         changed = counted(len(self._changed), "line differs", "lines differ")
         said = {

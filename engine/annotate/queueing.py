@@ -1,4 +1,4 @@
-"""In which order one annotator is asked, what is left, and how fast it goes."""
+"""Queues of annotators: order, progress, pace, and shares of people who work at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_ORDERS = 64  # annotators whose orders are kept for a pool
 
 
 def ordered_items(project: Project, items: Collection[PoolItem], annotator: str) -> list[PoolItem]:
-    """The items in the order in which one annotator is asked.
+    """The items in the order of one annotator's queue.
 
     Items of a query stay together. Queries, and in a ``shuffled`` project items, are ordered by a
     hash per annotator, against effects of order; ``same`` shuffles alike for all. ``disagreement``
@@ -76,7 +76,7 @@ def _hash(*parts: str) -> str:
 
 
 class Order(NamedTuple):
-    """In which order one annotator is asked; ``places`` are by number of the item in its pool."""
+    """The order of one annotator's queue; ``places`` are by number of the item in its pool."""
 
     items: Sequence[PoolItem]
     places: Sequence[int]
@@ -155,7 +155,7 @@ class Queue:
         audit: bool = False,
     ) -> None:
         self.project, self.annotator, self.pool = project, annotator, pool
-        # what the annotator said, by item, without adjudications, in order of arrival
+        # own judgments by item, without adjudications, in order of arrival
         self.said, self._spread = current.of(annotator, pool)
         if not audit:
             self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
@@ -181,7 +181,7 @@ class Queue:
         return sum((needed - n) * items for n, items in self._spread.items() if n < needed)
 
     def is_due(self, item: PoolItem) -> bool:
-        """The annotator has said nothing of it, and it needs more people."""
+        """Whether the annotator has not judged it, and it needs more annotations."""
         key = item.item
         return key not in self.said and self.annotated.get(key, 0) < self.project.per_item
 

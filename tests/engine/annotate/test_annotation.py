@@ -255,15 +255,6 @@ def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer)
     assert [item.doc_id for item in annotation.queue(project, "ann").due()] == [seen[-1]]
 
 
-def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) -> None:
-    annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
-    doc_id = annotation.pool(project)[0].doc_id
-    for _ in range(2):
-        annotation.judge(project, Judgment(query_id, doc_id, "ann", 2, event="one-key-press"))
-    assert len(annotation.history(project)) == 1
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
