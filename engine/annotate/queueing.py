@@ -22,7 +22,7 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
-from storage.judgment_events import CurrentJudgments
+from storage.judgment_events import CurrentJudgments, tally
 from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60  # items leased at once: six seconds at ten keys a second
@@ -155,11 +155,12 @@ class Queue:
         audit: bool = False,
     ) -> None:
         self.project, self.annotator, self.pool = project, annotator, pool
-        # own judgments by item, without adjudications, in order of arrival
-        self.said, self._spread = current.of(annotator, pool)
-        if not audit:
-            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
         self.annotated = current.annotated
+        # own judgments by item, without adjudications, in order of arrival
+        self.said, self._own, self._all = current.of(annotator, pool)
+        if self._own["audit"] and not audit:
+            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
+            self._own = tally(self.said.values(), pool, self.annotated)
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -178,7 +179,7 @@ class Queue:
     def missing(self) -> int:
         """How many annotations all of the pool lacks."""
         needed = self.project.per_item
-        return sum((needed - n) * items for n, items in self._spread.items() if n < needed)
+        return sum((needed - n) * self._all[n] for n in range(needed))
 
     def is_due(self, item: PoolItem) -> bool:
         """Whether the annotator has not judged it, and it needs more annotations."""
@@ -197,17 +198,15 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        own = [judgment for item, judgment in self.said.items() if item in self.pool]
-        verdicts = Counter(judgment.verdict for judgment in own)
-        needed, counts = self.project.per_item, self.annotated
-        lacking = sum(items for n, items in self._spread.items() if n < needed)
-        left = lacking - sum(counts.get(judgment.item, 0) < needed for judgment in own)
+        own, lacking = self._own, range(self.project.per_item)
+        done = own["grade"] + own["skip"] + own["unsure"]
+        last = (j for item, j in reversed(self.said.items()) if item in self.pool)
         return QueueProgress(
-            done=len(own),
-            total=len(own) + left,
-            skipped=verdicts["skip"],
-            unsure=verdicts["unsure"],
-            per_minute=pace(own[-PACE_OVER - 1 :]),
+            done=done,
+            total=done + sum(self._all[n] - own[n] for n in lacking),
+            skipped=own["skip"],
+            unsure=own["unsure"],
+            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
         )
 
 
