@@ -146,20 +146,20 @@ class CurrentJudgments:
         own, (annotator, decided) = self._said.setdefault(who, {}), who
         before, count = own.pop(item, None), self.annotated[item]
         tallies = [t for pool, t in self._tallies.items() if not decided and item in pool]
-        for tally in tallies:
-            if before is not None and annotator in tally:
-                _add(tally[annotator], before, count, -1)
+        for by_name in tallies:
+            if before is not None and annotator in by_name:
+                _add(by_name[annotator], before, count, -1)
         if change := _annotations(judgment) - _annotations(before):
             self.annotated[item] = count + change
-            for name, counts in chain.from_iterable(tally.items() for tally in tallies):
+            for name, counts in chain.from_iterable(by_name.items() for by_name in tallies):
                 if not name or item in self._said.get((name, False), ()):
                     counts[count] -= 1
                     counts[count + change] += 1
         if judgment is None:
             return
-        for tally in tallies:
-            if annotator in tally:
-                _add(tally[annotator], judgment, count + change, 1)
+        for by_name in tallies:
+            if annotator in by_name:
+                _add(by_name[annotator], judgment, count + change, 1)
         newest = next(reversed(own.values()), judgment)
         own[item] = judgment
         if judgment.id < newest.id:  # an undo brought it back
