@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.figures import Figure
-from engine.corpora.facet_index import FacetIndex
+from engine.corpora.facets import FacetIndex
 from engine.corpora.schema import facet
 from engine.corpora.stored_facts import FACT_TYPE
 from engine.facts import VERSION

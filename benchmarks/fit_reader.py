@@ -39,12 +39,7 @@ from benchmarks.reader_data import (
     written,
 )
 from engine.encode.loaders import load_embedded
-from engine.encode.wording_network import (
-    CHANGES,
-    WINDOW,
-    Comparison,
-    mean_state,
-)
+from engine.encode.wording_network import CHANGES, DIRECTIONS, WINDOW
 from engine.lenses.instructions import WEIGHTS, description
 from engine.types.lenses import Lens
 
@@ -66,6 +61,35 @@ CHECKED = Path("reader-check.npz")
 SEED = 0
 Read = Callable[[Row], tuple[set[str], set[str]]]
 """A wording to the aspects that it is read to want, and to rule out."""
+
+
+class Comparison(torch.nn.Module):
+    """Compares tokens (n, t, width) with aspects (a, width)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.of_tokens = torch.nn.Linear(width, 2 * DIRECTIONS)
+        self.of_aspects = torch.nn.Linear(width, 2 * DIRECTIONS)
+        self.of_any = torch.nn.Linear(width, 2)
+        self.sharpness = torch.nn.Parameter(torch.full((2,), 2.3))
+        self.bias = torch.nn.Parameter(torch.tensor([-4.0, -5.0]))
+
+    def forward(self, tokens: torch.Tensor, aspects: torch.Tensor) -> torch.Tensor:
+        """(n, t, a, 2) log-odds against saying nothing, to be added up by log-mean-exp."""
+        of_tokens = self.of_tokens(tokens).unflatten(-1, (2, DIRECTIONS))
+        of_aspects = self.of_aspects(aspects).unflatten(-1, (2, DIRECTIONS))
+        cosines = torch.einsum(
+            "nthd,ahd->ntah",
+            torch.nn.functional.normalize(of_tokens, dim=-1),
+            torch.nn.functional.normalize(of_aspects, dim=-1),
+        )
+        weighed = cosines * self.sharpness.exp() + self.of_any(tokens)[:, :, None]
+        return torch.as_tensor(weighed + self.bias)
+
+
+def mean_state(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(n, width) means over the tokens (n, t, width) that ``mask`` (n, t) has."""
+    return torch.as_tensor((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))
 
 
 class Trainable(torch.nn.Module):

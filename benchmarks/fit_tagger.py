@@ -18,11 +18,38 @@ import torch
 from tqdm import tqdm
 
 from benchmarks.reader_data import Row, TaggedWords, TermComposer, lenses, reader, rows
-from engine.encode.wording_network import LAYERS, TermTagger, WordingNetwork
+from engine.encode.wording_network import LABELS, LAYERS, STATES, TAGGERS, WordingNetwork
 from engine.lenses.instructions import TAGGER, WEIGHTS
 
 COMPOSED, EPOCHS = 32_000, 12
 BATCH, RATE, DROPOUT, SEED = 64, 3e-3, 0.2, 100
+
+
+class WordLabels(torch.nn.Module):
+    """Tells what each word of a wording is, see :data:`LABELS`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.narrow = torch.nn.Linear(width * len(LAYERS), 128)
+        self.recurrent = torch.nn.GRU(128, STATES, batch_first=True, bidirectional=True)
+        self.label = torch.nn.Linear(2 * STATES, len(LABELS))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """(n, w, labels) scores of words (n, w, width * layers)."""
+        narrow = torch.nn.functional.gelu(self.narrow(words))
+        return torch.as_tensor(self.label(self.recurrent(narrow)[0]))
+
+
+class TermTagger(torch.nn.Module):
+    """The mean of :data:`TAGGERS` networks that were trained alike from different weights."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.networks = torch.nn.ModuleList(WordLabels(width) for _ in range(TAGGERS))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """(n, w, labels) probabilities of words (n, w, width * layers)."""
+        return torch.stack([one(words).softmax(-1) for one in self.networks]).mean(0)
 
 
 class Batch(NamedTuple):
@@ -39,7 +66,7 @@ def read_states(wordings: Sequence[TaggedWords]) -> list[Batch]:
     batches = []
     for start in tqdm(range(0, len(ordered), BATCH)):
         tagged = ordered[start : start + BATCH]
-        states, there = network.word_states([one.words for one in tagged])
+        states, there = map(torch.from_numpy, network.word_states([one.words for one in tagged]))
         labels = torch.full(there.shape, -1)
         for row, one in enumerate(tagged):
             kept = one.labels[: there.shape[1]]

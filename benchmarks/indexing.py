@@ -21,7 +21,8 @@ from benchmarks.figures import Figure, Seconds, rounds, timed
 from benchmarks.sources import abstracts
 from engine.config import ROOT
 from engine.corpora.indexing import encode_batch
-from engine.encode.loaders import TorchBackend, load_encoder, locate, projection
+from engine.encode.backends import TorchBackend
+from engine.encode.loaders import load_encoder, locate, projection
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.presets import NO_PROMPTS
 from engine.ingest import open_source, unique_documents

@@ -165,8 +165,8 @@ def run_make(documents: int, folder: Path, corpus: str) -> Taken:
             told = progress.seconds
             print(f"  {progress.phase} {progress.done:,} of {progress.total:,}", file=sys.stderr)
 
-    def load(source: str, *, bulk: bool, download: bool) -> MadeCorpus:
-        del source, bulk, download
+    def load(source: str, *, bulk: bool) -> MadeCorpus:
+        del source, bulk
         return made
 
     explorer = Explorer(Settings())

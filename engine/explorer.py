@@ -22,7 +22,7 @@ from engine.compare.comparisons import Comparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
-from engine.corpora.sharing import adding, home_of
+from engine.corpora.registry import adding, home_of
 from engine.errors import BadInputError, CorpusBusyError, SeedLensError, StorageError
 from engine.evaluate.analysis import Analysis
 from engine.evaluate.collection_store import CollectionStore

@@ -1,4 +1,5 @@
-"""The database of a ledger: transactions, one writer at a time, and a cache of reads.
+"""The database of a ledger: transactions, one writer at a time, errors for people, and a cache of
+reads.
 
 Either a SQLite file (:mod:`storage.sqlite`) or a PostgreSQL server (:mod:`storage.postgres`), with
 the same tables and statements.
@@ -6,6 +7,7 @@ the same tables and statements.
 
 from __future__ import annotations
 
+import errno
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -14,10 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, Select, Table
+from sqlalchemy import Connection, Engine, QueuePool, Select, Table, create_engine
 from sqlalchemy.exc import SQLAlchemyError, TimeoutError
 
-from storage.errors import LedgerBusyError, StorageError
+from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.tables import Record, first, insert, records
 
 Value = TypeVar("Value")
@@ -25,6 +27,16 @@ MOST_CONNECTIONS = 8
 """Of a process; more threads wait for each other."""
 MOST_REMEMBERED = 512
 """Results of queries; the one used longest ago gives way."""
+_KINDS = {
+    "busy": ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03"),
+    "protected": ("SQLITE_READONLY",),
+    "full": ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_FSYNC",
+             "ENOSPC", "EDQUOT", "53100"),
+    "value": ("SQLITE_CONSTRAINT_CHECK", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_TOOBIG", "22", "23",
+              "DataError", "UnicodeEncodeError", "OverflowError"),
+    "away": ("OperationalError", "08", "28", "3D", "53300", "57P"),
+}  # fmt: skip
+"""How the codes of SQLite, PostgreSQL (SQLSTATE) and the system, or the names of errors, begin."""
 
 
 class Database(ABC):
@@ -32,22 +44,41 @@ class Database(ABC):
 
     Args:
         name: for error messages.
-        engine: in autocommit mode except within :meth:`write`.
+        connect: makes a connection of the driver, in autocommit mode.
         wait_seconds: how long a transaction waits for others.
         driver_error: base class of the driver's errors.
     """
 
+    remedy = ""
+    """What to do about an error of no known kind."""
+
     def __init__(
-        self, name: str, engine: Engine, wait_seconds: float, driver_error: type[Exception]
+        self,
+        name: str,
+        url: str,
+        connect: Callable[[], Any],
+        wait_seconds: float,
+        driver_error: type[Exception],
+        **options: Any,
     ) -> None:
         self.name = name
-        self.engine = engine
         self.wait_seconds = wait_seconds
+        self.engine: Engine = create_engine(
+            url,
+            creator=connect,
+            poolclass=QueuePool,
+            pool_size=MOST_CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=max(wait_seconds, 0.1),
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+            **options,
+        )
         self._driver_error = driver_error
         self._writer = threading.Lock()
         self._memory: dict[Hashable, tuple[Hashable, Any]] = {}
         self._memory_lock = threading.Lock()
-        weakref.finalize(self, engine.dispose)
+        weakref.finalize(self, self.engine.dispose)
 
     @property
     def place(self) -> Hashable:
@@ -61,10 +92,6 @@ class Database(ABC):
     @abstractmethod
     def _begin(self, driver: Any, *, durable: bool) -> None:
         """Begin a transaction that is alone among all that write, on a connection of the driver."""
-
-    @abstractmethod
-    def explained(self, error: Exception) -> StorageError:
-        """An error of the database as one for people."""
 
     @abstractmethod
     def copy(self, target: Path) -> None:
@@ -121,6 +148,45 @@ class Database(ABC):
             if isinstance(cause, ValueError) and not isinstance(cause, UnicodeError):
                 raise cause from None  # of a caller
             raise self.explained(cause) from cause
+
+    def explained(self, error: Exception) -> StorageError:
+        """An error of the database as one for people."""
+        code = str(
+            getattr(error, "sqlite_errorname", None)
+            or getattr(error, "sqlstate", None)
+            or errno.errorcode.get(getattr(error, "errno", None) or 0)
+            or type(error).__name__
+        )
+        kinds = (kind for kind, codes in _KINDS.items() if code.startswith(codes))
+        kind, ledger = next(kinds, ""), f"The ledger {self.name}"
+        detail = (str(error).strip().splitlines() or [code])[0][:300]
+        if hasattr(error, "_pgconn"):
+            error._pgconn = None  # it holds the password
+        if kind == "busy":
+            return self.busy()
+        if kind == "protected":
+            return StorageError(
+                f"{ledger} cannot be written to: nothing was stored.",
+                "It can be searched. To store something, change its permissions, or set "
+                "SEEDLENS_HOME to a copy of the home.",
+            )
+        if kind == "full":
+            return StorageFullError(
+                f"There is no room to write to the ledger {self.name}: {detail}",
+                "Free some space on that disk and try again. What was stored before is intact.",
+            )
+        if kind == "value":
+            return StorageError(
+                f"{ledger} cannot hold this value: {detail}",
+                "Correct the value. Nothing was changed.",
+            )
+        if kind == "away":
+            return StorageError(
+                f"{ledger} cannot be reached: {detail}",
+                "Check that the server runs, and the user, password and database in "
+                "SEEDLENS_LEDGER_URL. What was acknowledged before is stored.",
+            )
+        return StorageError(f"{ledger} cannot be read or written: {detail}", self.remedy)
 
     def busy(self) -> LedgerBusyError:
         """Others wrote all the while."""

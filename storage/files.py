@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from storage.errors import StorageError, StorageFullError
@@ -65,17 +65,15 @@ def write_whole(
         private: readable by the owner only.
         synced: on disk when this returns.
     """
-    pieces = [content] if isinstance(content, (bytes, str)) else content
-
-    def opened(name: str, flags: int) -> int:
-        return os.open(name, flags, 0o600 if private else 0o666)
-
-    with temporary_sibling(path) as partial, open(partial, "xb", opener=opened) as handle:
-        for piece in pieces:
-            handle.write(piece if isinstance(piece, bytes) else piece.encode())
-        if synced:
-            handle.flush()
-            os.fsync(handle.fileno())
+    with temporary_sibling(path) as partial:
+        if private:
+            partial.touch(0o600)
+        with partial.open("wb") as handle:
+            for piece in [content] if isinstance(content, (bytes, str)) else content:
+                handle.write(piece if isinstance(piece, bytes) else piece.encode())
+            if synced:
+                handle.flush()
+                os.fsync(handle.fileno())
 
 
 def digest_of(path: Path) -> str:
@@ -88,8 +86,6 @@ def folder_bytes(path: Path) -> int:
     """Bytes of a file, or of all files below a folder; files that vanish meanwhile count 0."""
     total = 0
     for file in [path] if path.is_file() else path.rglob("*"):
-        try:
+        with suppress(OSError):
             total += file.stat().st_size if file.is_file() else 0
-        except OSError:
-            continue
     return total

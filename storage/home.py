@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import stat
@@ -18,13 +17,9 @@ from storage.errors import SeedLensError, StorageError
 if TYPE_CHECKING:
     from storage.mirror import Mirror
 
-log = logging.getLogger("seedlens")
 NAME_LENGTH = 64
 NAME_BYTES = 240
 """Of a name on disk, where most file systems take 255, with the endings that SeedLens adds."""
-_SUGGESTED_FROM = 1_000
-"""Characters that a name is made of. To sort the marks of a letter takes the square of their
-number."""
 PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
 _FOR_ALL = stat.S_ISVTX | stat.S_IWOTH
 """Of ``/tmp``: everyone makes files there, and deletes their own alone."""
@@ -48,33 +43,19 @@ def check_corpus_name(name: str) -> None:
     Traceback (most recent call last):
     storage.home.CorpusNameError: '../x' cannot be the name of a corpus. ...
     """
-    if is_corpus_name(name):
-        return
-    shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
-    if _is_of_letters(name):
+    if not is_corpus_name(name):
+        shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
         raise CorpusNameError(
-            f"{shown!r} cannot be the name of a corpus: its letters take {_bytes(name)} bytes on "
-            f"disk, and at most {NAME_BYTES} are possible.",
-            f"Use fewer letters, digits, '-' or '_', such as {suggest_corpus_name(name)}.",
+            f"{shown!r} cannot be the name of a corpus.",
+            f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes) of "
+            f"at most {NAME_BYTES} bytes, such as {suggest_corpus_name(name)}.",
         )
-    raise CorpusNameError(
-        f"{shown!r} cannot be the name of a corpus.",
-        f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes), "
-        f"such as {suggest_corpus_name(name)}.",
-    )
 
 
 def is_corpus_name(name: str) -> bool:
     """Whether :func:`check_corpus_name` accepts a name."""
-    return _is_of_letters(name) and _bytes(name) <= NAME_BYTES
-
-
-def _is_of_letters(name: str) -> bool:
-    return 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
-
-
-def _bytes(name: str) -> int:
-    return len(name.encode())
+    of_letters = 1 <= len(name) <= NAME_LENGTH and all(map(_allowed, name))
+    return of_letters and len(name.encode()) <= NAME_BYTES
 
 
 def suggest_corpus_name(text: str) -> str:
@@ -85,8 +66,8 @@ def suggest_corpus_name(text: str) -> str:
     >>> suggest_corpus_name("???")
     'corpus'
     """
-    text = text[:_SUGGESTED_FROM]
-    composed = unicodedata.normalize("NFC", text)  # macOS writes é as two characters
+    # Of the beginning: sorting the marks of a letter takes the square of their number.
+    composed = unicodedata.normalize("NFC", text[:1_000])  # macOS writes é as two characters
     kept = "".join(c if _allowed(c) else "-" for c in composed)
     short = re.sub("[-_]{2,}", "-", kept).strip("-_")[:NAME_LENGTH]
     short = short.encode()[:NAME_BYTES].decode(errors="ignore")
@@ -113,32 +94,32 @@ class Home:
 
     @property
     def corpora(self) -> Path:
-        """The folder that holds one LanceDB folder per corpus."""
+        """One LanceDB folder per corpus."""
         return self.root / "corpora"
 
     @property
     def uploads(self) -> Path:
-        """The folder for files that came in through the browser."""
+        """Files that came in through the browser."""
         return self.root / "uploads"
 
     @property
     def retrieved(self) -> Path:
-        """The folder for what services on the internet sent, until it is imported."""
+        """What services on the internet sent, until it is imported."""
         return self.root / "retrieved"
 
     @property
     def jobs(self) -> Path:
-        """The folder for the state of imports that run in the background."""
+        """Logs of imports that run in the background."""
         return self.root / "jobs"
 
     @property
     def embedded_texts(self) -> Path:
-        """The folder for vectors of wordings and of the words of lenses; may be deleted."""
+        """Vectors of wordings and of the words of lenses; may be deleted."""
         return self.root / "embedded-texts"
 
     @property
     def trash(self) -> Path:
-        """The folder for what was removed, until it is deleted."""
+        """What was removed, until it is deleted."""
         return self.root / "trash"
 
     def corpus(self, name: str) -> Path:
@@ -147,9 +128,8 @@ class Home:
         return self.corpora / name
 
     def corpus_lock(self, name: str) -> Path:
-        """The file locked by the process that writes a corpus. No corpus name holds a dot."""
-        check_corpus_name(name)
-        return self.corpora / f"{name}.lock"
+        """The name of the lock of the process that writes a corpus. No corpus name holds a dot."""
+        return self.corpus(name).with_name(f"{name}.lock")
 
     def relative(self, path: str) -> str:
         """A path as it is stored: from the home on if it lies in there, so that a home can move."""
@@ -183,13 +163,6 @@ class Home:
             if stat.S_IMODE(self.root.stat().st_mode) & PRIVATE_UMASK:
                 with suppress(PermissionError):  # it is somebody else's, who shares it
                     self.root.chmod(PRIVATE_FOLDER)
-                if os.name == "posix" and self.root.stat().st_mode & stat.S_IWOTH:
-                    log.warning(
-                        "Everybody on this machine may write to the home %s, and it cannot be "
-                        "closed to them. Have its owner run chmod o-w on it, or set SEEDLENS_HOME "
-                        "to a folder of yours.",
-                        self.root,
-                    )
         except OSError as e:
             raise StorageError(
                 f"The home {self.root} cannot be created or written to: {e.strerror or e}.",

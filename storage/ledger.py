@@ -6,18 +6,17 @@ Judgments and kept documents are events: a change is a new row, the last one cou
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Column, Table, Text, bindparam, select
 
 from storage.answers import Answers
 from storage.builds import Builds
 from storage.database import Database
 from storage.errors import StorageError
 from storage.experiments import Experiments
+from storage.jobs import Jobs
 from storage.judgment_events import Judging
 from storage.ledger_copy import copy_ledger
 from storage.locks import Locks
@@ -26,40 +25,23 @@ from storage.projects import Projects
 from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
-from storage.tables import columns_of, insert, table, upsert
+from storage.tables import METADATA, UtcTime, columns_of, put, table, upsert
 from storage.trails import Asked, Trails
-
-if TYPE_CHECKING:
-    from storage.postgres import SharedJobs
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextRow:
-    """A text that somebody pasted."""
-
-    text_id: str
-    text: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ImportJobRow:
-    """An import of any machine, on a server: what it noted last, and the lock that it holds."""
-
-    name: str
-    content: str
-    stop: bool
-    lock: int
-
-
 CORPORA = table("corpora", CorpusRow, key=("name",))
-TEXTS = table("texts", TextRow, key=("text_id",))
+TEXTS = Table(  # that people pasted
+    "texts",
+    METADATA,
+    Column("text_id", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("time", UtcTime, nullable=False),
+)
 _CORPORA = select(*columns_of(CORPORA, CorpusRow))
 _CORPUS = _CORPORA.where(CORPORA.c.name == bindparam("corpus"))
-table("import_jobs", ImportJobRow, key=("name",))
 
 
 class Ledger:
@@ -81,13 +63,11 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30, url: str = "") -> None:
         self._path = path
         self._on_server = bool(url)
-        # locks: for what one run at a time may do; jobs: imports of all machines, None for a file
-        self.locks, self.jobs = Locks(path.parent / "locks"), None
-        self._database: Database
-        if url:
-            self._database, self.locks, self.jobs = _on_server(path.parent, url, wait_seconds)
-        else:
-            self._database = SqliteDatabase(path, wait_seconds)
+        self._database: Database = (
+            _on_server(url, wait_seconds) if url else SqliteDatabase(path, wait_seconds)
+        )
+        self.locks = Locks(self._database)  # for what one run at a time may do
+        self.jobs = Jobs(self._database)  # in processes
         self.experiments = Experiments(self._database)  # runs and evaluations
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
@@ -185,8 +165,8 @@ class Ledger:
         content = text.encode("utf-8", errors="surrogatepass")
         text_id = hashlib.sha256(content).hexdigest()[:32]
         with self._database.write() as connection:
-            row = TextRow(text_id, text, datetime.now(UTC))
-            insert(connection, TEXTS, [row], skip_known=True)
+            row = {"text_id": text_id, "text": text, "time": datetime.now(UTC)}
+            put(connection, TEXTS, [row], "skip")
         return text_id
 
     def text(self, text_id: str) -> str | None:
@@ -194,14 +174,12 @@ class Ledger:
         return self._database.first(str, select(TEXTS.c.text).where(TEXTS.c.text_id == text_id))
 
 
-def _on_server(folder: Path, url: str, wait_seconds: float) -> tuple[Database, Locks, SharedJobs]:
+def _on_server(url: str, wait_seconds: float) -> Database:
     try:  # only who has a server has the package
-        from storage.postgres import PostgresDatabase, ServerLocks, SharedJobs
+        from storage.postgres import PostgresDatabase
     except ImportError as error:
         raise StorageError(
             f"A ledger on PostgreSQL needs a package that is missing ({error.name}).",
             "Install it: pip install 'seedlens[cluster]'",
         ) from error
-    server = PostgresDatabase(url, wait_seconds)
-    locks = ServerLocks(folder / "locks", server)
-    return server, locks, SharedJobs(server, locks)
+    return PostgresDatabase(url, wait_seconds)

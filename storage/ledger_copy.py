@@ -11,7 +11,7 @@ from storage.errors import StorageError
 from storage.tables import METADATA, put
 
 ROWS_AT_ONCE = 2000
-_OF_ITS_OWN = ("schema_version", "leases", "import_jobs")
+_OF_ITS_OWN = ("schema_version", "leases", "locks")
 """Tables that say nothing elsewhere."""
 _PEOPLE = ("ended_logins", "spent")
 """Tables that have rows also where nobody worked yet."""

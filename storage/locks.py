@@ -1,28 +1,44 @@
-"""Lock files for what one run at a time may do, among all threads and processes.
+"""What one run at a time may do: locks of the ledger, among all machines that share it, and lock
+files, among the programs of this machine.
 
-Locks of the operating system: a killed process holds none.
+A lock of the ledger is a row that its holder renews. It ends with the process: at once on the same
+machine, after :data:`TERM` elsewhere.
 """
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+import platform
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from sqlalchemy import select
 
+from storage.database import LedgerTables
 from storage.errors import CorpusBusyError, StorageError
+from storage.tables import columns_of, first, insert, table
 
 WAIT_SECONDS = 0.5
 """Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
-POLL_SECONDS = 0.01
+POLL_SECONDS = 0.05
+RENEW_SECONDS = 5.0
+TERM = timedelta(seconds=60)
+"""How long a lock or job counts whose process is not heard of any more."""
+MACHINE = platform.node()
+log = logging.getLogger("seedlens.storage")
 
 
 @contextmanager
 def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold a lock file exclusively.
+    """Hold a lock file exclusively, among the programs of this machine.
 
     Args:
         busy: message of the error, such as ``The corpus 'c' is being indexed.``
@@ -46,58 +62,108 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
         lock.release()
 
 
-class Locks:
-    """Locks by name, each with the process that holds it: two small files per name in
-    ``folder``."""
+@dataclass(frozen=True, slots=True)
+class LockRow:
+    """A lock that is held."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    name: str
+    token: str  # of the holder
+    machine: str
+    process: int
+    renewed: datetime
 
-    def alone(
-        self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0
-    ) -> AbstractContextManager[None]:
-        """:func:`alone`, on whatever machines share this ledger: the file's name is the lock's."""
-        return alone(lock_file, busy, remedy, wait)
+
+LOCKS = table("locks", LockRow, key=("name",))
+
+
+class Locks(LedgerTables):
+    """Locks by name in one ledger."""
+
+    @contextmanager
+    def alone(self, lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
+        """Hold the lock of a file's name exclusively; see :func:`alone`."""
+        with self._held(lock_file.name, wait, lambda _: CorpusBusyError(busy, remedy)):
+            yield
 
     @contextmanager
     def hold(self, *name: str, what: str) -> Iterator[None]:
         """Hold the lock of a name exclusively; ``what`` is for errors, such as "The corpus 'c' is
         being indexed"."""
-        # A digest: names may differ in case only, and be longer than those of files.
-        digest = hashlib.sha256("\x00".join(name).encode()).hexdigest()[:16]
-        path = self._folder / f"{name[0]}-{digest}.lock"
-        # Beside the lock: some systems let nobody read a file that is locked.
-        holder = path.with_suffix(".process")
-        with ExitStack() as held:
-            try:
-                held.enter_context(alone(path, f"{what}.", "", WAIT_SECONDS))
-            except CorpusBusyError as error:
-                raise busy_with(what, _process(holder)) from error
-            with suppress(OSError):  # it only names who holds the lock
-                holder.write_text(str(os.getpid()), encoding="ascii")
+        with self._held("\x1f".join(name), WAIT_SECONDS, lambda row: _busy_with(what, row)):
             yield
 
+    @contextmanager
+    def _held(
+        self, name: str, wait: float, busy: Callable[[LockRow], CorpusBusyError]
+    ) -> Iterator[None]:
+        deadline, token = time.monotonic() + wait, secrets.token_hex(8)
+        while (holder := self._take(name, token)) is not None:
+            if time.monotonic() >= deadline:
+                raise busy(holder)
+            time.sleep(POLL_SECONDS)
+        own, done = (LOCKS.c.name == name, LOCKS.c.token == token), threading.Event()
 
-def _process(holder: Path) -> int | None:
-    try:
-        return int(holder.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # just begun
+        def renew() -> None:
+            while not done.wait(RENEW_SECONDS):
+                with suppress(StorageError), self._database.write(durable=False) as connection:
+                    still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
+                    if not connection.execute(still).rowcount:
+                        log.warning("Another program took the lock %r.", name)
+
+        threading.Thread(target=renew, name="seedlens-lock", daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
+            with suppress(StorageError), self._database.write(durable=False) as connection:
+                connection.execute(LOCKS.delete().where(*own))
+
+    def _take(self, name: str, token: str) -> LockRow | None:
+        """Take a lock, or return who holds it."""
+        row = LockRow(name, token, MACHINE, os.getpid(), datetime.now(UTC))
+        query = select(*columns_of(LOCKS, LockRow)).where(LOCKS.c.name == name)
+        with self._database.write() as connection:
+            holder = first(connection, LockRow, query)
+            if holder is not None and is_alive(holder.machine, holder.process, holder.renewed):
+                return holder
+            connection.execute(LOCKS.delete().where(LOCKS.c.name == name))
+            insert(connection, LOCKS, [row])
         return None
 
 
-def busy_with(what: str, process: int | None, machine: str = "") -> CorpusBusyError:
-    """The error of a lock that is held.
+def is_alive(machine: str, process: int, renewed: datetime) -> bool:
+    """Whether a process that was heard of then is still at work, as far as can be seen from here;
+    process 0 is one that starts."""
+    if datetime.now(UTC) - renewed > TERM:
+        return False
+    return machine != MACHINE or process == 0 or process_runs(process)
 
-    Args:
-        process: its id; None for unknown.
-        machine: of the process; "" for this one.
-    """
-    if process == os.getpid() and not machine:
+
+def process_runs(process: int) -> bool:
+    """Whether a process of this machine is at work; one that ended and was not waited for is
+    not."""
+    if Path("/proc/self/stat").exists():
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] not in "ZX"
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _busy_with(what: str, row: LockRow) -> CorpusBusyError:
+    if (row.machine, row.process) == (MACHINE, os.getpid()):
         return CorpusBusyError(
             f"{what} by another run here.", "Wait until it is done, or cancel it."
         )
-    where = f" on {machine}" if machine else ""
-    which = "" if process is None else f" (process {process}{where})"
+    where = "" if row.machine == MACHINE else f" on {row.machine}"
     return CorpusBusyError(
-        f"{what} by another program{which}.", "Wait until it is done, or cancel it there."
+        f"{what} by another program (process {row.process}{where}).",
+        "Wait until it is done, or cancel it there.",
     )

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from storage.errors import StorageError
-from storage.files import write_whole
+from storage.files import file_errors, write_whole
 
 FILE = "map.parquet"
 FORMAT = 1
@@ -71,13 +71,8 @@ def write_map(folder: Path, kept: StoredMap) -> None:
     table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
-    try:
+    with file_errors(folder / FILE):
         write_whole(folder / FILE, sink.getvalue().to_pybytes())
-    except OSError as error:
-        raise StorageError(
-            f"{folder / FILE} cannot be written: {error.strerror or error}.",
-            "Check the disk and the permissions of the home.",
-        ) from error
 
 
 def map_stamp(folder: Path) -> Hashable:
@@ -106,7 +101,6 @@ def read_map(folder: Path) -> StoredMap | None:
             )
             for at, (name, coarse, fine) in enumerate(about["layouts"])
         }
-        _check_labels(layouts)
         doc_ids, hashes = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
         sampled = about["sampled"]
         return StoredMap(doc_ids, hashes, layouts, None if sampled is None else int(sampled))
@@ -125,16 +119,6 @@ def _names(coarse: Sequence[object], fine: Sequence[object]) -> Names:
 
 def _worded(model: object, coarse: Sequence[object], fine: Sequence[object]) -> tuple[Names, str]:
     return _names(coarse, fine), str(model)
-
-
-def _check_labels(layouts: Mapping[str, StoredLayout]) -> None:
-    """Check that labels have names: a map may come from a foreign backup."""
-    for layout in layouts.values():
-        for labels, names in zip(layout.labels, layout.names, strict=True):
-            if labels.max(initial=-1) >= len(names):
-                raise ValueError("a document is in a cluster that has no name")
-        if layout.worded and [*map(len, layout.worded)] != [*map(len, layout.names)]:
-            raise ValueError("a model named other clusters")
 
 
 def _columns(table: pa.Table, *names: str) -> NDArray[np.float64]:

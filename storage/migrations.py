@@ -52,8 +52,14 @@ def m0010_sqlalchemy(connection: Connection) -> None:
     fill_current(connection)
 
 
+def m0011_jobs(connection: Connection) -> None:
+    """Tables of jobs and locks."""
+    connection.exec_driver_sql("DROP TABLE IF EXISTS import_jobs")
+    METADATA.create_all(connection)
+
+
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0010_sqlalchemy]
+MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 

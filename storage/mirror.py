@@ -15,26 +15,25 @@ them in the store.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
 from storage.errors import StorageError, StorageFullError
 from storage.files import COPY, digest_of, file_errors, write_whole
+from storage.home import Home
 from storage.locks import alone
-from storage.object_store import CONNECTIONS, ObjectStore, StoredObject, TakenError
+from storage.object_store import CONNECTIONS, ObjectStore, TakenError
 from storage.removal import changed_at, delete, delete_unused
 from storage.selections import FOLDER as SELECTIONS
 from storage.selections import write_given
@@ -50,7 +49,7 @@ LOCK_SECONDS = 600.0
 TOUCH_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class StoredFile:
     """A file by its path in the corpus's folder."""
 
@@ -73,6 +72,22 @@ class StoredFile:
     def is_manifest(self) -> bool:
         """Whether it lists the files of one version of a table."""
         return bool(self.table) and PurePosixPath(self.path).parent.name == "_versions"
+
+    @property
+    def version(self) -> int:
+        """The number in a manifest's name: counted down, in 20 digits, or as it is."""
+        stem = PurePosixPath(self.path).stem
+        return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has it, by size and, where replaceable, content."""
+        path = folder / self.path
+        try:
+            same = path.stat().st_size == self.bytes
+            is_fixed = bool(self.table) and not self.is_manifest
+            return same and (is_fixed or digest_of(path) == self.sha256)
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +115,9 @@ class Generation:
         place = f"{self.tables}/{file.path}" if file.table else f"files/{file.sha256}"
         return f"corpora/{self.name}/{place}"
 
-    def files_of(self, documents: bool) -> list[StoredFile]:
-        """All files, or all but those of the documents."""
-        return [file for file in self.files if documents or not file.is_of_documents]
+    def keys(self) -> set[str]:
+        """Where all of it lies in the store."""
+        return {_lists(self.name, self.id), *map(self.key, (*self.files, *self.source))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +131,15 @@ class Copy:
     @property
     def files(self) -> list[StoredFile]:
         """The files that the folder has."""
-        return self.generation.files_of(self.documents)
+        return [one for one in self.generation.files if self.documents or not one.is_of_documents]
+
+    @property
+    def bytes(self) -> int:
+        """Size of these files together."""
+        return sum(file.bytes for file in self.files)
 
 
 _GENERATION, _COPY = TypeAdapter(Generation), TypeAdapter(Copy)
-
-
-class Places(NamedTuple):
-    """The folders of a home that copies are about, and the lock file of a corpus."""
-
-    root: Path
-    corpora: Path
-    uploads: Path
-    corpus_lock: Callable[[str], Path]
 
 
 class Mirror:
@@ -138,30 +149,25 @@ class Mirror:
         most_bytes: of all copies; None for as much as the disk has.
     """
 
-    def __init__(self, store: ObjectStore, places: Places, most_bytes: int | None) -> None:
-        self.store, self._places, self._most = store, places, most_bytes
-        self._read: dict[Path, tuple[tuple[int, int], Copy]] = {}
-        self._direct: set[str] = set()
+    def __init__(self, store: ObjectStore, home: Home, most_bytes: int | None) -> None:
+        self.store, self._home = store, home
+        self._most = float("inf") if most_bytes is None else most_bytes
+        self._direct: set[str] = set()  # generations whose documents have no room here
         self._generation = lru_cache(maxsize=64)(self._fetched)
 
     def lock(self, name: str, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
         """Alone among the processes of this machine with the copy of a corpus."""
-        file = self._places.corpus_lock(name).with_suffix(".copy")
+        file = self._home.corpus_lock(name).with_suffix(".copy")
         busy = f"The corpus '{name}' is being copied from {self.store.name}."
         return alone(file, busy, "Try again when that is done.", wait)
 
     # -- copies --------------------------------------------------------------------------
 
     def copy_in(self, folder: Path) -> Copy | None:
-        """The copy in a folder; None where there is none, or it cannot be read."""
-        file = folder / COPY
+        """The copy in a folder; None where there is none of this format."""
         try:
-            found = file.stat()
-            stamp = (found.st_ino, found.st_mtime_ns)
-            known = self._read.get(folder)
-            if known is None or known[0] != stamp:
-                known = self._read[folder] = (stamp, _parsed_copy(file.read_bytes()))
-            return known[1]
+            found = (folder / COPY).stat()
+            return _read_copy(folder / COPY, found.st_ino, found.st_mtime_ns)
         except (OSError, ValueError):
             return None
 
@@ -191,21 +197,33 @@ class Mirror:
         Args:
             writing: the caller will change the copy, so there must be room for it.
         """
-        copy = self.copy_in(folder)
-        if copy is None or copy.generation.id != id_ or (documents and not copy.documents):
-            generation = self._generation(name, id_)
-            if copy is None and folder.exists():
-                delete(folder)  # of an import that another server did again
-            wanted = documents or (copy is not None and copy.documents)
-            documents = self._fits(folder, generation, wanted, needed=documents and writing)
-            former = set() if copy is None else {file.path for file in copy.files}
-            copy = Copy(generation, documents, writing)
-            self._download(folder, copy)
-            self._drop(folder, {file.path for file in copy.files}, former)
-            self.note(folder, copy)
-        elif writing and not copy.writing:
-            copy = replace(copy, writing=True)
-            self.note(folder, copy)
+        former = self.copy_in(folder)
+        if (
+            former is not None
+            and former.generation.id == id_
+            and (former.documents or not documents)
+        ):
+            if writing and not former.writing:
+                former = replace(former, writing=True)
+                self.note(folder, former)
+            return former
+        generation = self._generation(name, id_)
+        if former is None and folder.exists():
+            delete(folder)  # of an import that another server did again
+        wanted = documents or (former is not None and former.documents)
+        copy = Copy(generation, wanted, writing)
+        if not self.make_room(folder, copy):
+            copy = replace(copy, documents=False)
+            if not wanted or (documents and writing) or not self.make_room(folder, copy):
+                raise StorageFullError(
+                    f"The corpus '{name}' ({generation.bytes / 1e6:,.0f} MB) has no room in "
+                    f"{self._home.root}.",
+                    "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
+                )
+            self._direct.add(id_)
+        self._download(folder, copy)
+        self._drop(folder, copy, former)
+        self.note(folder, copy)
         return copy
 
     def forget(self, name: str, folder: Path) -> None:
@@ -221,72 +239,54 @@ class Mirror:
         generation = copy.generation
         uri, options = self.store.lance(f"corpora/{generation.name}/{generation.tables}")
         manifests = [file for file in generation.files if file.is_manifest and file.is_of_documents]
-        newest = max(manifests, key=_version)
-        return Remote(uri, tuple(options.items()), _version(newest), newest.sha256)
+        newest = max(manifests, key=lambda file: file.version)
+        return Remote(uri, tuple(options.items()), newest.version, newest.sha256)
 
     def _download(self, folder: Path, copy: Copy) -> None:
         """Download missing files; manifests last, in the order of their versions."""
         generation = copy.generation
-        wanted = [file for file in copy.files if not _is_there(folder, file)]
 
         def fetch(file: StoredFile, target: Path) -> None:
-            self.store.fetch(generation.key(file), target, file.bytes)
+            self.store.fetch(generation.key(file), target / file.path, file.bytes)
 
         folder.mkdir(parents=True, exist_ok=True)
-        _at_once(partial(fetch, f, folder / f.path) for f in wanted if not f.is_manifest)
-        for file in sorted((file for file in wanted if file.is_manifest), key=_version):
-            fetch(file, folder / file.path)
+        wanted = [file for file in copy.files if not file.is_in(folder)]
+        _at_once(partial(fetch, file, folder) for file in wanted if not file.is_manifest)
+        for file in sorted((f for f in wanted if f.is_manifest), key=lambda f: f.version):
+            fetch(file, folder)
         for file in generation.source:
-            if not (self._places.uploads / file.path).exists():
-                fetch(file, self._places.uploads / file.path)
+            if not (self._home.uploads / file.path).exists():
+                fetch(file, self._home.uploads)
 
-    def _drop(self, folder: Path, kept: set[str], former: set[str]) -> None:
+    def _drop(self, folder: Path, copy: Copy, former: Copy | None) -> None:
         """Delete other files, except those of the former generation."""
-        for path in _paths(folder):
-            if path not in kept and (path not in former or StoredFile(path, 0).is_manifest):
-                delete(folder / path)
+        kept = {file.path for file in copy.files}
+        before = {file.path for file in former.files if not file.is_manifest} if former else set()
+        for path in set(_paths(folder)) - kept - before:
+            delete(folder / path)
         tables = {StoredFile(path, 0).table for path in kept}
         for gone in (table for table in folder.glob("*.lance") if table.name not in tables):
             delete(gone)
 
     # -- room ------------------------------------------------------------------------------
 
-    def _fits(self, folder: Path, generation: Generation, documents: bool, needed: bool) -> bool:
-        """Make room for a generation; False where its documents stay in the store."""
-        if self.make_room(folder, generation.files_of(documents)):
-            return documents
-        if documents and not needed and self.make_room(folder, generation.files_of(False)):
-            self._direct.add(generation.id)
+    def make_room(self, folder: Path, copy: Copy) -> bool:
+        """Delete the copies used longest ago until this one fits; False, deleting nothing, where
+        it cannot."""
+        found = {at.parent: self.copy_in(at.parent) for at in self._home.corpora.glob(f"*/{COPY}")}
+        others = {at: one for at, one in found.items() if one is not None and at != folder}
+        movable = [at for at, one in others.items() if not one.writing]
+        lacking = sum(file.bytes for file in copy.files if not file.is_in(folder))
+        held = sum(one.bytes for one in others.values())
+        free = shutil.disk_usage(self._home.root).free
+        room = min(free - lacking, self._most - copy.bytes - held)
+        if room + sum(others[at].bytes for at in movable) < 0:
             return False
-        raise StorageFullError(
-            f"The corpus '{generation.name}' ({generation.bytes / 1e6:,.0f} MB) has no room in "
-            f"{self._places.root}.",
-            "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
-        )
-
-    def make_room(self, folder: Path, files: Sequence[StoredFile]) -> bool:
-        """Delete the least recently used copies until these files fit; False, deleting nothing,
-        where they cannot."""
-        lacking = sum(file.bytes for file in files if not _is_there(folder, file))
-        own, free = sum(file.bytes for file in files), shutil.disk_usage(self._places.root).free
-        most = float("inf") if self._most is None else self._most
-        copies = (
-            (file.parent, self.copy_in(file.parent))
-            for file in self._places.corpora.glob(f"*/{COPY}")
-        )
-        others = {at: copy for at, copy in copies if copy is not None and at != folder}
-        sizes = {at: sum(file.bytes for file in copy.files) for at, copy in others.items()}
-        held = sum(sizes.values())
-        movable = sum(sizes[at] for at, copy in others.items() if not copy.writing)
-        if lacking > free + movable or own + held - movable > most:
-            return False
-        for at in sorted(others, key=lambda at: str(changed_at(at / COPY))):
-            if lacking <= free and own + held <= most:
-                break
+        for at in sorted(movable, key=lambda at: str(changed_at(at / COPY))):
             lock = self.lock(others[at].generation.name, wait=0.0)
-            if delete_unused(at, partial(self._unused_since, at), timedelta(0), lock):
-                free, held = free + sizes[at], held - sizes[at]
-        return lacking <= free and own + held <= most
+            if room < 0 and delete_unused(at, partial(self._unused_since, at), timedelta(0), lock):
+                room += others[at].bytes
+        return room >= 0
 
     def _unused_since(self, folder: Path) -> datetime | None:
         copy = self.copy_in(folder)
@@ -294,7 +294,7 @@ class Mirror:
 
     # -- generations -----------------------------------------------------------------------
 
-    def publish(self, name: str, folder: Path, source: Path | None) -> Generation:
+    def publish(self, name: str, folder: Path, source: Path) -> Generation:
         """Write a folder to the store as a generation; the same one where nothing changed. The
         caller holds the corpus's lock and puts the result into the ledger.
 
@@ -302,47 +302,31 @@ class Mirror:
             source: the corpus's upload: a file or a folder.
         """
         copy = self.copy_in(folder)
-        base = copy.generation if copy else None
-        contents: dict[str, bytes] = {}
-        files = self._listed(folder, copy, contents)
-        if base is not None and files == base.files:
-            return base
+        files = [_listed(folder, path) for path in _paths(folder)]
+        if copy is None:
+            base, tables, upload = None, _drawn(), self._source_files(source)
+        else:
+            base, tables, upload = copy.generation, copy.generation.tables, copy.generation.source
+            if not copy.documents:
+                files += [file for file in base.files if file.is_of_documents]
+            if sorted(files) == sorted(base.files):
+                return base
         id_ = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}"
-        upload = base.source if base else self._source_files(source)
-        new = Generation(name, id_, base.tables if base else _drawn(), files, upload)
+        new = Generation(name, id_, tables, tuple(sorted(files)), upload)
         try:
-            self._upload(folder, new, base, contents)
+            self._upload(folder, new, base)
         except TakenError:  # by a version that a killed process had begun to publish
             if copy is not None and not copy.documents:
                 raise
             new = replace(new, tables=_drawn())
-            self._upload(folder, new, None, contents)
+            self._upload(folder, new, None)
         fields = {"format": FORMAT, **_GENERATION.dump_python(new)}
-        self.store.put(_list_key(name, id_), json.dumps(fields).encode())
+        self.store.put(_lists(name, id_), json.dumps(fields).encode())
         return new
 
-    def _listed(
-        self, folder: Path, copy: Copy | None, contents: dict[str, bytes]
-    ) -> tuple[StoredFile, ...]:
-        """The files of a folder; contents of replaceable ones are added to ``contents``."""
-        known = {} if copy is None else {file.path: file for file in copy.generation.files}
-        found = []
-        for path in _paths(folder):
-            file = StoredFile(path, (folder / path).stat().st_size)
-            if not file.table:
-                contents[path] = (folder / path).read_bytes()
-                digest = hashlib.sha256(contents[path]).hexdigest()
-                file = StoredFile(path, len(contents[path]), digest)
-            elif file.is_manifest:
-                file = replace(file, sha256=digest_of(folder / path))
-            found.append(file if not file.table or file.is_manifest else known.get(path, file))
-        if copy is not None and not copy.documents:
-            found += [file for file in known.values() if file.is_of_documents]
-        return tuple(sorted(found, key=lambda file: file.path))
-
-    def _source_files(self, source: Path | None) -> tuple[StoredFile, ...]:
-        uploads = self._places.uploads.resolve()
-        if source is None or uploads not in source.parents:
+    def _source_files(self, source: Path) -> tuple[StoredFile, ...]:
+        uploads = self._home.uploads.resolve()
+        if uploads not in source.parents:
             return ()
         paths = [source] if source.is_file() else sorted(filter(Path.is_file, source.rglob("*")))
         if sum(path.stat().st_size for path in paths) > MOST_SOURCE_BYTES:
@@ -352,26 +336,23 @@ class Mirror:
             for path in paths
         )
 
-    def _upload(
-        self, folder: Path, new: Generation, base: Generation | None, contents: dict[str, bytes]
-    ) -> None:
+    def _upload(self, folder: Path, new: Generation, base: Generation | None) -> None:
         """Upload missing files; manifests last, and none over another."""
-        there = set() if base is None else {(file.path, file.sha256) for file in base.files}
-        missing = [file for file in new.files if (file.path, file.sha256) not in there]
-        work: list[Callable[[], None]] = []
-        for file in missing:
-            if file.path in contents:
-                work.append(partial(self.store.put, new.key(file), contents[file.path]))
-            elif not file.is_manifest:
-                work.append(partial(self.store.send, folder / file.path, new.key(file)))
-        source = [(self._places.uploads / file.path, file) for file in new.source if base is None]
-        work += [partial(self.store.send, at, new.key(f)) for at, f in source if at.is_file()]
-        _at_once(work)
-        for file in (file for file in missing if file.is_manifest):
-            self.store.create(new.key(file), (folder / file.path).read_bytes())
+        there = set() if base is None else base.keys()
+        files = [(folder / file.path, file) for file in new.files]
+        files += [(self._home.uploads / file.path, file) for file in new.source if base is None]
+        missing = [(path, file) for path, file in files if new.key(file) not in there]
+        _at_once(
+            partial(self.store.send, path, new.key(file))
+            for path, file in missing
+            if not file.is_manifest and path.is_file()
+        )
+        for path, file in missing:
+            if file.is_manifest:
+                self.store.create(new.key(file), path.read_bytes())
 
     def _fetched(self, name: str, id_: str) -> Generation:
-        content = self.store.get(_list_key(name, id_))
+        content = self.store.get(_lists(name, id_))
         try:
             fields = json.loads(content)
             if fields["format"] <= FORMAT:
@@ -386,17 +367,15 @@ class Mirror:
             "Upgrade SeedLens on this machine.",
         )
 
+    def ages(self, name: str) -> dict[str, timedelta]:
+        """The generations of a corpus that are in the store, the newest first, and their ages."""
+        found = self.store.objects(_lists(name))
+        ages = {PurePosixPath(one.key).stem: one.age for one in found}
+        return dict(sorted(ages.items(), reverse=True))
+
     def newest(self, name: str) -> Generation | None:
         """The generation of a corpus that was written last."""
-        prefix = _list_key(name, "").removesuffix(".json")
-        ids = [
-            one.key.removeprefix(prefix).removesuffix(".json") for one in self.store.objects(prefix)
-        ]
-        return self._generation(name, max(ids)) if ids else None
-
-    def has(self, name: str, id_: str) -> bool:
-        """Whether there is a generation of a corpus."""
-        return any(True for _ in self.store.objects(_list_key(name, id_)))
+        return next((self._generation(name, id_) for id_ in self.ages(name)), None)
 
     # -- selections ----------------------------------------------------------------------------
 
@@ -420,54 +399,43 @@ class Mirror:
 
     # -- removing --------------------------------------------------------------------------------
 
-    def names(self) -> list[str]:
+    def names(self) -> set[str]:
         """The corpora of which there is anything in the store."""
-        return self.store.folders("corpora/")
+        return {one.key.split("/")[1] for one in self.store.objects("corpora/")}
 
     def remove(self, name: str) -> None:
         """Remove all objects of a corpus."""
         self._remove(name, [one.key for one in self.store.objects(f"corpora/{name}/")])
 
     def sweep(self, name: str, current: str) -> None:
-        """Remove unused objects. The caller holds the corpus's lock.
+        """Remove objects that neither the current generation lists nor one that was current until
+        lately. The caller holds the corpus's lock.
 
         Args:
             current: the generation in the ledger; "" before the first one.
         """
         objects = list(self.store.objects(f"corpora/{name}/"))
-        if current and all(one.key != _list_key(name, current) for one in objects):
+        ages = self.ages(name)
+        if current and current not in ages:
             return  # only its list names the files of the corpus
-        used = self._used(name, current, objects)
-        unused = [one for one in objects if one.key not in used and one.age > UNUSED_KEPT]
+        used: set[str] = set()
+        superseded = timedelta(0)  # for so long
+        for id_, age in ages.items():
+            if id_ == current or superseded <= UNUSED_KEPT:
+                used |= self._generation(name, id_).keys()
+            superseded = age
         selections = f"corpora/{name}/{SELECTIONS}/"
-        self._remove(name, [one.key for one in unused if not one.key.startswith(selections)])
+        unused = (o.key for o in objects if o.key not in used and o.age > UNUSED_KEPT)
+        self._remove(name, [key for key in unused if not key.startswith(selections)])
 
     def _remove(self, name: str, keys: Iterable[str]) -> None:
         """Lists first, so that none is without its files."""
-        lists = _list_key(name, "").removesuffix(".json")
-        self.store.remove(sorted(keys, key=lambda key: not key.startswith(lists)))
-
-    def _used(self, name: str, current: str, objects: Sequence[StoredObject]) -> set[str]:
-        """Keys of the current generation, and of those that were current until lately."""
-        prefix = _list_key(name, "").removesuffix(".json")
-        lists = sorted((o for o in objects if o.key.startswith(prefix)), key=lambda o: o.age)
-        used: set[str] = set()
-        superseded = timedelta(0)  # for so long
-        for one in lists:
-            id_ = one.key.removeprefix(prefix).removesuffix(".json")
-            if id_ == current or superseded <= UNUSED_KEPT:
-                generation = self._generation(name, id_)
-                used |= {one.key, *map(generation.key, (*generation.files, *generation.source))}
-            superseded = one.age
-        return used
+        self.store.remove(sorted(keys, key=lambda key: not key.startswith(_lists(name))))
 
 
-def _parsed_copy(content: bytes) -> Copy:
-    """Also of format 1, whose copies had parts: "notes", "tables" or "all"."""
-    fields = json.loads(content)
-    if fields.get("part") == "notes":
-        raise ValueError("A copy of the small files alone is none.")
-    return _COPY.validate_python({"documents": fields.get("part") == "all", **fields})
+@lru_cache(maxsize=64)
+def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
+    return _COPY.validate_json(file.read_bytes())
 
 
 def _paths(folder: Path) -> list[str]:
@@ -481,21 +449,10 @@ def _paths(folder: Path) -> list[str]:
     return found
 
 
-def _is_there(folder: Path, file: StoredFile) -> bool:
-    """Whether a folder has a file, by size and, where replaceable, content."""
-    path = folder / file.path
-    try:
-        same = path.stat().st_size == file.bytes
-        fixed = file.table and not file.is_manifest
-        return same and bool(fixed or digest_of(path) == file.sha256)
-    except OSError:
-        return False
-
-
-def _version(manifest: StoredFile) -> int:
-    """The number in a manifest's name: counted down, in 20 digits, or as it is."""
-    stem = PurePosixPath(manifest.path).stem
-    return 2**64 - 1 - int(stem) if len(stem) == 20 else int(stem)
+def _listed(folder: Path, path: str) -> StoredFile:
+    file = StoredFile(path, (folder / path).stat().st_size)
+    is_fixed = file.table and not file.is_manifest
+    return file if is_fixed else replace(file, sha256=digest_of(folder / path))
 
 
 def _at_once(work: Iterable[Callable[[], None]]) -> None:
@@ -514,5 +471,6 @@ def _drawn() -> str:
     return f"tables-{secrets.token_hex(6)}"
 
 
-def _list_key(name: str, id_: str) -> str:
-    return f"corpora/{name}/generations/{id_}.json"
+def _lists(name: str, id_: str = "") -> str:
+    """The key of the list of a generation; without ``id_``, with which those of a corpus begin."""
+    return f"corpora/{name}/generations/" + (f"{id_}.json" if id_ else "")

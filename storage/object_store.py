@@ -12,8 +12,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,16 +25,24 @@ ATTEMPTS = 5
 """Of a request that fails on the way, or that the store does not answer (5xx)."""
 CONNECTIONS = 10
 _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
-_NO_OBJECT = ("NoSuchKey", "404")
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict", "412")
+_KEYS = (
+    "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and "
+    "delete the bucket's objects."
+)
 _REFUSED = {
-    "InvalidAccessKeyId": "does not know the access key",
-    "SignatureDoesNotMatch": "does not accept the secret key",
-    "AccessDenied": "does not allow it",
-    "ExpiredToken": "says that the credentials have expired",
-    "InvalidToken": "does not accept the credentials",
-    "403": "does not allow it",
+    "InvalidAccessKeyId": ("it does not know the access key (InvalidAccessKeyId)", _KEYS),
+    "SignatureDoesNotMatch": ("it does not accept the secret key (SignatureDoesNotMatch)", _KEYS),
+    "AccessDenied": ("it does not allow it (AccessDenied)", _KEYS),
+    "ExpiredToken": ("it says that the credentials have expired (ExpiredToken)", _KEYS),
+    "InvalidToken": ("it does not accept the credentials (InvalidToken)", _KEYS),
+    "403": ("it does not allow it (403)", _KEYS),
+    "NoSuchBucket": ("there is no bucket '{bucket}'", "Make it, or correct SEEDLENS_STORE."),
 }
+_FAILED = (
+    "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. What was "
+    "stored before is intact."
+)
 
 
 class StoreError(StorageError):
@@ -55,7 +62,7 @@ class StoredObject:
     """One object."""
 
     key: str  # without the store's prefix
-    age: timedelta  # since it was written, by the store's clock
+    age: timedelta  # since it was written
 
 
 class ObjectStore:
@@ -73,6 +80,7 @@ class ObjectStore:
         self.name = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
         try:  # only the extra ``cluster`` has the package
             import boto3
+            import botocore.config
             import botocore.exceptions
             from boto3.exceptions import Boto3Error
         except ImportError as error:
@@ -80,15 +88,10 @@ class ObjectStore:
                 f"A home on object storage needs a package that is missing ({error.name}).",
                 "Install it: pip install 'seedlens[cluster]'",
             ) from error
-        self._boto3 = boto3
+        self._session = boto3.session.Session
         self._client_error = botocore.exceptions.ClientError
         self._errors = (Boto3Error, botocore.exceptions.BotoCoreError, self._client_error)
-
-    @cached_property
-    def _client(self) -> Any:
-        from botocore.config import Config
-
-        config = Config(
+        self._config = botocore.config.Config(
             connect_timeout=SECONDS_TO_CONNECT,
             read_timeout=SECONDS_OF_SILENCE,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -97,11 +100,13 @@ class ObjectStore:
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
+
+    @cached_property
+    def _client(self) -> Any:
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        session = self._boto3.session.Session()
-        return session.client(
-            "s3", config=config, region_name=region or session.region_name or "us-east-1"
-        )
+        session = self._session()
+        region = region or session.region_name or "us-east-1"
+        return session.client("s3", config=self._config, region_name=region)
 
     @property
     def place(self) -> str:
@@ -162,24 +167,12 @@ class ObjectStore:
 
     def objects(self, prefix: str) -> Iterator[StoredObject]:
         """All objects whose keys begin so, by key."""
-        for page in self._pages(prefix):
-            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
-            for found in page.get("Contents", ()):
-                written: datetime = found["LastModified"]
-                yield StoredObject(self._own(found["Key"]), now - written)
-
-    def folders(self, prefix: str) -> list[str]:
-        """The parts of keys between a prefix and the next slash, each once."""
-        return [
-            self._own(found["Prefix"]).removeprefix(prefix).strip("/")
-            for page in self._pages(prefix, Delimiter="/")
-            for found in page.get("CommonPrefixes", ())
-        ]
-
-    def _pages(self, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
         with self._explained("listed"):
             pages = self._client.get_paginator("list_objects_v2")
-            yield from pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix), **options)
+            for page in pages.paginate(Bucket=self._bucket, Prefix=self._key(prefix)):
+                for found in page.get("Contents", ()):
+                    age = datetime.now(UTC) - found["LastModified"]
+                    yield StoredObject(found["Key"].removeprefix(self._key("")), age)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""
@@ -190,11 +183,8 @@ class ObjectStore:
                     Bucket=self._bucket, Delete={"Objects": some, "Quiet": True}
                 )
             for failed in answer.get("Errors", ()):
-                raise StoreError(
-                    f"{self.name} cannot be written to: it keeps {failed.get('Key')} "
-                    f"({failed.get('Code')}).",
-                    "Check that the credentials allow to delete objects.",
-                )
+                reason = f"it keeps {failed.get('Key')} ({failed.get('Code')})"
+                raise StoreError(f"{self.name} cannot be written to: {reason}.", _KEYS)
 
     def check(self) -> None:
         """Write, read, list and delete a small object."""
@@ -208,9 +198,6 @@ class ObjectStore:
     def _key(self, key: str) -> str:
         return f"{self._prefix}/{key}" if self._prefix else key
 
-    def _own(self, key: str) -> str:
-        return key[len(self._prefix) + 1 :] if self._prefix else key
-
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
         try:
@@ -223,27 +210,15 @@ class ObjectStore:
             code = str(answer.get("Code", ""))
             if code in _TAKEN:
                 raise TakenError(f"There is such an object in {self.name} already.") from error
-            if code in _NO_OBJECT:
+            if code in ("NoSuchKey", "404"):
                 raise MissingObjectError(
                     f"{self.name} lacks an object that should be there.",
                     "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
                 ) from error
-            if code == "NoSuchBucket":
-                reason = f"there is no bucket '{self._bucket}'"
-                remedy = "Make it, or correct SEEDLENS_STORE."
-            elif code in _REFUSED:
-                reason = f"it {_REFUSED[code]} ({code})"
-                remedy = (
-                    "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, "
-                    "read, write and delete the bucket's objects."
-                )
-            else:
-                said = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
-                reason = (said.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
-                remedy = (
-                    "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try "
-                    "again. What was stored before is intact."
-                )
+            answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
+            first = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
+            reason, remedy = _REFUSED.get(code, (first, _FAILED))
+            reason = reason.replace("{bucket}", self._bucket)
             raise StoreError(
                 f"The store {self.name} cannot be {action}: {reason}.", remedy
             ) from error

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Column, Date, Select, Table, Text, bindparam, select
 
 from storage.database import Database, LedgerTables
-from storage.tables import columns_of, first, insert, records, table, upsert
+from storage.tables import METADATA, UtcTime, columns_of, first, put, table, values_of
 
 SECONDS = 300.0
 """How long a lease lasts that nobody renews."""
@@ -33,21 +34,10 @@ class Lease:
     renewed: datetime = field(default_factory=lambda: _now())  # restarts the term of the lease
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseRow:
-    """A lease as it is stored."""
-
-    corpus: str
-    project: str
-    visit: str
-    annotator: str
-    items: tuple[tuple[str, str], ...]
-    renewed: datetime
-
-
-LEASES = table("leases", LeaseRow, key=("corpus", "project", "visit"))
+_KEY = (Column(name, Text, primary_key=True) for name in ("corpus", "project", "visit"))
+LEASES = table("leases", Lease, *_KEY, numbered=False)
 _OF_PROJECT = (LEASES.c.corpus == bindparam("of"), LEASES.c.project == bindparam("in"))
-_ALL = select(*columns_of(LEASES, LeaseRow)).where(*_OF_PROJECT)
+_ALL = select(LEASES.c.visit, *columns_of(LEASES, Lease)).where(*_OF_PROJECT)
 _GONE = LEASES.delete().where(*_OF_PROJECT, LEASES.c.visit.in_(bindparam("visits", expanding=True)))
 
 
@@ -64,19 +54,18 @@ class Leases(LedgerTables):
         place = {"of": corpus, "in": project}
         # They are of no use after the machine failed: nobody waits for the disk.
         with self._database.write(durable=False) as connection:
-            rows = records(connection, LeaseRow, _ALL, **place)
+            before = {visit: Lease(*row) for visit, *row in connection.execute(_ALL, place)}
             oldest = _now() - timedelta(seconds=SECONDS)
-            before = {r.visit: Lease(r.annotator, r.items, r.renewed) for r in rows}
             leases = {v: lease for v, lease in before.items() if lease.renewed > oldest}
             yield leases
             if gone := before.keys() - leases.keys():
                 connection.execute(_GONE, {**place, "visits": [*gone]})
             changed = [
-                LeaseRow(corpus, project, visit, lease.annotator, lease.items, lease.renewed)
+                {"corpus": corpus, "project": project, "visit": visit, **values_of(lease)}
                 for visit, lease in leases.items()
                 if before.get(visit) != lease
             ]
-            upsert(connection, LEASES, changed)
+            put(connection, LEASES, changed, "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +77,13 @@ class Spent:
     output_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SpentRow:
-    """What a person spent on a day."""
-
-    person: str
-    day: date
-    calls: int
-    input_tokens: int
-    output_tokens: int
-
-
-SPENT = table("spent", SpentRow, key=("person", "day"))
-_SUMS = (SPENT.c.calls, SPENT.c.input_tokens, SPENT.c.output_tokens)
+SPENT = table(
+    "spent",
+    Spent,
+    Column("person", Text, primary_key=True),
+    Column("day", Date, primary_key=True),
+    numbered=False,
+)
 
 
 class Spending(LedgerTables):
@@ -108,8 +91,7 @@ class Spending(LedgerTables):
 
     def of(self, person: str) -> Spent:
         """What a person spent today."""
-        today = (SPENT.c.person == person, SPENT.c.day == date.today())
-        return self._database.first(Spent, select(*_SUMS).where(*today)) or Spent()
+        return self._database.first(Spent, _today(person)) or Spent()
 
     def add(
         self,
@@ -121,26 +103,32 @@ class Spending(LedgerTables):
     ) -> None:
         """Add to a person's spending, in an exclusive transaction; what ``check`` raises on the
         earlier sum undoes it."""
-        row = SpentRow(person, date.today(), calls, input_tokens, output_tokens)
-        today = (SPENT.c.person == person, SPENT.c.day == row.day)
+        today = date.today()
         with self._database.write(durable=False) as connection:
-            before = first(connection, Spent, select(*_SUMS).where(*today)) or Spent()
+            before = first(connection, Spent, _today(person)) or Spent()
             check(before)
-            sums = [getattr(before, c.name) + getattr(row, c.name) for c in _SUMS]
-            upsert(connection, SPENT, [SpentRow(person, row.day, *sums)])
-            oldest = row.day - timedelta(days=DAYS_KEPT)
+            spent = Spent(
+                before.calls + calls,
+                before.input_tokens + input_tokens,
+                before.output_tokens + output_tokens,
+            )
+            row = {"person": person, "day": today, **values_of(spent)}
+            put(connection, SPENT, [row], "replace")
+            oldest = today - timedelta(days=DAYS_KEPT)
             connection.execute(SPENT.delete().where(SPENT.c.day < oldest))
 
 
-@dataclass(frozen=True, slots=True)
-class EndedLoginRow:
-    """A login that was ended."""
-
-    digest: str
-    ended_at: datetime
+def _today(person: str) -> Select[Any]:
+    of_today = (SPENT.c.person == person, SPENT.c.day == date.today())
+    return select(*columns_of(SPENT, Spent)).where(*of_today)
 
 
-ENDED_LOGINS = table("ended_logins", EndedLoginRow, key=("digest",))
+ENDED_LOGINS = Table(
+    "ended_logins",
+    METADATA,
+    Column("digest", Text, primary_key=True),
+    Column("ended_at", UtcTime, nullable=False),
+)
 
 
 class EndedLogins(LedgerTables):
@@ -157,8 +145,8 @@ class EndedLogins(LedgerTables):
         self._here |= new
         with self._database.write() as connection:
             connection.execute(ENDED_LOGINS.delete().where(ENDED_LOGINS.c.ended_at < now - LASTING))
-            rows = [EndedLoginRow(digest, now) for digest in sorted(new)]
-            insert(connection, ENDED_LOGINS, rows, skip_known=True)
+            rows = [{"digest": digest, "ended_at": now} for digest in sorted(new)]
+            put(connection, ENDED_LOGINS, rows, "skip")
 
     def has_any(self, digests: Iterable[str]) -> bool:
         """Whether one of these was ended, by this process or another."""

@@ -42,20 +42,25 @@ def delete(path: Path) -> bool:
     return True
 
 
+def _delete_aside(aside: Path) -> None:
+    if aside.is_dir() and not aside.is_symlink():
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
 def delete_unused(
     path: Path,
     unused_since: Callable[[], datetime | None],
     kept: timedelta,
     lock: AbstractContextManager[None] | None = None,
 ) -> bool:
-    """Delete a file or folder not used for ``kept``.
+    """Delete what was not used for ``kept``; False when it stays, as where it cannot be locked.
 
     Args:
         unused_since: called under the lock; None while the path is in use.
         lock: of the path's users; None where the caller holds it.
-
-    Returns:
-        Whether it was deleted; False too when locked or in a read-only home.
     """
     try:
         with lock or nullcontext():
@@ -70,11 +75,3 @@ def delete_leftovers(root: Path) -> None:
     asides = [path for depth in ("", "*/", "*/*/") for path in root.glob(f"{depth}{ASIDE}*")]
     for left in (*asides, *partial_files(root)):
         delete_unused(left, partial(changed_at, left), LEFTOVERS_KEPT)
-
-
-def _delete_aside(aside: Path) -> None:
-    if aside.is_dir() and not aside.is_symlink():
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)

@@ -10,8 +10,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from storage.errors import StorageError
-from storage.files import write_whole
+from storage.files import file_errors, write_whole
 
 FOLDER = "selections"
 _KEY = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
@@ -35,14 +34,9 @@ def write_selection(folder: Path, corpus: str, doc_ids: Iterable[str]) -> str:
     if read_selection(folder, corpus, key) is not None:
         return key
     path = folder / FOLDER / f"{key}.json"
-    try:
+    with file_errors(path):
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(different))
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            "Check the disk and the permissions of the home.",
-        ) from error
     return key
 
 

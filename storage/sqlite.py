@@ -7,16 +7,15 @@ import os
 import sqlite3
 import threading
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import QueuePool, create_engine, text
+from sqlalchemy import create_engine, text
 
 from storage import migrations
-from storage.database import MOST_CONNECTIONS, Database
-from storage.errors import StorageError, StorageFullError
+from storage.database import Database
+from storage.errors import StorageError
 from storage.home import PRIVATE_FOLDER
 
 COPIES = "ledger-copies"
@@ -25,8 +24,6 @@ OLD_NAME = "ledger.duckdb"
 """The ledger of earlier versions, from which a new one is made."""
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 POLL_SECONDS = 0.01
-_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_FSYNC")
-_BUSY = ("SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_RECOVERY", "SQLITE_LOCKED")
 _NOT_PREPARED = (-1, -1)
 _Identity = tuple[int, int]
 
@@ -37,18 +34,13 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
-        self._source = _Source(path)
-        engine = create_engine(
-            "sqlite://",
-            creator=partial(_open, self._source, wait_seconds),
-            poolclass=QueuePool,
-            pool_size=MOST_CONNECTIONS,
-            max_overflow=0,
-            pool_timeout=max(wait_seconds, 0.1),
-            isolation_level="AUTOCOMMIT",
-            pool_reset_on_return=None,
+        self._source = _Source(path, wait_seconds)
+        super().__init__(str(path), "sqlite://", self._source.open, wait_seconds, sqlite3.Error)
+        self.remedy = (
+            "SeedLens left the file as it is. Check its permissions; if it is damaged, move it and "
+            f"{path.name}-wal away and put a backup in its place ({path.parent / COPIES} has "
+            "copies of the last days), or none to start a new one."
         )
-        super().__init__(str(path), engine, wait_seconds, sqlite3.Error)
         self._prepared = _NOT_PREPARED
         self._preparing = threading.Lock()
 
@@ -109,11 +101,12 @@ class SqliteDatabase(Database):
     def _make(self) -> None:
         """Create the file atomically."""
         new = self._path.with_name(f"{self._path.name}.new")
-        for stale in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
-            stale.unlink(missing_ok=True)
+        for path in (self._path, new):
+            for stale in (f"{path}", f"{path}-wal", f"{path}-shm"):
+                Path(stale).unlink(missing_ok=True)
         engine = create_engine(f"sqlite:///{new}", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA synchronous = OFF")  # until all is there
+            connection.exec_driver_sql("PRAGMA journal_mode = MEMORY")
             connection.exec_driver_sql("BEGIN")
             migrations.create(connection)
             old = self._path.with_name(OLD_NAME)
@@ -122,17 +115,10 @@ class SqliteDatabase(Database):
 
                 import_ledger(old, connection, self.wait_seconds)
             connection.exec_driver_sql("COMMIT")
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         engine.dispose()
-        with new.open("r+b") as file:
-            os.fsync(file.fileno())
-        for log in (Path(f"{self._path}-wal"), Path(f"{self._path}-shm")):
-            log.unlink(missing_ok=True)  # of a file that is gone
         new.replace(self._path)
 
     def _begin(self, driver: Any, *, durable: bool) -> None:
-        if self._source.is_protected:
-            raise self._protected()
         driver.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         driver.execute("BEGIN IMMEDIATE")
 
@@ -148,70 +134,30 @@ class SqliteDatabase(Database):
         finally:
             half.unlink(missing_ok=True)
 
-    def _protected(self) -> StorageError:
-        return StorageError(
-            f"The home {self._path.parent} cannot be written to: nothing was stored.",
-            "It can be searched. To store something, change its permissions, or set "
-            "SEEDLENS_HOME to a copy of it.",
-        )
-
-    def explained(self, error: Exception) -> StorageError:
-        kind = getattr(error, "sqlite_errorname", "")
-        if kind in _BUSY:
-            return self.busy()
-        if kind.startswith("SQLITE_READONLY"):
-            return self._protected()
-        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        if kind in _FULL or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
-            return StorageFullError(
-                f"There is no room to write to the ledger {self._path}: {detail}",
-                "Free some space on that disk and try again. What was stored before is intact.",
-            )
-        if isinstance(error, (UnicodeEncodeError, OverflowError)) or kind in (
-            "SQLITE_CONSTRAINT_CHECK",
-            "SQLITE_CONSTRAINT_NOTNULL",
-            "SQLITE_TOOBIG",
-        ):
-            return StorageError(
-                f"The ledger {self._path} cannot hold this value: {detail}",
-                "Correct the value. Nothing was changed.",
-            )
-        return StorageError(
-            f"The ledger {self._path} cannot be read or written: {detail}",
-            "SeedLens left the file as it is. Check its permissions; if it is damaged, move it and "
-            f"{self._path.name}-wal away and put a backup in its place "
-            f"({self._path.parent / COPIES} has copies of the last days), or none to start a new "
-            "one.",
-        )
-
 
 @dataclass
 class _Source:
     """The file that connections open."""
 
     path: Path
+    wait_seconds: float
     is_protected: bool = False
 
-    @property
-    def address(self) -> str:
+    def open(self) -> sqlite3.Connection:
         options = "mode=rw"
         if self.is_protected:
             # Without a log nobody writes to it, and no file can be made beside it.
             log = Path(f"{self.path}-wal")
             options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-        return f"{self.path.absolute().as_uri()}?{options}"
-
-
-def _open(source: _Source, wait_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        source.address,
-        uri=True,
-        timeout=wait_seconds,
-        check_same_thread=False,
-        isolation_level=None,
-    )
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{options}",
+            uri=True,
+            timeout=self.wait_seconds,
+            check_same_thread=False,
+            isolation_level=None,
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
 
 
 def _identity(path: Path) -> _Identity:

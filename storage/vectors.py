@@ -1,4 +1,4 @@
-"""Documents and their vectors in LanceDB; the only importer of ``lancedb``.
+"""Documents and their vectors in LanceDB; the only importer of ``lancedb`` and ``lance``.
 
 One database per corpus: table ``documents``, one row per document, and others such as
 :mod:`storage.scenarios`. Arrow batches in, Arrow tables out; roles and aspects are unknown here.
@@ -7,6 +7,7 @@ One database per corpus: table ``documents``, one row per document, and others s
 from __future__ import annotations
 
 import errno
+import json
 import re
 import secrets
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -25,29 +26,28 @@ import pyarrow.dataset
 from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfRq
+from lancedb.merge import LanceMergeInsertBuilder
 from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
-from storage.files import NO_ROOM, digest_of, folder_bytes
+from storage.files import NO_ROOM, digest_of
 from storage.records import FRAGMENT_ROWS, Condition
+from storage.removal import delete
 
-PROBES = {"IvfFlat": 32}
-"""Partitions that a search looks into, by the kind of index: 32 of the uncompressed vectors that
-earlier versions indexed, all of any other. Compressed, all partitions of a million documents take
-less time than reading some hundred of the documents that are found."""
-ALL_PROBES = 1_000_000
+PROBES = 1_000_000
+"""Partitions that a search looks into, which are all: the compressed vectors of a million documents
+take less time than reading some hundred of the documents that are found."""
 PARTITION = 4096
 """Rows of one partition of a vector index."""
 SAMPLE, ROUNDS, BITS = 64, 15, 1
-"""Of a vector index: rows for each partition by which the partitions are found, in so many rounds
-of k-means, and bits of each dimension."""
+"""Of a vector index: rows per partition that k-means reads, its rounds, bits of a dimension."""
 TEXT = {"with_position": False, "language": "English", "stem": True}
 """Of the full-text index: texts are cut into English words."""
 BY_DICTIONARY = {**TEXT, "base_tokenizer": "icu/split"}
-"""Of one with texts in scripts that part no words by blanks (Chinese, Japanese, Thai ...), or in
-whose words there are marks that other tokenizers take for punctuation (Devanagari ...)."""
+"""Of one with texts in scripts without blanks between words (Chinese, Thai ...), or with marks in
+words that other tokenizers take for punctuation (Devanagari ...)."""
 _SCRIPTS = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOOKED_AT = 1_000
 """Documents from all over a table that say which scripts it has."""
@@ -58,6 +58,10 @@ GONE_WORDS = ("not found", "no longer exists", f"os error {errno.ENOENT})")
 EXAMINE = "seedlens doctor says whether files of a corpus are damaged, and what to do."
 ROW_ID = "_rowid"
 """LanceDB's name for where a row lies."""
+HALF = ".tmp"
+"""How names of files begin that Lance is writing."""
+READ_ROWS = 1024
+"""Rows that are read at a time; 40 MB."""
 MADE = "seedlens-made"
 """Where a table's schema says which table it is."""
 
@@ -159,7 +163,6 @@ class StoredTable:
         self.digest = self._digest_of(table) if remote is None else remote.digest
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
-        self._kinds: dict[str, str] | None = None
         self._whole: AsyncTable | None = None
         self._held: pa.Table | None = None
 
@@ -209,21 +212,16 @@ class StoredTable:
                 path.mkdir(parents=True, exist_ok=True)
                 marked = schema.with_metadata({MADE: secrets.token_hex(6)})
                 return cls(path, lancedb.connect(str(path)).create_table(cls.name, schema=marked))
-        table._add_missing(schema)
-        return table
-
-    def _add_missing(self, schema: pa.Schema) -> None:
-        """Add the last columns of ``schema``, empty, where they are all that is missing."""
-        there = self._table.schema.names
-        missing = [schema.field(name) for name in schema.names[len(there) :]]
-        if [*there, *(field.name for field in missing)] != schema.names:
+        there = table.schema.names
+        if there != schema.names[: len(there)]:
             raise StorageError(
-                f"The corpus in {self.path} was indexed with other aspects or another version.",
+                f"The corpus in {path} was indexed with other aspects or another version.",
                 "Import it under a new name, or delete it first.",
             )
-        if missing:
-            with _wrapped("adding columns", self.path):
-                self._table.add_columns(missing)
+        if len(there) < len(schema):
+            with _wrapped("adding columns", path):
+                table._table.add_columns([schema.field(n) for n in range(len(there), len(schema))])
+        return table
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[None]:
@@ -232,7 +230,7 @@ class StoredTable:
                 yield
         finally:
             # Rows lie elsewhere now.
-            self._addresses = self._kinds = self._whole = self._held = None
+            self._addresses = self._whole = self._held = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -296,10 +294,6 @@ class StoredTable:
         with _wrapped("counting", self.path):
             return int(self._table.count_rows())
 
-    def bytes(self) -> int:
-        """Size on disk, in bytes, with all that is kept beside this version."""
-        return folder_bytes(self.path)
-
     def own_bytes(self) -> int:
         """Size of the files of this version and its indexes, in bytes."""
         with _wrapped("reading", self.path):
@@ -310,26 +304,30 @@ class StoredTable:
         table = pa.Table.from_batches([batch])
         with self._writing(f"writing {self.name}"):
             if replace:
-                merge = self._table.merge_insert(self.key).when_matched_update_all()
-                merge.when_not_matched_insert_all().execute(table)
+                self._merge().when_not_matched_insert_all().execute(table)
             else:
                 self._table.add(table)
 
+    def _merge(self) -> LanceMergeInsertBuilder:
+        """A write in which rows give way to new ones of the same key."""
+        return self._table.merge_insert(self.key).when_matched_update_all()
+
     def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
-        """Write rows that :meth:`append` commits; allowed to any process at any time."""
-        from storage import fragments  # late: searches do without another copy of Lance
+        """Write rows that :meth:`append` commits; allowed to any process at any time. Returns its
+        arguments, in order."""
+        from lance.fragment import write_fragments  # late: searches do without another Lance
 
         with _wrapped(f"writing {self.name}", self.path):
-            return fragments.write(self._dataset, batch)
+            rows = pa.Table.from_batches([batch])
+            written = write_fragments(rows, str(self._dataset), mode="append")
+        return [json.dumps(one.to_json()) for one in written]
 
-    def append(self, written: Sequence[str]) -> None:
+    def append(self, fragments: Sequence[str]) -> None:
         """Commit written rows, all at once. After an error they may be there: look before a
         retry."""
-        from storage import fragments
-
         with self._writing(f"writing {self.name}"):
             try:
-                fragments.commit(self._dataset, written)
+                commit(self._dataset, fragments)
             finally:
                 self._table.checkout_latest()
 
@@ -341,8 +339,7 @@ class StoredTable:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
         fields = [self.schema.field(name) for name in rows.schema.names]
         with self._writing(f"updating {self.name}"):
-            merge = self._table.merge_insert(self.key).when_matched_update_all()
-            merge.execute(rows.cast(pa.schema(fields)))
+            self._merge().execute(rows.cast(pa.schema(fields)))
 
     def columns(self, names: Sequence[str], batch_size: int = 4096) -> Iterator[pa.RecordBatch]:
         """Stream some columns of all rows."""
@@ -365,11 +362,8 @@ class StoredTable:
         self, column: str, vector: np.ndarray, limit: int, where: Expr | str | None, name: str
     ) -> pa.Table:
         with _wrapped("searching vectors", self.path):
-            if self._kinds is None:
-                self._kinds = {i.columns[0]: i.index_type for i in self._table.list_indices()}
-            probes = PROBES.get(self._kinds.get(column, ""), ALL_PROBES)
             query = self._table.search(vector.astype(np.float32), vector_column_name=column)
-            query = query.distance_type("cosine").nprobes(probes)
+            query = query.distance_type("cosine").nprobes(PROBES)
             if where is not None:
                 query = query.where(where)
             query = query.select([name, "_distance"]).with_row_id(name == ROW_ID)
@@ -386,8 +380,7 @@ class StoredTable:
     def replace_all_of(self, doc_ids: Sequence[str], batch: pa.RecordBatch) -> None:
         """Make ``batch`` all that is stored of these documents, in one commit."""
         with self._writing(f"writing {self.name}"):
-            merge = self._table.merge_insert(self.key).when_matched_update_all()
-            merge = merge.when_not_matched_insert_all()
+            merge = self._merge().when_not_matched_insert_all()
             merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
             merge.execute(pa.Table.from_batches([batch]))
 
@@ -403,10 +396,8 @@ class StoredTable:
             self._compact(grace)
 
     def _compact(self, grace: timedelta) -> None:
-        from storage import fragments
-
         try:
-            fragments.compact(self._dataset, FRAGMENT_ROWS, grace)
+            compact(self._dataset, FRAGMENT_ROWS, grace)
         finally:
             self._table.checkout_latest()
 
@@ -418,19 +409,17 @@ class StoredTable:
                 are searched exactly.
             grace: how long files of former versions stay for their readers.
         """
-        from storage import fragments
-
         with self._writing("building the indexes"):
             self._compact(grace)
             self._build(vector_columns)
-            fragments.clean(self._dataset, grace)
+            _clean(self._dataset, grace)
 
     def _build(self, vector_columns: Sequence[str]) -> None:
         self._table.create_index("doc_id", config=BTree(), replace=True)
         config = IvfRq(
             distance_type="cosine",
             num_bits=BITS,
-            num_partitions=_partitions(self.count()),
+            num_partitions=max(1, self.count() // PARTITION),
             sample_rate=SAMPLE,
             max_iterations=ROUNDS,
         )
@@ -438,8 +427,56 @@ class StoredTable:
             self._table.create_index(column, config=config, replace=True)
 
 
-def _partitions(rows: int) -> int:
-    return max(1, rows // PARTITION)
+def commit(dataset: Path, fragments: Sequence[str]) -> None:
+    """Add written fragments to a data set, all or none."""
+    import lance
+    from lance.fragment import FragmentMetadata
+
+    version = lance.dataset(str(dataset)).version
+    written = [FragmentMetadata.from_json(one) for one in fragments]
+    files = [dataset / "data" / file.path for one in written for file in one.files]
+    if not all(file.exists() for file in files):  # Lance does not look
+        raise StorageError(
+            f"Rows that were written for the table in {dataset} are not there.",
+            "All machines of the cluster need the home at the same path: share its folder.",
+        )
+    added = lance.LanceOperation.Append(written)
+    lance.LanceDataset.commit(str(dataset), added, read_version=version)
+
+
+def compact(dataset: Path, rows: int, grace: timedelta) -> None:
+    """Join small neighbouring fragments up to ``rows`` rows, some at a time, and delete what is no
+    longer used after each.
+
+    LanceDB's ``optimize`` makes fragments of a million rows: it rewrites the whole corpus, with
+    memory that grows with it.
+    """
+    import lance
+
+    for most in (2 * rows, None):  # None: for what is larger than a part and lost many rows
+        removed = 1
+        while removed:
+            found = lance.dataset(str(dataset)).optimize.compact_files(
+                target_rows_per_fragment=rows,
+                max_source_rows=most,
+                num_threads=1,
+                batch_size=READ_ROWS,
+            )
+            removed = found.fragments_removed
+            _clean(dataset, grace)
+
+
+def _clean(dataset: Path, grace: timedelta) -> None:
+    """Delete the files of versions older than ``grace``, and files of no version: the caller must
+    be the only writer."""
+    import lance
+
+    lance.dataset(str(dataset)).cleanup_old_versions(
+        grace, delete_unverified=True, error_if_tagged_old_versions=False
+    )
+    # Lance does not know files that a killed process was writing; one may have gigabytes.
+    for half in dataset.rglob(f"{HALF}*"):
+        delete(half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,16 +580,6 @@ class DocumentTable(StoredTable):
         where = None if among is None else self._at(among)
         found = self._nearest(column, vector, limit, where, ROW_ID)
         return self._placed().rows(found[ROW_ID].to_numpy())
-
-    def matching(self, conditions: Sequence[Condition]) -> list[str]:
-        """Ids of all rows that meet every condition."""
-        where = _expression(conditions)
-        with _wrapped("filtering", self.path):
-            query = self._table.search()
-            if where is not None:
-                query = query.where(where)
-            rows = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
-        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
     def full_text(
         self,

@@ -7,6 +7,8 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import pytest
 
     from engine.explorer import Explorer
+    from engine.jobs.imports import ImportJobs
+    from engine.types.corpora import ImportJob
 
 Result = TypeVar("Result")
 
@@ -38,6 +42,20 @@ def make_explorer(home: Path, **settings: Any) -> Explorer:
     from engine.explorer import Explorer
 
     return Explorer(Settings(**{"home": home, "shard_documents": SHARD, **settings}))
+
+
+def store_job(jobs: ImportJobs, job: ImportJob, **columns: object) -> ImportJob:
+    """Store an import, of this machine and heard of now unless ``columns`` differ."""
+    from storage.jobs import JobRow
+    from storage.locks import MACHINE
+
+    row = JobRow(
+        *(job.id, job.request.name, job.state, jobs.content(job), job.owner),
+        *(MACHINE, job.pid, job.stopping, datetime.fromisoformat(job.started_at)),
+        datetime.now(UTC),
+    )
+    jobs._jobs.start(replace(row, **columns), lambda _: None)  # type: ignore[arg-type]
+    return job
 
 
 def write_jsonl(path: Path, documents: Iterable[Mapping[str, Any]]) -> Path:

@@ -48,14 +48,16 @@ def test_storage_knows_neither_engine_nor_pages() -> None:
     assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch", "psycopg", "duckdb"})
 
 
-def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:
+def test_searching_with_the_embedded_model_imports_no_model_library(small_home: Path) -> None:
     code = """
 from engine.explorer import Explorer
 from engine.types.searches import Query
 explorer = Explorer()
-for system in set(explorer.systems) - {"instructed"}:  # which reads the seed anew
+for system in explorer.systems:
     query = Query("small", seed="bees-network", aspect="method", system=system)
     assert explorer.search(query).results
+pasted = Query("small", text="How bees find food.", instruction="the same question, no robots")
+assert explorer.search(pasted).results
 """
     loaded = loaded_after(code, SEEDLENS_HOME=str(small_home))
     assert "lancedb" in loaded

@@ -23,7 +23,6 @@ from engine.annotate.projects import (
     printable,
     read_query_id,
 )
-from engine.collections.grade_book import grade_of
 from engine.collections.judgment_formats import (
     Rows,
     beir_file,
@@ -35,6 +34,7 @@ from engine.collections.judgment_formats import (
     text_of,
 )
 from engine.collections.readers import read_collection, wording_of
+from engine.collections.trec import grade_of
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError
 from engine.search.queries import check_query, query_from_json, query_to_json

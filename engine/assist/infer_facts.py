@@ -22,15 +22,12 @@ from engine.assist.infer_claims import (
     most_tokens,
 )
 from engine.config import Settings
-from engine.corpora.folders import READERS_GRACE
 from engine.corpora.importing import build_indexes
-from engine.corpora.indexing import table_schema
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.sharing import writing
+from engine.corpora.registry import READERS_GRACE, writing
 from engine.corpora.stored_facts import (
-    FACT_COLUMNS,
-    SOURCE_COLUMNS,
+    FACT_SOURCES,
     document_date,
     facts_of,
     in_reading_order,
@@ -100,13 +97,7 @@ class InferFacts(ModelTask[Counts]):
         return corpus, corpus.doc_ids[: self.request.limit]
 
     def held(self) -> AbstractContextManager[None]:
-        return writing(
-            self._home,
-            self._ledger,
-            self.request.corpus,
-            f"The corpus '{self.request.corpus}' is being written to by another process.",
-            "Wait until that is done, or cancel it.",
-        )
+        return writing(self._home, self._ledger, self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         corpus, doc_ids = self._open()
@@ -123,8 +114,7 @@ class InferFacts(ModelTask[Counts]):
 
     async def run(self, run: TaskRun) -> TaskReport[Counts]:
         corpus, doc_ids = self._open()
-        schema = table_schema(corpus.spec, corpus.lens)
-        table = DocumentTable.open_or_create(corpus.table.path, schema)
+        table = DocumentTable.open(corpus.table.path)
         counts, failed = Counts(), 0
         run.progress(0, len(doc_ids))
         try:
@@ -162,7 +152,7 @@ class InferFacts(ModelTask[Counts]):
         """Replace the model's earlier facts of these kinds by valid new ones."""
         kinds = self.request.kinds
         changed: dict[str, tuple[Fact, ...]] = {}
-        for row in table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist():
+        for row in table.rows(list(answered), FACT_SOURCES).to_pylist():
             before = facts_of(row)
             kept = [f for f in before if not (f.generated and f.kind in kinds)]
             claims, text = answered[row["doc_id"]], row["text"]

@@ -18,8 +18,7 @@ from engine.llm.judges import typical_question
 from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
 from engine.rerank import estimate, find_mode
-from engine.rerank.listwise import LENGTH
-from engine.rerank.tournament import BATCH
+from engine.rerank.listwise import BATCH, LENGTH
 from engine.search.searcher import Searcher
 from engine.types.evaluations import Topic
 from engine.types.models import Estimate, summed

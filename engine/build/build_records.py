@@ -19,9 +19,6 @@ from engine.search.scenario_index import scenarios_of
 from engine.types.annotating import PoolRequest, Project
 from engine.types.builds import BuildQuery, BuildSpec, Cluster
 from engine.types.lenses import Lens
-from engine.types.limits import LONGEST_ATTRIBUTE, LONGEST_GUIDANCE, LONGEST_LABEL
-
-MOST_EXAMPLES = 20
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
@@ -32,34 +29,8 @@ def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
     attribute = printable(spec.attribute).strip()
     if not attribute:
         raise BadInputError("There is no attribute.", "Say what documents show without saying so.")
-    _check_length("The attribute", attribute, LONGEST_ATTRIBUTE)
-    guidance = printable(spec.guidance).strip()
-    _check_length("The guidance", guidance, LONGEST_GUIDANCE)
     if spec.aspect:
         find_aspect(aspects, spec.aspect)
-    _check_numbers(spec)
-    systems = tuple(dict.fromkeys(spec.systems))
-    check_pool(PoolRequest(systems, spec.depth))
-    return replace(
-        spec,
-        attribute=attribute,
-        guidance=guidance,
-        examples=_checked_examples(spec.examples),
-        aspect=spec.aspect.lower(),
-        systems=systems,
-    )
-
-
-def _checked_examples(examples: tuple[str, ...]) -> tuple[str, ...]:
-    texts = tuple(dict.fromkeys(text for e in examples if (text := one_line(e))))
-    if len(texts) > MOST_EXAMPLES:
-        raise BadInputError(f"There are {len(texts)} examples.", f"Give at most {MOST_EXAMPLES}.")
-    for text in texts:
-        _check_length("An example", text, LONGEST_LABEL)
-    return texts
-
-
-def _check_numbers(spec: BuildSpec) -> None:
     if spec.limit is not None and spec.limit < 1:
         raise BadInputError(f"The limit is {spec.limit} documents.", "Read at least 1.")
     if not 0.0 < spec.distance <= 1.0:
@@ -73,11 +44,16 @@ def _check_numbers(spec: BuildSpec) -> None:
         )
     if not 0.0 <= spec.overlap <= 1.0:
         raise BadInputError(f"The overlap is {spec.overlap}.", "Give a number from 0 to 1.")
-
-
-def _check_length(what: str, text: str, most: int) -> None:
-    if len(text) > most:
-        raise BadInputError(f"{what} has {len(text):,} characters.", f"Use at most {most:,}.")
+    systems = tuple(dict.fromkeys(spec.systems))
+    check_pool(PoolRequest(systems, spec.depth))
+    return replace(
+        spec,
+        attribute=attribute,
+        guidance=printable(spec.guidance).strip(),
+        examples=tuple(dict.fromkeys(filter(None, map(one_line, spec.examples)))),
+        aspect=spec.aspect.lower(),
+        systems=systems,
+    )
 
 
 def one_line(text: str) -> str:
@@ -92,7 +68,8 @@ def one_line(text: str) -> str:
 def check_line(text: str, what: str, most: int) -> str:
     """What a person wrote, on one line; BadInputError when it is too long."""
     line = one_line(text)
-    _check_length(what, line, most)
+    if len(line) > most:
+        raise BadInputError(f"{what} has {len(line):,} characters.", f"Use at most {most:,}.")
     return line
 
 

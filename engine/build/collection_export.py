@@ -1,11 +1,9 @@
-"""A build as files: the collection in a folder, written as a whole, and each step as a table."""
+"""A build as files: the collection in a folder, and each step as a table."""
 
 from __future__ import annotations
 
 import json
-import secrets
-import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -17,78 +15,10 @@ from engine.build.build_records import Expanded
 from engine.build.opened_build import OpenBuild
 from engine.collections.judgment_formats import csv_lines
 from engine.config import __version__
-from engine.errors import BadInputError, StorageError
+from engine.errors import BadInputError
 from engine.types.annotating import Judgment
 from engine.types.builds import BuildStep, Provenance
-
-
-def write_folder(
-    files: Mapping[str, Iterable[str]], out: Path, replaced: Collection[str] = ()
-) -> tuple[Path, ...]:
-    """Write text files into a folder that replaces the old one atomically; between the two moves a
-    kill leaves both beside the place, complete.
-
-    Args:
-        files: relative path -> its text in pieces.
-        replaced: files of an existing folder to remove; its others stay.
-
-    Returns:
-        the files in their place.
-    """
-    place = out.resolve()
-    if place.is_dir() and Path.cwd().is_relative_to(place):
-        raise BadInputError(
-            f"{out} is the folder you are in, which cannot be moved away.",
-            "Name a folder in it, or go elsewhere.",
-        )
-    mark = secrets.token_hex(4)
-    new, old = (place.with_name(f".{place.name}.{kind}-{mark}") for kind in ("new", "old"))
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if place.is_dir():
-                _copy_others(place, new, {*files, *replaced})
-            _write(files, new)
-            _exchange(new, place, old)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        raise StorageError(
-            f"{out} cannot be written to ({error.strerror or error}).", "Name another folder."
-        ) from error
-    return tuple(out / name for name in files)
-
-
-def _write(files: Mapping[str, Iterable[str]], new: Path) -> None:
-    for name, pieces in files.items():
-        (new / name).parent.mkdir(parents=True, exist_ok=True)
-        with (new / name).open("x", encoding="utf-8", newline="") as handle:
-            handle.writelines(pieces)
-
-
-def _copy_others(place: Path, new: Path, names: Collection[str]) -> None:
-    """Copy a person's own files of the folder."""
-
-    def ours(folder: str, inside: list[str]) -> list[str]:
-        at = Path(folder).relative_to(place)
-        return [name for name in inside if (at / name).as_posix() in names]
-
-    shutil.copytree(place, new, symlinks=True, ignore=ours)
-
-
-def _exchange(new: Path, place: Path, old: Path) -> None:
-    """Move the existing folder away and the new one in; undone on an error."""
-    was_there = place.is_dir()
-    if was_there:
-        place.rename(old)
-    try:
-        new.rename(place)
-    except OSError:
-        if was_there:
-            old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
+from storage.files import file_errors, write_whole
 
 ABOUT = "provenance.json"
 GENERATOR = "seedlens build"
@@ -167,19 +97,21 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
             "Judge some of its items, or let the grades of models count.",
         )
     queries, corpus = annotation.queries(project), build.corpus
-    texts = decided_files("beir", spec.name, qrels, queries, corpus)
-    trec = decided_files("trec", spec.name, qrels, queries, corpus)
-    files = {**texts.files, **trec.files}
-    about = (
-        json.dumps(_about(provenance(build), [*files], qrels), ensure_ascii=False, indent=2) + "\n"
-    )
-    try:
-        replaced = _replaced(out, overwrite=overwrite)
-    except OSError as error:
-        raise StorageError(
-            f"{out} cannot be read ({error.strerror or error}).", "Name another folder."
-        ) from error
-    return write_folder({**files, ABOUT: [about]}, out, replaced)
+    files = {
+        name: pieces
+        for kind in ("beir", "trec")
+        for name, pieces in decided_files(kind, spec.name, qrels, queries, corpus).files.items()
+    }
+    about = json.dumps(_about(provenance(build), [*files], qrels), ensure_ascii=False, indent=2)
+    files[ABOUT] = [about + "\n"]
+    with file_errors(out, "Name another folder."):
+        before = _exported_before(out, overwrite=overwrite)
+        for name, pieces in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(out / name, pieces)
+        for name in before - files.keys():
+            (out / name).unlink(missing_ok=True)
+    return tuple(out / name for name in files)
 
 
 def _about(made: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
@@ -209,19 +141,19 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _replaced(out: Path, *, overwrite: bool) -> list[str]:
+def _exported_before(out: Path, *, overwrite: bool) -> set[str]:
     """Names of the files of an earlier export that is replaced."""
     if out.exists() and not out.is_dir():
         raise BadInputError(f"{out} is a file.", "Name a folder.")
     if not out.is_dir() or not any(out.iterdir()):
-        return []
+        return set()
     if not overwrite:
         raise BadInputError(
             f"{out} is not empty.", "Name a new folder, or add --overwrite to replace it."
         )
     try:
         about = json.loads((out / ABOUT).read_text("utf-8"))
-        names = [str(n) for n in about["files"]] if about["generator"] == GENERATOR else None
+        names = set(about["files"]) if about["generator"] == GENERATOR else None
     except (OSError, ValueError, KeyError, TypeError):
         names = None
     if names is None:
@@ -229,7 +161,7 @@ def _replaced(out: Path, *, overwrite: bool) -> list[str]:
             f"{out} holds files that were not exported from a build (no {ABOUT} says so).",
             "Name another folder.",
         )
-    return [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]
+    return {name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()}
 
 
 # -- tables ------------------------------------------------------------------------------------
@@ -255,26 +187,26 @@ def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> It
     def title(doc_id: str) -> str:
         return corpus.titles[corpus.row_of[doc_id]] if doc_id in corpus.row_of else ""
 
-    rows: list[tuple[object, ...]]
+    rows: Iterable[tuple[object, ...]]
     if step == "label":
-        rows = [
+        rows = (
             (x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id)) for x in build.labels()
-        ]
+        )
     elif step == "collapse":
         labels = build.shown_labels()
-        rows = [
+        rows = (
             (c.key, c.name, "yes" if c.dropped else "no", i, labels.get(i, ""), title(i))
             for c in build.clusters()
             for i in c.doc_ids
-        ]
+        )
     else:
         clusters = {cluster.key: cluster.name for cluster in build.clusters()}
-        rows = [
+        rows = (
             (
                 *(q.key, q.text, "yes" if q.dropped else "no", f"{q.overlap.share:.3f}"),
                 *(" ".join(q.overlap.words), len(q.doc_ids), clusters[q.key]),
             )
             for q in build.queries()
-        ]
+        )
     fields = (dict(zip(names, row, strict=True)) for row in rows)
     return csv_lines(fields, names, spreadsheet=spreadsheet)

@@ -10,8 +10,9 @@ import asyncio
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from engine.annotate.judgments import BUILT, check_member, checked
 from engine.annotate.projects import model_annotator
@@ -27,7 +28,6 @@ from engine.build.labelling import Work
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import (
-    GradeCounts,
     GradeMeaning,
     GradingRequest,
     Judgment,
@@ -60,18 +60,27 @@ async def expand(work: Work, ledger: Ledger) -> TaskReport[int]:
     build = work.build
     basis = expanding_basis(build.spec, build.asked())
     project = await asyncio.to_thread(_saved_project, work)
-    expanded, gone = await asyncio.to_thread(_asked, work, project)
-    positives = Positives(work, ledger, project)
-    await asyncio.to_thread(positives.write, expanded)
+    expanded, notes = await asyncio.to_thread(_asked, work, project)
+    notes += await asyncio.to_thread(write_positives, work, ledger, project, expanded)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, project, expanded)
     await asyncio.to_thread(_keep, work, expanded)
-    report = await _graded(work, project, expanded)
-    notes = (*_retired(gone), *positives.notes, *_notes(project), *report.notes)
+    request = GradingRequest(project, tuple(one.query_id for one in expanded))
+    task = build.annotation.grading.within(request, work.step)
+    with task.held():
+        report = await task.grade(work.run)
+    if not project.model_grades:
+        notes += (
+            f"Grades of models do not count in the project '{project.name}': what no person graded "
+            "is in no export. A lead can change that.",
+        )
     if not work.stopped:
         await asyncio.to_thread(_keep, work, expanded, basis)
     return TaskReport(
-        result=report.result.graded, failed=report.failed, left=report.left, notes=notes
+        result=report.result.graded,
+        failed=report.failed,
+        left=report.left,
+        notes=(*notes, *report.notes),
     )
 
 
@@ -94,15 +103,6 @@ def _pooled(work: Work, project: Project, expanded: Sequence[Expanded]) -> list[
     return pooled
 
 
-async def _graded(
-    work: Work, project: Project, expanded: Sequence[Expanded]
-) -> TaskReport[GradeCounts]:
-    request = GradingRequest(project, tuple(one.query_id for one in expanded))
-    task = work.build.annotation.grading.within(request, work.step)
-    with task.held():
-        return await task.grade(work.run)
-
-
 def _saved_project(work: Work) -> Project:
     """The project of the build's name; an existing one keeps its settings."""
     build, spec = work.build, work.build.spec
@@ -118,8 +118,8 @@ def _saved_project(work: Work) -> Project:
     return build.annotation.save(project, work.author)
 
 
-def _asked(work: Work, project: Project) -> tuple[list[Expanded], int]:
-    """The project's queries with ids, one per wording, and the number of retired ones."""
+def _asked(work: Work, project: Project) -> tuple[list[Expanded], tuple[str, ...]]:
+    """The project's queries with ids, one per wording, and a note on retired ones."""
     build, annotation = work.build, work.build.annotation
     before = annotation.queries(project, retired=True)
     ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
@@ -139,15 +139,12 @@ def _asked(work: Work, project: Project) -> tuple[list[Expanded], int]:
     gone = annotation.retire(project, (written | pooled.keys()) - asked.keys(), work.author)
     _keep(work, expanded)
     annotation.add_queries(project, asked)
-    return expanded, gone
-
-
-def _retired(gone: int) -> tuple[str, ...]:
     if not gone:
-        return ()
-    asked = "that the build asks no more"
-    which = counted(gone, f"query {asked} is", f"queries {asked} are")
-    return (f"{which} out of the project's queue and grades; what was judged is kept.",)
+        return expanded, ()
+    asked_once = "that the build asks no more"
+    which = counted(gone, f"query {asked_once} is", f"queries {asked_once} are")
+    note = f"{which} out of the project's queue and grades; what was judged is kept."
+    return expanded, (note,)
 
 
 def free_id(name: str, taken: Iterable[str]) -> str:
@@ -169,90 +166,68 @@ def free_id(name: str, taken: Iterable[str]) -> str:
 # -- positives ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Positives:
-    """Writes clusters as judgments: by the model that labelled a document, or the person who put it
-    there."""
+def write_positives(
+    work: Work, ledger: Ledger, project: Project, expanded: Sequence[Expanded]
+) -> tuple[str, ...]:
+    """Write clusters as judgments by the model that labelled a document, or by the person who put
+    it there; take back those whose document left its cluster, with a note."""
+    current = work.build.annotation.judgments(project)
+    wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
+    asked = {one.query_id for one in expanded}
+    mine = [j for j in current if j.event.startswith(BUILT) and j.query_id in asked]
+    written = {j.item for j in mine}
+    gone = [_withdrawn(j) for j in mine if j.item not in wanted]
+    there = {(j.item, j.annotator) for j in current}
+    new = [
+        judgment
+        for judgment in _positives(work, project, expanded)
+        if judgment.item not in written and (judgment.item, judgment.annotator) not in there
+    ]
+    ledger.judging.add([*gone, *new])
+    now = datetime.now(UTC)
+    rows = [
+        PoolRow(project.corpus, project.name, one.query_id, doc_id, SOURCE, rank, now)
+        for one in expanded
+        for rank, doc_id in enumerate(one.doc_ids, start=1)
+    ]
+    ledger.projects.add_to_pool(rows)
+    if not gone:
+        return ()
+    which = counted(len(gone), "document is", "documents are")
+    return (f"{which} in no cluster of its query any more: no grade by that.",)
 
-    work: Work
-    ledger: Ledger
-    project: Project
-    notes: tuple[str, ...] = ()
 
-    def write(self, expanded: Sequence[Expanded]) -> None:
-        """Add what is not there, and take back what a build wrote that no cluster says now."""
-        standing = self.work.build.annotation.judgments(self.project)
-        wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
-        asked = {one.query_id for one in expanded}
-        mine = [j for j in standing if j.event.startswith(BUILT) and j.query_id in asked]
-        written = {(j.query_id, j.doc_id) for j in mine}
-        gone = [_withdrawn(j) for j in mine if (j.query_id, j.doc_id) not in wanted]
-        there = {(j.query_id, j.doc_id, j.annotator) for j in standing}
-        new = [
-            judgment
-            for judgment in self._judgments(expanded, written)
-            if (judgment.query_id, judgment.doc_id, judgment.annotator) not in there
-        ]
-        self.ledger.judging.add([*gone, *new])
-        now, corpus = datetime.now(UTC), self.project.corpus
-        rows = [
-            PoolRow(corpus, self.project.name, one.query_id, doc_id, SOURCE, rank, now)
-            for one in expanded
-            for rank, doc_id in enumerate(one.doc_ids, start=1)
-        ]
-        self.ledger.projects.add_to_pool(rows)
-        if gone:
-            which = counted(len(gone), "document is", "documents are")
-            self.notes += (f"{which} in no cluster of its query any more: no grade by that.",)
+def _positives(work: Work, project: Project, expanded: Sequence[Expanded]) -> Iterator[Judgment]:
+    build = work.build
+    clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
+    authors = {x.doc_id: x.author for x in build.labels() if x.maker == "model"}
+    for one in expanded:
+        cluster = clusters.get(one.key, Cluster("", "", ()))
+        for doc_id in one.doc_ids:
+            person = _member(project, cluster.put.get(doc_id, ""))
+            judgment = Judgment(
+                one.query_id,
+                doc_id,
+                person or model_annotator(authors.get(doc_id) or work.run.model),
+                max(project.scale.values),
+                note=f"In the cluster: {cluster.name}",
+                origin="person" if person else "model",
+                event=BUILT + secrets.token_hex(12),
+            )
+            yield checked(project, judgment)
 
-    def _judgments(
-        self, expanded: Sequence[Expanded], written: set[tuple[str, str]]
-    ) -> Iterator[Judgment]:
-        build = self.work.build
-        clusters = {c.key: c for c in (build.clustering() or Clustering()).clusters}
-        authors = {x.doc_id: x.author for x in build.labels() if x.maker == "model"}
-        for one in expanded:
-            cluster = clusters.get(one.key, Cluster("", "", ()))
-            for doc_id in one.doc_ids:
-                if (one.query_id, doc_id) in written:
-                    continue
-                person = cluster.put.get(doc_id, "")
-                if person and not self._is_member(person):
-                    person = ""
-                judgment = Judgment(
-                    one.query_id,
-                    doc_id,
-                    person or model_annotator(authors.get(doc_id) or self.work.run.model),
-                    max(self.project.scale.values),
-                    note=f"In the cluster: {cluster.name}",
-                    origin="person" if person else "model",
-                    event=BUILT + secrets.token_hex(12),
-                )
-                yield checked(self.project, judgment)
 
-    def _is_member(self, person: str) -> bool:
-        try:
-            check_member(self.project, person)
-        except BadInputError:
-            return False
-        return True
+def _member(project: Project, person: str) -> str:
+    """The person if they may judge in the project, else ""."""
+    try:
+        if person:
+            check_member(project, person)
+    except BadInputError:
+        return ""
+    return person
 
 
 def _withdrawn(judgment: Judgment) -> Judgment:
-    return replace(
-        judgment,
-        verdict="withdrawn",
-        relevance=None,
-        note="",
-        time=datetime.now(UTC),
-        event=BUILT + secrets.token_hex(12),
-    )
-
-
-def _notes(project: Project) -> tuple[str, ...]:
-    if project.model_grades:
-        return ()
-    return (
-        f"Grades of models do not count in the project '{project.name}': what no person graded is "
-        "in no export. A lead can change that.",
-    )
+    event = BUILT + secrets.token_hex(12)
+    taken: dict[str, Any] = {"verdict": "withdrawn", "relevance": None, "note": ""}
+    return replace(judgment, **taken, time=datetime.now(UTC), event=event)

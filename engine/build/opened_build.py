@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
-from threading import Lock
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
@@ -68,19 +67,13 @@ class Vocabulary:
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self._corpus = corpus
-        self._counted: Mapping[str, float] | None = None
-        self._lock = Lock()
 
-    @property
+    @cached_property
     def _shares(self) -> Mapping[str, float]:
         """Stem -> share of the corpus's documents that have it."""
-        with self._lock:
-            if self._counted is None:
-                doc_ids = self._corpus.doc_ids
-                sampled = doc_ids[:: max(1, -(-len(doc_ids) // SAMPLE))]
-                counts = self._count(sampled)
-                self._counted = {stem: count / len(sampled) for stem, count in counts.items()}
-            return self._counted
+        doc_ids = self._corpus.doc_ids
+        sampled = doc_ids[:: max(1, -(-len(doc_ids) // SAMPLE))]
+        return {stem: count / len(sampled) for stem, count in self._count(sampled).items()}
 
     def _count(self, doc_ids: Sequence[str]) -> Counter[str]:
         """Stem -> number of these documents that have it."""
@@ -150,9 +143,8 @@ def different(words: Iterable[str]) -> list[str]:
 
 
 def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters with their names cleaned up; those without documents are left out."""
+    """The clusters with cleaned names, without empty ones; each document is in one of them."""
     home: dict[str, str] = {}
-    keys: set[str] = set()
     kept = []
     known = {doc_id for cluster in before.clusters for doc_id in cluster.doc_ids}
     for cluster in clusters:
@@ -161,9 +153,6 @@ def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cl
             continue
         if not name:
             raise BadInputError(f"The cluster of '{cluster.doc_ids[0]}' has no name.", "Name it.")
-        if cluster.key and cluster.key in keys:
-            raise BadInputError(f"The cluster '{cluster.key}' comes twice.", "Join the two.")
-        keys.add(cluster.key)
         for doc_id in cluster.doc_ids:
             if doc_id not in known:
                 raise UnknownNameError(
@@ -177,8 +166,7 @@ def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cl
                 )
             home[doc_id] = name
         kept.append(replace(cluster, name=name))
-    lost = known - home.keys()
-    if lost:
+    if lost := known - home.keys():
         raise BadInputError(
             f"Document '{min(lost)}' is in no cluster any more.",
             "Leave it in one, and drop a cluster that should become no query.",
@@ -193,18 +181,14 @@ def edited(
     spec: BuildSpec,
     order: Mapping[str, int],
 ) -> tuple[Clustering, int]:
-    """The clusters after a person's edit, and how many changed; unknown keys are new clusters.
-
-    Args:
-        order: doc_id -> its place in the corpus.
-    """
+    """The clusters after a person's edit, and how many changed; ``order``: doc_id -> its place in
+    the corpus."""
     old = {cluster.key: cluster for cluster in before.clusters}
     kept = []
     for cluster in checked_clusters(before, clusters):
         doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
         kept.append(_changed(old.get(cluster.key), replace(cluster, doc_ids=doc_ids), author, spec))
-    stay = {cluster.key for cluster in kept}
-    changes = sum(old.get(c.key) != c for c in kept) + sum(key not in stay for key in old)
+    changes = sum(old.get(c.key) != c for c in kept) + len(old.keys() - {c.key for c in kept})
     return before.with_keys(kept), changes
 
 
@@ -224,44 +208,13 @@ def _changed(old: Cluster | None, cluster: Cluster, author: str, spec: BuildSpec
     return made
 
 
-def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
-    """The clusters with some merged under the key of the one of that name, else of the largest."""
-    wanted = list(dict.fromkeys(keys))
-    for key in wanted:
-        find_cluster(clusters, key)
-    if len(wanted) < 2:
-        raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
-    parts = [cluster for cluster in clusters if cluster.key in wanted]
-    parts.sort(key=lambda part: part.name != name)
-    doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
-    dropped = all(part.dropped for part in parts)
-    whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
-    return [whole, *(cluster for cluster in clusters if cluster.key not in wanted)]
-
-
-def split(
-    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], name: str
-) -> list[Cluster]:
-    """The clusters with some documents of one in a new one."""
-    whole, out = find_cluster(clusters, key), set(doc_ids)
-    _check_in(whole, out)
-    if not out or len(out) == len(whole.doc_ids):
-        raise BadInputError(
-            f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
-            "Choose some of them, but not all.",
-        )
-    stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
-    new = Cluster("", name, tuple(d for d in whole.doc_ids if d in out), maker="person")
-    others = [cluster for cluster in clusters if cluster.key != key]
-    return [replace(whole, doc_ids=stay), new, *others]
-
-
-def moved(
+def _moved(
     clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], target: str
 ) -> list[Cluster]:
-    """The clusters with some documents of one in another one, or all of them."""
+    """The clusters with some documents of one, or all of them, in another one."""
     whole, there, out = find_cluster(clusters, key), find_cluster(clusters, target), set(doc_ids)
-    _check_in(whole, out)
+    if strange := out.difference(whole.doc_ids):
+        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{whole.name}'.")
     stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
     taken = (*there.doc_ids, *(doc_id for doc_id in whole.doc_ids if doc_id in out))
     others = [cluster for cluster in clusters if cluster.key not in (key, target)]
@@ -269,37 +222,18 @@ def moved(
     return [*left, replace(there, doc_ids=taken), *others]
 
 
-def renamed(clusters: Sequence[Cluster], key: str, name: str) -> list[Cluster]:
-    """The clusters with one called otherwise; UnknownNameError."""
+def _altered(clusters: Sequence[Cluster], key: str, **fields: Any) -> list[Cluster]:
+    """The clusters with other values for fields of one."""
     find_cluster(clusters, key)
-    return [replace(c, name=name) if c.key == key else c for c in clusters]
-
-
-def _check_in(cluster: Cluster, doc_ids: set[str]) -> None:
-    if strange := doc_ids.difference(cluster.doc_ids):
-        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{cluster.name}'.")
-
-
-def dropped(
-    clusters: Sequence[Cluster], key: str, is_dropped: bool, spec: BuildSpec
-) -> list[Cluster]:
-    """The clusters with one taken out, or back in."""
-    cluster = find_cluster(clusters, key)
-    if not is_dropped and not fits(cluster.doc_ids, spec):
-        raise BadInputError(
-            f"The cluster '{cluster.name}' has {len(cluster.doc_ids)} documents; those of "
-            f"{spec.smallest} to {spec.largest} become queries.",
-            "Change these numbers, or merge or split the cluster.",
-        )
-    return [replace(c, dropped=is_dropped) if c.key == key else c for c in clusters]
+    return [replace(c, **fields) if c.key == key else c for c in clusters]
 
 
 def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
     """The cluster of this key; UnknownNameError."""
-    for cluster in clusters:
-        if cluster.key == key:
-            return cluster
-    raise UnknownNameError(f"There is no cluster '{key}'.", "Look at the clusters again.")
+    found = next((cluster for cluster in clusters if cluster.key == key), None)
+    if found is None:
+        raise UnknownNameError(f"There is no cluster '{key}'.", "Look at the clusters again.")
+    return found
 
 
 class OpenBuild:
@@ -331,8 +265,7 @@ class OpenBuild:
     def vocabulary(self) -> Vocabulary:
         """The words of the corpus as it is now."""
         corpus = self.corpus
-        kept: Vocabulary = self._recent.one(corpus.identity, lambda: Vocabulary(corpus))
-        return kept
+        return cast(Vocabulary, self._recent.one(corpus.identity, lambda: Vocabulary(corpus)))
 
     def scope(self) -> list[str]:
         """The documents that are read, in the order of the corpus."""
@@ -432,25 +365,56 @@ class OpenBuild:
         return changes
 
     def merge(self, keys: Sequence[str], name: str, author: str) -> None:
-        """Put clusters together; see :func:`engine.build.opened_build.merged`."""
-        self.change_clusters(partial(merged, keys=keys, name=name), author)
+        """Put clusters together under the key of the one of that name, else of the largest."""
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            parts = [find_cluster(clusters, key) for key in dict.fromkeys(keys)]
+            if len(parts) < 2:
+                raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
+            parts.sort(key=lambda part: (part.name != name, clusters.index(part)))
+            doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
+            dropped = all(part.dropped for part in parts)
+            whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
+            return [whole, *(cluster for cluster in clusters if cluster not in parts)]
+
+        self.change_clusters(change, author)
 
     def split(self, key: str, doc_ids: Sequence[str], name: str, author: str) -> None:
         """Put some documents of a cluster into a new one."""
-        self.change_clusters(partial(split, key=key, doc_ids=doc_ids, name=name), author)
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            whole, out = find_cluster(clusters, key), set(doc_ids)
+            if not out or out == set(whole.doc_ids):
+                raise BadInputError(
+                    f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
+                    "Choose some of them, but not all.",
+                )
+            new = Cluster("", name, (), maker="person")
+            return _moved([*clusters, new], key, doc_ids, new.key)
+
+        self.change_clusters(change, author)
 
     def move(self, key: str, doc_ids: Sequence[str], target: str, author: str) -> None:
         """Put some documents of a cluster into another one, or all of them."""
-        change = partial(moved, key=key, doc_ids=doc_ids, target=target)
-        self.change_clusters(change, author)
+        self.change_clusters(partial(_moved, key=key, doc_ids=doc_ids, target=target), author)
 
     def rename(self, key: str, name: str, author: str) -> None:
-        """Call a cluster otherwise."""
-        self.change_clusters(partial(renamed, key=key, name=name), author)
+        """Give a cluster another name."""
+        self.change_clusters(partial(_altered, key=key, name=name), author)
 
     def drop(self, key: str, is_dropped: bool, author: str) -> None:
         """Take a cluster out, or back in; BadInputError when its size takes it out."""
-        change = partial(dropped, key=key, is_dropped=is_dropped, spec=self.spec)
+
+        def change(clusters: list[Cluster]) -> list[Cluster]:
+            cluster, spec = find_cluster(clusters, key), self.spec
+            if not is_dropped and not fits(cluster.doc_ids, spec):
+                raise BadInputError(
+                    f"The cluster '{cluster.name}' has {len(cluster.doc_ids)} documents; those of "
+                    f"{spec.smallest} to {spec.largest} become queries.",
+                    "Change these numbers, or merge or split the cluster.",
+                )
+            return _altered(clusters, key, dropped=is_dropped)
+
         self.change_clusters(change, author)
 
     # -- queries -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class RunStep(ModelTask[int]):
         items, plans = _PLANS[self.request](self._build)
         if not self.needs_model and not known.model:
             plans = []
-        costs = [known.estimate(plan.sample, plan.calls) for plan in plans if plan.sample]
+        costs = [known.estimate(sample, calls) for calls, sample in plans if sample]
         return replace(summed([known.total(0, 0, 0), *costs]), items=items)
 
     async def run(self, run: TaskRun) -> TaskReport[int]:
@@ -103,15 +103,11 @@ def _check(build: OpenBuild, step: BuildStep) -> None:
 # -- what a step asks at most --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Questions of one kind: so many, like these."""
-
-    calls: int
-    sample: Sequence[Prompt[Any]]
+Questions = tuple[int, Sequence[Prompt[Any]]]
+"""Questions of one kind: how many, and some of them."""
 
 
-def _label(build: OpenBuild) -> tuple[int, list[_Plan]]:
+def _label(build: OpenBuild) -> tuple[int, list[Questions]]:
     pending, corpus = build.unlabelled(), build.corpus
     aspect = aspect_of(build.spec, corpus.lens)
     prompts = [
@@ -119,10 +115,10 @@ def _label(build: OpenBuild) -> tuple[int, list[_Plan]]:
         for document in corpus.documents(_spread(pending))
         if (prompt := labelling_of(build.spec, document, aspect, DOCUMENT_TOKENS)) is not None
     ]
-    return len(pending), [_Plan(len(pending), prompts)]
+    return len(pending), [(len(pending), prompts)]
 
 
-def _collapse(build: OpenBuild) -> tuple[int, list[_Plan]]:
+def _collapse(build: OpenBuild) -> tuple[int, list[Questions]]:
     """At most one naming question per two labels, and one merging question per label."""
     labels = build.shown_labels()
     different = list(dict.fromkeys(label.casefold() for label in labels.values()))
@@ -132,12 +128,12 @@ def _collapse(build: OpenBuild) -> tuple[int, list[_Plan]]:
     merging_prompt = merging(build.spec, different[:WINDOW])
     rounds = ROUNDS if len(different) > 1 else 0
     return len(labels), [
-        _Plan(len(different) // 2, [naming_prompt]),
-        _Plan(rounds * windows, [merging_prompt]),
+        (len(different) // 2, [naming_prompt]),
+        (rounds * windows, [merging_prompt]),
     ]
 
 
-def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
+def _verbalise(build: OpenBuild) -> tuple[int, list[Questions]]:
     pending, worded, labels = build.unworded(), build.wordings(), build.shown_labels()
     asked = [c for c in pending if c.key not in worded or worded[c.key].maker == "model"]
     avoid = ["of letters"] * MOST_AVOIDED
@@ -145,10 +141,10 @@ def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
         verbalising(build.spec, c.name, label_counts(labels, c.doc_ids), avoid, again=True)
         for c in asked[:SAMPLE]
     ]
-    return len(pending), [_Plan(TRIES * len(asked), prompts)]
+    return len(pending), [(TRIES * len(asked), prompts)]
 
 
-def _expand(build: OpenBuild) -> tuple[int, list[_Plan]]:
+def _expand(build: OpenBuild) -> tuple[int, list[Questions]]:
     """For queries not pooled yet: as if no two systems retrieved the same."""
     spec, asked, corpus = build.spec, build.asked(), build.corpus
     basis = pooling_basis(spec, corpus)
@@ -160,10 +156,10 @@ def _expand(build: OpenBuild) -> tuple[int, list[_Plan]]:
     items = pooled - graded + each * len(new)
     texts = [query.text for query in new] or [one.text for one in known]
     documents = corpus.documents(_spread(build.scope(), 24))
-    return items, [_Plan(items, _grading(spec, texts[0], documents))]
+    return items, [(items, _grading(spec, texts[0], documents))]
 
 
-_PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[_Plan]]]] = {
+_PLANS: Mapping[BuildStep, Callable[[OpenBuild], tuple[int, list[Questions]]]] = {
     "label": _label,
     "collapse": _collapse,
     "verbalise": _verbalise,

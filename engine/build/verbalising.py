@@ -157,6 +157,6 @@ def _notes(work: Work, failed: int) -> tuple[str, ...]:
     which = counted(over, "query shares", "queries share")
     said = (
         f"{which} more than {limit:.0%} of their words with their documents; the best of the "
-        "tries is kept. Word them anew, or drop them."
+        "tries is kept. Word them again, or drop them."
     )
     return (said, *unusable(failed, "cluster"))

@@ -89,7 +89,7 @@ def _home(settings: Settings) -> str:
 
 def _corpora(settings: Settings) -> list[Check]:
     """Can the documents of all corpora in the home be read, and are they all there?"""
-    from engine.corpora.folders import store_of
+    from engine.corpora.registry import store_of
     from engine.explorer import Explorer
     from storage.vectors import DocumentTable
 

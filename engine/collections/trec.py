@@ -1,57 +1,135 @@
-"""TREC judgments and runs that people bring: read strictly, every problem named by its line."""
+"""TREC judgments and runs, and the rule by which grades of all formats are read."""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import ir_measures
 import numpy as np
 
-from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
-from engine.collections.judgment_formats import columns_of, content_of, decoded, judgment_rows
+from engine.collections.judgment_formats import (
+    JUDGMENT_NAMES,
+    Rows,
+    columns_of,
+    content_of,
+    decoded,
+    judgment_rows,
+)
 from engine.errors import BadInputError
+from engine.text import counted
 from engine.types.evaluations import Qrels
+from engine.types.limits import HIGHEST_GRADE
 from engine.types.searches import Ranking
 
-
-def write_run(rankings: Sequence[Ranking], path: Path | str, system: str) -> None:
-    """A TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
-    with Path(path).open("w", encoding="utf-8") as out:
-        out.writelines(run_lines(rankings, system))
+# -- judgments ---------------------------------------------------------------------------------
 
 
-def run_lines(rankings: Sequence[Ranking], system: str) -> Iterator[str]:
-    """The lines of a TREC run.
+@dataclass(frozen=True, slots=True)
+class JudgmentsFile:
+    """Judgments, and notes on oddities of their file."""
 
-    Raises:
-        BadInputError: an id with white space in it, which the format cannot hold.
+    qrels: Qrels
+    warnings: tuple[str, ...] = ()
+
+
+def grade_of(value: str) -> int:
+    """A grade as a number, grades below 0 (spam in TREC's files) as 0; ValueError.
+
+    >>> grade_of("2.0"), grade_of("-2")
+    (2, 0)
     """
-    for ranking in rankings:
-        spaced = [i for i in (ranking.query_id, *ranking.doc_ids) if len(i.split()) != 1]
-        if spaced:
+    number = float(value)
+    if not number.is_integer():
+        raise ValueError(value)
+    return max(0, int(number))
+
+
+def check_grade(value: str, where: str, most: int) -> int:
+    """:func:`grade_of`, at most ``most``; errors begin with ``where``."""
+    try:
+        grade = grade_of(value)
+    except ValueError as error:
+        raise BadInputError(
+            f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
+        ) from error
+    if grade > most:
+        raise BadInputError(
+            f"{where}: the grade {grade} is out of range.",
+            f"Grades are 0 to {most:,}; correct it.",
+        )
+    return grade
+
+
+def broken_line(file: str, number: int, problem: str) -> BadInputError:
+    """The error for a line that cannot be read."""
+    return BadInputError(f"{file}, line {number}: {problem}", "Correct that line.")
+
+
+def read_grades(rows: Rows, file: str) -> JudgmentsFile:
+    """The judgments of a file of any format; BadInputError where a line is broken."""
+    qrels: dict[str, dict[str, int]] = {}
+    first: dict[tuple[str, str], int] = {}
+    repeats = []
+    for number, row in rows:
+        if isinstance(row, str):
+            raise broken_line(file, number, row)
+        query_id, doc_id, value = (str(row.get(name) or "") for name in JUDGMENT_NAMES)
+        if not query_id or not doc_id:
+            raise broken_line(file, number, "It names no query and document.")
+        grade = check_grade(value, f"{file}, line {number}", HIGHEST_GRADE)
+        earlier = first.setdefault((query_id, doc_id), number)
+        known = qrels.setdefault(query_id, {}).setdefault(doc_id, grade)
+        if known != grade:
             raise BadInputError(
-                f"The id '{spaced[0]}' holds a space, which a TREC run cannot.",
-                "Import the documents with other ids, or leave runs away.",
+                f"{file}, lines {earlier} and {number}: document '{doc_id}' has grade "
+                f"{known} and grade {grade} for query '{query_id}'.",
+                "Keep one of the two.",
             )
-        pairs = zip(ranking.doc_ids, _falling(ranking.scores), strict=True)
-        for rank, (doc_id, score) in enumerate(pairs, start=1):
-            yield f"{ranking.query_id} Q0 {doc_id} {rank} {score:.9g} {system}\n"
+        if earlier != number:
+            repeats.append(number)
+    if not repeats:
+        return JudgmentsFile(qrels)
+    what = counted(len(repeats), "line repeats", "lines repeat")
+    warning = f"{file}: {what} a judgment with the same grade (first: line {repeats[0]})."
+    return JudgmentsFile(qrels, (warning,))
 
 
-def _falling(scores: Iterable[float]) -> Iterator[float]:
-    """The scores, equal ones set apart by the least step that a 32-bit number can take.
+def read_qrels(text: str, file: str) -> JudgmentsFile:
+    """The judgments of a file in any format of :func:`judgment_rows`; ``file`` is its name."""
+    judgments = read_grades(judgment_rows(text), file)
+    if not judgments.qrels:
+        raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
+    return judgments
 
-    trec_eval goes by the score as such a number, never by the rank, and breaks ties by
-    doc_id backwards: without this it would measure another order than ours.
-    """
-    last = np.float32(np.inf)
-    for score in scores:
-        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
-        yield float(last)
+
+def qrels_in(path: Path) -> JudgmentsFile:
+    """The judgments of a folder, in ``qrels.txt`` or under another usual name."""
+    for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
+        file = path / name
+        if file.is_file():
+            return read_qrels(decoded(content_of(file), name), name)
+    raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
+
+
+def trec_lines(qrels: Qrels) -> Iterator[str]:
+    """``query_id 0 doc_id relevance``; BadInputError for an id with white space."""
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            _check_ids((query_id, doc_id), "Use --format csv or jsonl.")
+            yield f"{query_id} 0 {doc_id} {grade}\n"
+
+
+def _check_ids(names: Iterable[str], remedy: str) -> None:
+    for name in names:
+        if len(name.split()) != 1:
+            raise BadInputError(
+                f"The id '{name}' holds white space, which TREC files cannot.", remedy
+            )
+
+
+# -- runs --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,103 +140,68 @@ class RunFile:
     tag: str
 
 
-def read_qrels(text: str, file: str) -> JudgmentsFile:
-    """Read the judgments of a file, see :func:`judgment_rows`; empty lines are skipped.
+def write_run(rankings: Sequence[Ranking], path: Path | str, system: str) -> None:
+    """Write a TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
+    with Path(path).open("w", encoding="utf-8") as out:
+        out.writelines(run_lines(rankings, system))
 
-    Args:
-        file: its name, for errors.
 
-    Raises:
-        BadInputError: names file, line and remedy.
+def run_lines(rankings: Sequence[Ranking], system: str) -> Iterator[str]:
+    """The lines of a TREC run; BadInputError for an id with white space."""
+    for ranking in rankings:
+        _check_ids(
+            (ranking.query_id, *ranking.doc_ids), "Import the documents with ids without spaces."
+        )
+        pairs = zip(ranking.doc_ids, _falling(ranking.scores), strict=True)
+        for rank, (doc_id, score) in enumerate(pairs, start=1):
+            yield f"{ranking.query_id} Q0 {doc_id} {rank} {score:.9g} {system}\n"
+
+
+def _falling(scores: Iterable[float]) -> Iterator[float]:
+    """The scores, equal ones one 32-bit step apart.
+
+    trec_eval reads scores as 32-bit numbers, ignores ranks, and breaks ties by doc_id backwards.
     """
-    judgments = read_grades(judgment_rows(text), file)
-    if not judgments.qrels:
-        raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
-    return judgments
+    last = np.float32(np.inf)
+    for score in scores:
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        yield float(last)
 
 
 def read_run(text: str, file: str) -> RunFile:
-    """Read ``query_id Q0 doc_id rank score tag`` lines; the score alone decides the order.
+    """Read ``query_id Q0 doc_id rank score tag`` lines.
 
-    Equal scores are ordered by doc_id backwards, as trec_eval does it, to which
-    scores are equal that are the same 32-bit number.
-
-    Raises:
-        BadInputError: names file, line and remedy: a malformed line, a score that is no
-            number, a document that a query has twice.
+    As in trec_eval, the score alone decides the order, and scores that are equal as 32-bit numbers
+    are ordered by doc_id backwards.
     """
-    seen: dict[tuple[str, str], int] = {}
+    scored: dict[str, dict[str, float]] = {}
     tag = ""
     for number, fields, problem in columns_of(text, 6, "query_id Q0 doc_id rank score tag"):
         if problem:
             raise broken_line(file, number, problem)
-        query_id, _, doc_id, rank, score, own = fields
-        where = f"{file}, line {number}"
-        _check(rank, float, f"{where}: the rank '{rank}' is not a number.")
-        _check(score, float, f"{where}: the score '{score}' is not a number.")
-        first = seen.setdefault((query_id, doc_id), number)
-        if first != number:
-            raise BadInputError(
-                f"{file}, lines {first} and {number}: document '{doc_id}' stands twice in the "
-                f"ranking of query '{query_id}'.",
-                "Keep one of the two.",
-            )
+        query_id, _, doc_id, _, score, own = fields
+        scores = scored.setdefault(query_id, {})
+        if doc_id in scores:
+            raise broken_line(file, number, f"query '{query_id}' ranks '{doc_id}' twice.")
+        scores[doc_id] = _number(score)
+        if not math.isfinite(scores[doc_id]):
+            raise broken_line(file, number, f"the score '{score}' is not a number.")
         tag = tag or own
-    if not seen:
+    if not scored:
         raise BadInputError(
             f"{file} has no lines.", "Give a run: 'query_id Q0 doc_id rank score tag'."
         )
-    # Every line is sound by now, and the reader of the field decides what it says.
-    scored: dict[str, list[tuple[float, str]]] = {}
-    for row in ir_measures.read_trec_run(io.StringIO(text)):
-        scored.setdefault(row.query_id, []).append((row.score, row.doc_id))
-    rankings = []
-    for query_id, pairs in scored.items():
-        with np.errstate(over="ignore"):  # beyond the largest it is infinite in trec_eval, too
-            pairs.sort(key=_as_trec_eval, reverse=True)
-        doc_ids, scores = [doc_id for _, doc_id in pairs], [score for score, _ in pairs]
-        rankings.append(Ranking(query_id, tuple(doc_ids), tuple(scores)))
-    return RunFile(tuple(rankings), tag)
+    return RunFile(tuple(_ranking(*one) for one in scored.items()), tag)
 
 
-def _as_trec_eval(pair: tuple[float, str]) -> tuple[float, str]:
-    score, doc_id = pair
-    return float(np.float32(score)), doc_id
-
-
-def _check(value: str, number: Callable[[str], float], message: str) -> None:
+def _number(text: str) -> float:
     try:
-        fine = math.isfinite(number(value))
+        return float(text)
     except ValueError:
-        fine = False
-    if not fine:
-        raise BadInputError(message, "Correct that line.")
+        return math.nan
 
 
-def qrels_in(path: Path) -> JudgmentsFile:
-    """The judgments of a folder: ``qrels.txt`` and what else it may be called.
-
-    Raises:
-        BadInputError: there is none, or a line of it cannot be read.
-    """
-    for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
-        file = path / name
-        if file.is_file():
-            return read_qrels(decoded(content_of(file), file.name), file.name)
-    raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
-
-
-# -- writing -----------------------------------------------------------------------------------
-
-
-def trec_lines(qrels: Qrels) -> Iterator[str]:
-    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            for name in (query_id, doc_id):
-                if len(name.split()) != 1:
-                    raise BadInputError(
-                        f"The id '{name}' holds white space, which TREC files cannot.",
-                        "Use --format csv or jsonl.",
-                    )
-            yield f"{query_id} 0 {doc_id} {grade}\n"
+def _ranking(query_id: str, scores: dict[str, float]) -> Ranking:
+    with np.errstate(over="ignore"):  # infinite as a 32-bit number, as in trec_eval
+        order = sorted(scores, key=lambda d: (float(np.float32(scores[d])), d), reverse=True)
+    return Ranking(query_id, tuple(order), tuple(scores[doc_id] for doc_id in order))

@@ -217,14 +217,14 @@ class Comparer:
             read = Interpretation(None, terms=read.terms)
         return seed, replace(read, notes=(*notes, *read.notes))
 
-    def without_wording(self, system: str) -> tuple[str, ...]:
-        """The ranking of the same system for the whole seed and no wording."""
-        query = replace(self.query, instruction=None, aspect=None, focus=(), system=system)
-        return tuple(self.searcher.rank(query, self._seed).doc_ids)
-
     def _blind(self, ranked: Sequence[Ranked], orders: ModelOrders | None) -> list[Sequence[str]]:
-        """Rankings without a wording to compare with; the model's own where it reranked."""
-        blind = {s: self.without_wording(s) for s in {r.variant.system for r in ranked}}
+        """Rankings of the same systems for the whole seed without a wording; the model's own where
+        it reranked."""
+        plain = replace(self.query, instruction=None, aspect=None, focus=())
+        blind = {
+            name: tuple(self.searcher.rank(replace(plain, system=name), self._seed).doc_ids)
+            for name in {r.variant.system for r in ranked}
+        }
         by_model = {} if orders is None else orders.unworded
         return [(by_model if r.by_model else blind)[r.variant.system] for r in ranked]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,9 @@ class Comparisons(ForPerson):
     def stamp(self, corpus: str, systems: Sequence[str] = ()) -> str:
         """Changes with the input of comparisons of these systems, own grades aside: corpus,
         scenarios where used, and files of the test collection."""
-        judgments = signature_of_judgments(self._library.corpus(corpus))
+        path = Path(self._library.corpus(corpus).source)
+        files = repr(signature_of(path) if path.is_absolute() else ())
+        judgments = hashlib.sha256(files.encode()).hexdigest()[:16]
         return f"{ranked_from(self._library.open(corpus), systems)} {judgments}"
 
     def _comparer(self, request: ComparisonRequest) -> Comparer:
@@ -117,7 +120,7 @@ class Comparisons(ForPerson):
         judgments = {}
         if seed is not None:
             info = self._library.corpus(corpus)
-            judgments = judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
+            judgments = _judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
         query = Query(corpus, seed=seed, text=request.text, filters=request.filters)
         return Comparer(searcher, query, request.aspect, judgments)
 
@@ -125,7 +128,7 @@ class Comparisons(ForPerson):
 
     def collection(self, corpus: str) -> Collection:
         """The test collection that a corpus came from."""
-        collection = collection_of(self._library.corpus(corpus))
+        collection = _collection_of(self._library.corpus(corpus))
         if collection is None:
             raise BadInputError(
                 f"The corpus '{corpus}' did not come from a test collection, or that is gone.",
@@ -144,25 +147,22 @@ class Comparisons(ForPerson):
         an equal running one if any."""
         for name in systems:
             find_system(name)
-        collection = self.collection(corpus)
-        progress = RunProgress(0, len(topics_to_vary(collection)) * len(systems))
-        started = time.monotonic()
+        collection, started = self.collection(corpus), time.monotonic()
+        total = len(topics_to_vary(collection)) * len(systems)
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
-            now = progress
+            done = itertools.count(1)
 
             def step() -> None:
-                nonlocal now
                 if cancelled():
                     raise CancelledWorkError
-                now = replace(now, done=now.done + 1, seconds=time.monotonic() - started)
-                tell(now)
+                tell(RunProgress(next(done), total, time.monotonic() - started))
 
             searcher = self._searcher(corpus)
             return sensitivity(searcher, collection, systems, variants, on_query=step)
 
         key = self._key(corpus, systems, variants)
-        return self.jobs.start(key, work, progress, request=key, owner=owner)
+        return self.jobs.start(key, work, RunProgress(0, total), request=key, owner=owner)
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
@@ -178,35 +178,17 @@ class Comparisons(ForPerson):
         return corpus, self.stamp(corpus, systems), tuple(systems), tuple(variants)
 
 
-def collection_of(info: CorpusInfo) -> Collection | None:
+def _collection_of(info: CorpusInfo) -> Collection | None:
     """The test collection that a corpus was imported from, or None; read again when a file has
     changed."""
-    path = _source(info)
-    if path is None:
-        return None
+    path = Path(info.source)
     try:
-        return cached_collection(path).collection
+        return cached_collection(path) if path.is_absolute() else None
     except (BadInputError, OSError, ValueError):
         return None  # documents without judgments: most corpora
 
 
-def signature_of_judgments(info: CorpusInfo) -> str:
-    """Changes when :func:`collection_of` may find something else; nothing is read for it."""
-    path = _source(info)
-    try:
-        files = () if path is None else signature_of(path)
-    except OSError:  # a file that goes away just now
-        files = ()
-    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
-
-
-def _source(info: CorpusInfo) -> Path | None:
-    """Where a corpus was imported from; None for one derived from another."""
-    path = Path(info.source)
-    return path if path.is_absolute() else None
-
-
-def judgments_of(
+def _judgments_of(
     corpus: OpenCorpus,
     info: CorpusInfo,
     own_grades: OwnGrades,
@@ -215,7 +197,7 @@ def judgments_of(
 ) -> dict[str, dict[str, int]]:
     """aspect key -> doc_id -> grade, for one seed; own grades before the collection's, without
     empty aspects."""
-    collection = collection_of(info)
+    collection = _collection_of(info)
     judgments: dict[str, dict[str, int]] = {}
     if collection is not None:
         listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}

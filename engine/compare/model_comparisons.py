@@ -7,11 +7,12 @@ for the seed alone, to show a wording's effect on the model.
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
 
-from engine.assist.ranking_estimates import estimate_ranking
+from engine.assist.ranking_estimates import count_for_reranking, estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -23,184 +24,133 @@ from engine.assist.reranking import (
 )
 from engine.compare.comparer import Comparer
 from engine.config import Settings
-from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
-from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client, ask_model
-from engine.llm.connecting import Estimator, connect, estimator
-from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.client import Client
+from engine.llm.connecting import Estimator
+from engine.llm.endpoints import Endpoint
 from engine.llm.judging_prompts import Criterion
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.rerank import Progress, Reranked
 from engine.search.searcher import criterion_for
-from engine.types.callbacks import Ask
-from engine.types.comparisons import (
-    ModelOrders,
-    Variant,
-    VariantsProgress,
-    VariantsRequest,
-)
-from engine.types.models import Estimate, ModelReport, summed
-from engine.types.people import ForPerson
+from engine.types.comparisons import ModelOrders, Variant, VariantsRequest, VariantsSoFar
+from engine.types.models import Estimate, TaskReport, summed
 from storage.answers import Answers
 
-_Key = tuple[Criterion, tuple[str, ...]]
-"""What a reranking depends on: what documents are judged by, and the order they come in."""
 
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A ranking for the model to improve."""
+@dataclass(slots=True)
+class Reordering:
+    """A ranking for the model to improve, and the model's order of it."""
 
     assignment: Assignment
-    variants: tuple[str, ...]  # names of the variants with this ranking
-    unworded: tuple[str, ...]  # names of the systems with this ranking for the seed alone
+    variants: list[str] = field(default_factory=list)  # names of the variants with this ranking
+    # names of the systems with this ranking for the seed alone
+    unworded: list[str] = field(default_factory=list)
+    begun: Progress | None = None
+    finished: Finished | None = None
+
+    def begin(self, reached: Progress) -> None:
+        """Take the order after a round."""
+        self.begun = reached
+
+    def order(self, *, ended: bool) -> tuple[str, ...] | None:
+        """The model's order, an unfinished one once the run has ``ended``; None without answers."""
+        ranked: Progress | Reranked | None = self.begun if ended else None
+        if self.finished is not None:
+            ranked = self.finished.reranked
+        if ranked is None or (ranked.calls and ranked.unanswered >= ranked.calls):
+            return None
+        return ranked.order
 
 
-class ModelComparisons(ForPerson):
-    """Rerankings of variants; thread-safe."""
+class ModelComparisons(TaskRunner[VariantsRequest, VariantsSoFar]):
+    """Rerankings of variants; thread-safe. A cancelled one keeps its orders so far."""
 
     def __init__(
         self, settings: Settings, answers: Answers, comparer: Callable[[VariantsRequest], Comparer]
     ) -> None:
-        self._settings, self._answers, self._comparer = settings, answers, comparer
-        self.jobs = JobRunner()  # a cancelled one keeps its answers, and its orders so far
-
-    def estimate(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> Estimate:
-        """What reranking all variants would cost at most; nothing is asked."""
-        connection = connect(self._settings, endpoint, person=self.person)
-        return _estimate(request, self._tasks(request), estimator(connection, self._answers))
-
-    def start(
-        self,
-        request: VariantsRequest,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
-        """Rerank in the background; returns the job's id."""
-        connection = connect(self._settings, endpoint, most_calls, self.person)
-        tasks, place = self._tasks(request), connection.endpoint
-        estimate = _estimate(request, tasks, estimator(connection, self._answers))
-        run = _Run(request, tasks, connection, self._answers, estimate)
-        nothing = run.progress(Usage(endpoint=place.address, model=place.model))
-        return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)
+        super().__init__(settings, answers)
+        self._comparer = comparer
 
     def recall(self, request: VariantsRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is done, from answers in the ledger alone; None without all."""
         return recalled(self.jobs, self.start(request, endpoint, most_calls=0))
 
-    def _tasks(self, request: VariantsRequest) -> list[Task]:
-        return tasks_of(self._comparer(request), request)
+    def _task(self, request: VariantsRequest) -> RerankVariants:
+        return RerankVariants(self._comparer(request), request)
 
 
-class _Run:
-    """Tasks that a model works on, few at once; all in the thread of the job."""
+class RerankVariants(ModelTask[VariantsSoFar]):
+    """All different rankings of a comparison, few at once; ``items`` are questions."""
 
-    def __init__(
-        self,
-        request: VariantsRequest,
-        tasks: Sequence[Task],
-        connection: Connection,
-        answers: Answers,
-        estimate: Estimate,
-    ) -> None:
-        self._request, self._tasks, self._estimate = request, tasks, estimate
-        self._connection, self._answers = connection, answers
+    phase = "Reranking"
+
+    def __init__(self, comparer: Comparer, request: VariantsRequest) -> None:
+        self.request, self.key = request, object()  # several may run at once
         self._plan = Plan(request.mode, request.depth)
-        self._begun: dict[int, Progress] = {}
-        self._finished: dict[int, Finished] = {}
+        self._rankings = rankings_of(comparer, request)
+        sizes = [len(ranking.assignment.doc_ids) for ranking in self._rankings]
+        self._counted = count_for_reranking(self._plan, sizes)[1]
+        self._ended = False
 
-    def work(self, tell: Callable[[VariantsProgress], None], cancelled: Ask) -> ModelReport:
-        """Ask the model, as far as it comes."""
-        usage = None
+    def estimate(self, known: Estimator) -> Estimate:
+        every = [estimate_ranking(self._plan, "", r.assignment, known) for r in self._rankings]
+        return summed(every)
 
-        def heard(questions: RoundProgress) -> None:
-            nonlocal usage
-            usage = questions.usage
-            tell(self.progress(usage))
+    async def run(self, run: TaskRun) -> TaskReport[VariantsSoFar]:
+        client, counted = cast(Client, run.client), self._counted
+        width = max(1.0, counted.calls / max(1, counted.rounds))  # questions of a ranking at once
+        slots = asyncio.Semaphore(max(1, round(client.concurrency / width)))
 
+        async def one(ranking: Reordering) -> None:
+            async with slots:
+                if not client.stopped:
+                    ranking.finished = await rerank_one(
+                        client, ranking.assignment, self._plan, ranking.begin
+                    )
+
+        run.partial = partial(self._so_far, run)
+        run.questions(counted.calls, self.phase)
         try:
-            outcome = ask_model(self._connection, self._answers, self._ask, heard, cancelled)
-        except BaseException:
-            if usage is not None:  # what was begun is an order of the model's all the same
-                tell(self.progress(usage, ended=True))
-            raise
-        last = self.progress(outcome.usage, ended=True)
-        tell(last)
-        return last.report
+            await asyncio.gather(*map(one, self._rankings))
+        finally:
+            self._ended = True
+            run.questions(0, self.phase)
+        return TaskReport(result=self._so_far(run))
 
-    def progress(self, usage: Usage, *, ended: bool = False) -> VariantsProgress:
-        """Current progress; no order without any answer. With ``ended`` unfinished orders count
-        too."""
-        done = {n: f.reranked for n, f in self._finished.items()}
-        orders: dict[int, Progress | Reranked] = {**(self._begun if ended else {}), **done}
-        heard = {n: ranked.order for n, ranked in orders.items() if _heard(ranked)}
-        whole = (n for n in sorted(done) if not done[n].stopped)
-        finished = [self._finished[n] for n in sorted(done)] if ended else []
-        return VariantsProgress(
-            estimate=self._estimate,
+    def _so_far(self, run: TaskRun) -> VariantsSoFar:
+        orders = [(r, r.order(ended=self._ended)) for r in self._rankings]
+        known = [(ranking, order) for ranking, order in orders if order is not None]
+        finished = [r.finished for r in self._rankings if r.finished is not None]
+        whole = [r for r in self._rankings if r.finished and not r.finished.reranked.stopped]
+        return VariantsSoFar(
+            estimate=self._counted,
             orders=ModelOrders(
-                {v: order for n, order in heard.items() for v in self._tasks[n].variants},
-                {s: order for n, order in heard.items() for s in self._tasks[n].unworded},
+                {name: order for ranking, order in known for name in ranking.variants},
+                {name: order for ranking, order in known for name in ranking.unworded},
             ),
-            whole=tuple(v for n in whole for v in self._tasks[n].variants),
-            settled=usage.settled,
-            report=model_report(self._plan, usage, finished),
+            whole=tuple(name for ranking in whole for name in ranking.variants),
+            report=model_report(self._plan, run.usage, finished if self._ended else ()),
         )
 
-    async def _ask(self, client: Client) -> None:
-        """All tasks in their order, few of them at once, as far as the run comes."""
-        slots = asyncio.Semaphore(_at_once(self._estimate, client.concurrency))
 
-        async def one(number: int, task: Task) -> None:
-            async with slots:
-                if client.stopped:  # untouched: not an order of the model's
-                    return
-                keep = functools.partial(self._begun.__setitem__, number)
-                self._finished[number] = await rerank_one(client, task.assignment, self._plan, keep)
-
-        await asyncio.gather(*(one(i, task) for i, task in enumerate(self._tasks)))
-
-
-def _heard(ranked: Progress | Reranked) -> bool:
-    """Whether any question of a reranking was answered, or none was needed."""
-    return not ranked.calls or ranked.unanswered < ranked.calls
-
-
-def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
+def rankings_of(comparer: Comparer, request: VariantsRequest) -> list[Reordering]:
     """All different rankings, each variant's after its system's without a wording, so that an early
     end leaves complete comparisons."""
     check_variants(request.variants)
     load = texts_of(comparer.searcher)
-    assignments: dict[_Key, Assignment] = {}
-    variants: dict[_Key, list[str]] = {}
-    unworded: dict[_Key, list[str]] = {}
-    seen: set[str] = set()
+    found: dict[tuple[Criterion, Hashable], Reordering] = {}
+
+    def add(variant: Variant, name: str) -> Reordering:
+        ranked = comparer.rank(variant)
+        criterion = criterion_for(comparer.searcher, comparer.asked(variant), ranked.seed)
+        assignment = Assignment(name, criterion, ranked.doc_ids, load)
+        return found.setdefault((criterion, ranked.doc_ids), Reordering(assignment))
+
+    systems: set[str] = set()
     for variant in request.variants:
-        worded = [(variant, variants, variant.name)]
-        if variant.system not in seen:
-            seen.add(variant.system)
+        if variant.system not in systems:
+            systems.add(variant.system)
             plain = Variant(variant.name, "", variant.system, variant.steer)
-            worded.insert(0, (plain, unworded, variant.system))
-        for asked, names, name in worded:
-            ranked = comparer.rank(asked)
-            query = comparer.asked(asked)
-            criterion = criterion_for(comparer.searcher, query, ranked.seed)
-            key = criterion, ranked.doc_ids
-            assignments.setdefault(key, Assignment(name, criterion, ranked.doc_ids, load))
-            names.setdefault(key, []).append(name)
-    return [
-        Task(assignment, tuple(variants.get(key, ())), tuple(unworded.get(key, ())))
-        for key, assignment in assignments.items()
-    ]
-
-
-def _estimate(request: VariantsRequest, tasks: Sequence[Task], known: Estimator) -> Estimate:
-    plan = Plan(request.mode, request.depth)
-    return summed([estimate_ranking(plan, "", task.assignment, known) for task in tasks])
-
-
-def _at_once(estimate: Estimate, concurrency: int) -> int:
-    """Number of concurrent rankings, just enough to keep the endpoint busy."""
-    width = estimate.calls / max(1, estimate.rounds)
-    return max(1, round(concurrency / max(1.0, width)))
+            add(plain, variant.system).unworded.append(variant.system)
+        add(variant, variant.name).variants.append(variant.name)
+    return list(found.values())

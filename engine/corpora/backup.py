@@ -6,6 +6,7 @@ The file is a ZIP archive. Its ``manifest.json`` names every other member with i
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -17,12 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 from engine.config import __version__
-from engine.corpora.folders import store_of
+from engine.corpora.registry import bring, store_of
 from engine.corpora.scenario_store import SETTINGS
-from engine.corpora.sharing import bring
 from engine.errors import BadInputError, StorageError, StorageFullError
 from storage.files import COPY, digest_of, file_errors
 from storage.home import Home
@@ -97,11 +97,9 @@ def verify(file: Path) -> BackupReport:
     """Read all of a backup and compare it with its manifest; nothing is written."""
     with _opened(file) as (archive, manifest):
         for member in manifest["files"]:
-            digest = hashlib.sha256()
             with archive.open(member["path"]) as content:
-                while piece := content.read(_PIECE):
-                    digest.update(piece)
-            _check(member, digest.hexdigest())
+                whole = cast(io.BufferedIOBase, content)
+                _check(member, hashlib.file_digest(whole, "sha256").hexdigest())
     return _report(file, manifest)
 
 
@@ -145,13 +143,11 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
         ledger.copy(copy)
         rows = [row for row in Ledger(copy).corpora() if row.state != "deleted"]
         whole = [row for row in rows if not only and DocumentTable.is_stored(store_of(home, row))]
-        files = [
-            _add(archive, path, source) for path, source in _members(home, copy, whole, rows, only)
-        ]
-        # The documents are those of the rows, not of others imported under the same name since.
-        created = {row.name: row.created_at for row in ledger.corpora()}
-        if any(created.get(row.name, row.created_at) != row.created_at for row in whole):
-            raise _ChangedError
+        members = _members(home, whole, rows) if only != "ledger" else ()
+        try:
+            files = [_add(archive, path, source) for path, source in [(_LEDGER, copy), *members]]
+        except FileNotFoundError as error:
+            raise _ChangedError from error
         names = {row.name for row in whole}
         manifest = {
             "format": FORMAT,
@@ -167,26 +163,16 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
 
 
 def _members(
-    home: Home,
-    ledger: Path,
-    whole: Sequence[CorpusRow],
-    rows: Sequence[CorpusRow],
-    only: Only | None,
+    home: Home, whole: Sequence[CorpusRow], rows: Sequence[CorpusRow]
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it. `whole`: corpora that are backed up
-    with their documents."""
-    yield _LEDGER, ledger
-    if only == "ledger":
-        return
+    """(path in the backup, file) of all that belongs into it beside the ledger. `whole`: corpora
+    that are backed up with their documents."""
     for file in _files(home.uploads):
         if len(file.relative_to(home.uploads).parts) > 1:  # others are locks
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file
     for row in rows:
         store = store_of(home, row)
-        files = _files(store)
-        if row in whole and not any(file.parent.name == "_versions" for file in files):
-            raise _ChangedError  # deleted since the ledger was copied
-        for file in files:
+        for file in _files(store):
             inside = file.relative_to(store)
             # Without documents the manifest of a corpus would not be true.
             kept = inside.parts[0] in (f"{ScenarioTable.name}.lance", SETTINGS, SELECTIONS)
@@ -198,27 +184,19 @@ def _files(folder: Path) -> list[Path]:
     """All files below a folder, manifests of tables last. A table's files never change, and its
     manifests are written after the files that they name and deleted with them: with manifests
     listed first and copied last, all files of one are there."""
-    try:
-        manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
-        others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
-    except FileNotFoundError as error:
-        raise _ChangedError from error
+    manifests = [p for p in folder.rglob("_versions/*") if not p.name.startswith(".")]
+    others = [p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()]
     rest = [p for p in others if p.parent.name != "_versions" and not p.name.startswith(".")]
     return [*sorted(rest), *sorted(manifests)]
 
 
 def _add(archive: zipfile.ZipFile, path: str, source: Path) -> dict[str, Any]:
-    digest, size = hashlib.sha256(), 0
-    try:
-        content = source.open("rb")
-    except FileNotFoundError as error:
-        raise _ChangedError from error
-    with content, archive.open(path, "w", force_zip64=True) as out:
-        while piece := content.read(_PIECE):
-            out.write(piece)
-            digest.update(piece)
-            size += len(piece)
-    return {"path": path, "bytes": size, "sha256": digest.hexdigest()}
+    with source.open("rb") as content, archive.open(path, "w", force_zip64=True) as out:
+        shutil.copyfileobj(content, out, _PIECE)
+        size = content.tell()
+        content.seek(0)
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return {"path": path, "bytes": size, "sha256": digest}
 
 
 # -- reading ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.config import Settings
-from engine.corpora.folders import next_store, registered, store_of, sweep
+from engine.corpora.import_sources import carry_sources
 from engine.corpora.importing import build_indexes
 from engine.corpora.indexing import (
     aspect_vectors,
@@ -25,10 +25,9 @@ from engine.corpora.indexing import (
     table_schema,
 )
 from engine.corpora.map_making import carry_whole
+from engine.corpora.registry import next_store, register, registered, store_of, sweep
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
-from engine.corpora.service_imports import carry_sources
-from engine.corpora.sharing import register
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
@@ -68,7 +67,7 @@ class LensChange:
         encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
         copy = ChangedLens(old, lens, spec, encoder, self.settings.shard_documents)
         try:
-            source = DocumentTable.open_or_create(before, table_schema(spec, old))
+            source = DocumentTable.open(before)
             table = copy.copy(source, after, tell)
             documents = table.count()
             tell(Progress("finishing", documents, documents, 0.0))

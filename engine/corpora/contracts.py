@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from engine.corpora.aspect_space import role_matrix
 from engine.numeric import FloatArray
 from engine.types.documents import Document, Fact, Span
-from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
 
 DEPTH = 1000  # Documents that a ranking of a large corpus holds
@@ -80,8 +79,7 @@ class Seed:
     vector: FloatArray  # (d,). sentences: (s, d). tokens: (t, p).
     sentences: FloatArray
     tokens: FloatArray
-    # (t,) offsets into the text, -1 for tokens of the title and the model's own marks
-    token_starts: NDArray[np.int32]
+    token_starts: NDArray[np.int32]  # (t,) in the text, -1 for tokens of the title and marks
     idf: FloatArray  # (t,) what each token weighs, see `TokenRows`
 
     def roles(self, aspects: int) -> FloatArray:
@@ -93,11 +91,8 @@ class Seed:
 class Surroundings:
     """What lies around a seed in its corpus: the standard by which its evidence is measured."""
 
-    # (d,) mean of the vectors of the documents nearest to the seed; a sentence that is close to it
-    # is close to all of them
-    centroid: FloatArray
-    # (s, d) of documents that have little to do with the seed, one after another
-    sentences: FloatArray
+    centroid: FloatArray  # (d,) mean of the vectors of the documents nearest to the seed
+    sentences: FloatArray  # (s, d) of documents that have little to do with the seed
     roles: FloatArray  # (s, a) of these sentences
     starts: NDArray[np.intp]  # (n,) where each of these documents begins in `sentences`
     chance: float  # mean cosine of these documents' vectors with the seed's
@@ -109,10 +104,8 @@ class Focus:
 
     sentence_weights: FloatArray  # (s,) over the seed's sentences, sums to 1
     aspect_weights: FloatArray  # (a,) over the lens, sums to 1: where documents should be alike
-    # (a,) 0 to 1: where likeness should count against them, however that was said; zeros when
-    # nothing was
-    avoided: FloatArray
-    strength: float = 1.0  # 0 (the wording asks for no aspect) to 1; scales steer
+    avoided: FloatArray  # (a,) 0 to 1: where likeness should count against them
+    strength: float = 1.0  # 0 (the wording asks for no aspect) to 1; scales the aspect weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,32 +135,6 @@ class Scope:
         return replace(self, allowed=allowed, derived=True)
 
 
-class ScenarioScores(Protocol):
-    """The scenarios of a corpus as a system sees them."""
-
-    @property
-    def weight(self) -> float:
-        """What a document counts for against its best scenario, 0 to 1."""
-        ...
-
-    @property
-    def resident(self) -> bool:
-        """Whether all vectors are in memory."""
-        ...
-
-    def best(self, rows: Rows, vector: FloatArray) -> FloatArray:
-        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
-        ...
-
-    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> Rows:
-        """Documents by their best scenario, at most ``limit``; ``allowed`` is over the corpus."""
-        ...
-
-    def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
-        """The best scenario of each document that has any."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """One query, resolved: what a system needs beside the corpus."""
@@ -178,19 +145,15 @@ class Request:
     steer: float = 0.0
     symmetric: bool = False
     depth: int = DEPTH
-    # gives the seed's vector (d,) when it is read together with the wording in force, the aspect's
-    # built-in one included; None when there is no wording
+    # gives the seed's vector (d,) read together with the wording in force, which may be the
+    # aspect's built-in one; None without a wording
     instructed: Callable[[], FloatArray] | None = None
-    # what the seed (of the sentences in focus) and the wording state or imply; () for a search that
-    # does not go by facts
+    # what the sentences in focus and the wording state or imply; () for searches without facts
     facts: tuple[Fact, ...] = ()
-    # where a pasted seed states facts; () for a stored one, whose facts need not be what its topic
-    # is asked without
-    stated: tuple[Span, ...] = ()
-    # gives the corpus's scenarios; BadInputError where it has none
-    scenarios: Callable[[], ScenarioScores] | None = None
-    # documents that are to come first, because they have what a wording names; they are ranked in
-    # any case. None where it names nothing.
+    stated: tuple[Span, ...] = ()  # where a pasted seed states facts; () for a stored one
+    # gives the corpus's `ScenarioIndex`; BadInputError where it has no scenarios
+    scenarios: Callable[[], Any] | None = None
+    # documents that have what a wording names, to be ranked first; None where it names nothing
     preferred: Rows | None = None
 
     @property
@@ -219,8 +182,7 @@ class TokenRows(NamedTuple):
 
     vectors: TokenArray  # (t, p) as they are stored, see `widened`
     starts: NDArray[np.int32]  # (t,) int32, as in `Seed`
-    # (t,) float32, at least 0: how rare each token is in the corpus; 0 for the model's own marks,
-    # the document's mean for the title
+    # (t,) at least 0: how rare each token is in the corpus; 0 for the model's own marks, the mean
+    # for the title
     idf: FloatArray
-    # (t, a) float32, role probabilities of the sentence each stands in; zeros for the title
-    roles: FloatArray
+    roles: FloatArray  # (t, a) role probabilities of the sentence each stands in; zeros for titles

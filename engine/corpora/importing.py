@@ -1,10 +1,9 @@
-"""Importing: check everything, then index resumably, one process per corpus, or by many processes.
+"""Importing: check everything, then index resumably, by one process or many.
 
-Of many, workers encode shards of the source and write their rows, and the process that imports
-commits what they wrote, some shards at a time, in the order of the source. Each document is there
-exactly once whatever is killed: rows of a worker count only once they are committed, and which
-documents are committed is read from the table when an import begins, and when a commit ended in an
-error. Nobody else commits meanwhile, under the corpus's lock."""
+Of many, workers encode shards of the source and write their rows, and the importing process commits
+them, some shards at a time, in the order of the source, under the corpus's lock. Each document is
+there exactly once whatever is killed: rows count only once they are committed, and which are is
+read from the table when an import begins, and when a commit ended in an error."""
 
 from __future__ import annotations
 
@@ -12,18 +11,16 @@ import functools
 import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
 from engine.config import Settings
 from engine.corpora.contracts import LARGE
-from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import (
     IndexRun,
     Shard,
@@ -33,8 +30,17 @@ from engine.corpora.indexing import (
     table_schema,
     text_length,
 )
+from engine.corpora.registry import (
+    READERS_GRACE,
+    has_manifest,
+    next_store,
+    register,
+    registered,
+    store_of,
+    sweep,
+    writing,
+)
 from engine.corpora.schema import vector_columns
-from engine.corpora.sharing import has_manifest, register, writing
 from engine.encode.presets import resolve
 from engine.errors import (
     BadInputError,
@@ -45,7 +51,7 @@ from engine.errors import (
 )
 from engine.ingest import Source, check, open_source, previews, unique_documents
 from engine.ingest.formats import existing
-from engine.ingest.values import READS_ENGLISH
+from engine.ingest.notes import READS_ENGLISH
 from engine.jobs.cluster import Workers, workers_at
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.text import size
@@ -85,21 +91,21 @@ def index_shard(shard: Shard, target: Target) -> Written:
     if not shard.new and not shard.changed:
         return Written(*counts)
     table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk)
     if encoder.spec != target.spec:
         raise ModelMissingError(
             f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
             "Put the same model on all machines.",
         )
 
-    def rows(documents: Sequence[SourceDocument]) -> tuple[pa.RecordBatch, ...]:
-        some = bool(documents)
-        given = (documents, encoder, target.lens, table.schema, shard.hashes)
-        return (encode_batch(*given),) if some else ()
+    def rows(documents: Sequence[SourceDocument]) -> pa.RecordBatch:
+        return encode_batch(documents, encoder, target.lens, table.schema, shard.hashes)
 
-    fragments = (one for batch in rows(shard.new) for one in table.write_fragments(batch))
-    first = shard.new[0].doc_id if shard.new else ""
-    return Written(*counts, first, tuple(fragments), rows(shard.changed))
+    changed = (rows(shard.changed),) if shard.changed else ()
+    if not shard.new:
+        return Written(*counts, changed=changed)
+    fragments = tuple(table.write_fragments(rows(shard.new)))
+    return Written(*counts, shard.new[0].doc_id, fragments, changed)
 
 
 @functools.lru_cache(maxsize=4)
@@ -175,12 +181,6 @@ class DistributedRun(IndexRun):
             )
 
 
-def takes_whole_gpu(model: str) -> bool:
-    """Whether a GPU holds one such model."""
-    preset = resolve(model).preset
-    return preset is not None and preset.kind == "decoder"
-
-
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
 MANY = 100  # Documents from which the preparation of a faster encoder costs less than it saves
@@ -194,13 +194,6 @@ MADE_IDS = (
 """Ids that are in no file (of rows, of PDFs), and the remedy."""
 
 
-class LoadEncoder(Protocol):
-    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
-    ``download`` where a person named it."""
-
-    def __call__(self, source: str, *, bulk: bool, download: bool) -> Encoder: ...
-
-
 @dataclass(frozen=True)
 class Importer:
     """Runs imports into one home."""
@@ -208,7 +201,8 @@ class Importer:
     home: Home
     ledger: Ledger
     settings: Settings
-    load_encoder: LoadEncoder
+    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds
+    load_encoder: Callable[..., Encoder]
 
     def run(
         self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
@@ -227,12 +221,10 @@ class Importer:
             repairs=request.repairs,
         )
         self.home.create()
-        busy = f"The corpus '{request.name}' is being indexed by another process."
-        remedy = "Wait until it is done, or import under another name."
         with ExitStack() as held:
             workers = self._workers(request, held)
             report = report or check(source, most)
-            held.enter_context(writing(self.home, self.ledger, request.name, busy, remedy))
+            held.enter_context(writing(self.home, self.ledger, request.name))
             self._check_made_ids(request.name, source)
             row, encoder = self._register(request, source, report, on_progress)
             lens = lens_from_json(row.lens)
@@ -243,12 +235,12 @@ class Importer:
                 table.mark(DURING, table.version)
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
-            shard, heard = self.settings.shard_documents, (on_progress, cancelled, grace)
-            given = (table, encoder, lens, shard, *heard)
-            run = IndexRun(*given)
-            if workers:
-                bulk = report.documents >= MANY
-                run = DistributedRun(*given, workers=workers, bulk=bulk)
+            shard = self.settings.shard_documents
+            given = (table, encoder, lens, shard, on_progress, cancelled, grace)
+            bulk = report.documents >= MANY
+            run = (
+                DistributedRun(*given, workers=workers, bulk=bulk) if workers else IndexRun(*given)
+            )
             documents = unique_documents(source, max_chars=most)
             done = run.run(documents, report.documents, request.name)
             if not done.cancelled and done.read < report.documents:
@@ -268,7 +260,8 @@ class Importer:
         if not self.settings.ray:
             return None
         model = self._encoder_source(request, self.ledger.listed_corpus(request.name))
-        whole = takes_whole_gpu(model)
+        preset = resolve(model).preset
+        whole = preset is not None and preset.kind == "decoder"
         return held.enter_context(
             workers_at(self.settings.ray, self.settings.threads, whole_gpu=whole)
         )
@@ -282,9 +275,7 @@ class Importer:
         if known is not None:
             sweep(self.home, known)
         encoder = self.load_encoder(
-            self._encoder_source(request, known),
-            bulk=checked.documents >= MANY,
-            download=request.encoder is not None,
+            self._encoder_source(request, known), bulk=checked.documents >= MANY
         )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -292,15 +283,19 @@ class Importer:
                 f"'{request.name}' was indexed with (its weights differ).",
                 "Import under a new name.",
             )
-        store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
-        if known is None:
-            self._check_own(request.name, store)
+        deleted = self.ledger.corpus(request.name) if known is None else None
+        if known is not None:
+            store = store_of(self.home, known)
+        elif deleted is not None:
+            store = next_store(self.home, deleted)
+        else:
+            store = self.home.corpus(request.name)
+            self._check_unknown(request.name)
         if known is None or known.documents < checked.documents:
             needed = self._check_space(source.name, checked, store)
             tell(Progress("checking", checked.documents, checked.documents, 0.0, disk=needed))
-        deleted = self.ledger.corpus(request.name) if known is None else None
         if deleted is not None:  # only now: until here the import may be refused
-            Trash(self.home, self.ledger).give_up(deleted)
+            self.ledger.remove_corpus(deleted)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
@@ -319,16 +314,9 @@ class Importer:
         self.ledger.put_corpus(row)
         return row, encoder
 
-    def _check_own(self, name: str, store: Path) -> None:
-        """Raise BadInputError where a new name is that of another corpus: to the disk, as it is to
-        many where only capitals differ, or of one that the ledger lost."""
-        for row in self.ledger.corpora():
-            other = store_of(self.home, row)
-            if row.name != name and store.exists() and other.exists() and store.samefile(other):
-                raise BadInputError(
-                    f"'{name}' and '{row.name}' are the same name to this disk.", "Use another one."
-                )
-        if self.ledger.corpus(name) is None and has_manifest(self.home, name):
+    def _check_unknown(self, name: str) -> None:
+        """Raise BadInputError where a new name is that of a corpus that the ledger lost."""
+        if has_manifest(self.home, name):
             raise BadInputError(
                 f"The home has a corpus '{name}' already, which its ledger does not know.",
                 "To have it listed again: seedlens doctor --rebuild. Or use another name.",
@@ -434,7 +422,7 @@ def can_undo(home: Home, row: CorpusRow) -> bool:
 
 def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
     """Make a corpus what it was before the last import that changed it, or the one that was
-    stopped; returns its documents. The caller is :func:`engine.corpora.sharing.writing` it."""
+    stopped; returns its documents. The caller is :func:`engine.corpora.registry.writing` it."""
     if not can_undo(home, row):
         raise BadInputError(
             f"There is no import into '{row.name}' to undo.",

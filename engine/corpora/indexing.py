@@ -362,9 +362,8 @@ class IndexRun:
         for shard in shards:
             for group, is_changed in ((shard.new, False), (shard.changed, True)):
                 if group:
-                    like = self.table.schema
-                    rows = encode_batch(group, self.encoder, self.lens, like, shard.hashes)
-                    self.table.write(rows, replace=is_changed)
+                    given = (self.encoder, self.lens, self.table.schema, shard.hashes)
+                    self.table.write(encode_batch(group, *given), replace=is_changed)
             scattered += len(shard.new) + len(shard.changed)
             if scattered >= FRAGMENT_ROWS:
                 self.table.compact(self.grace)

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
+from datetime import UTC, datetime
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
-from engine.corpora.folders import Trash, store_of, sweep_all
+from engine.corpora.import_sources import (
+    ServiceImport,
+    forget_versions,
+    save_papers,
+    save_upload,
+    sources_of,
+    sweep_retrieved,
+    sweep_uploads,
+)
 from engine.corpora.importing import Importer, can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import has_scenarios, settings_stamp
-from engine.corpora.service_imports import (
-    ServiceImport,
-    forget_versions,
-    sources_of,
-    sweep_retrieved,
-)
-from engine.corpora.sharing import (
+from engine.corpora.registry import (
+    alone,
     generation_of,
+    in_trash,
     manifest_sources,
     publish_all,
     rebuild,
+    store_of,
+    sweep_all,
     sweep_store,
     to_search,
-    write_missing,
+    write_manifest,
     writing,
 )
-from engine.corpora.uploads import save_papers, save_upload, sweep_uploads
+from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -45,7 +50,7 @@ from engine.errors import (
 )
 from engine.ingest import DELIMITERS, ENCODINGS, FIELDS, FORMATS, previews
 from engine.ingest.previews import Reading
-from engine.jobs.processes import ImportJobs
+from engine.jobs.imports import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
     SHIPPED,
@@ -83,12 +88,13 @@ from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.evaluations import Collection
 from engine.types.lenses import Lens
 from engine.types.people import ForPerson, Person
+from storage.files import folder_bytes
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.removal import delete_leftovers
 from storage.scenarios import ScenarioTable
-from storage.vectors import DocumentTable
+from storage.vectors import DocumentTable, Remote
 
 DATASET_DOCUMENTS = 1_000_000  # of a data set by name, with login: larger ones fill a disk
 
@@ -157,13 +163,11 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, self._check_import, ledger.jobs)
+        self.jobs = ImportJobs(home, ledger.jobs, self._check_import)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._systems, self._prepared = tuple(systems), tuple(prepared)
-        self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
-        self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
         self._lock = threading.Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -209,32 +213,31 @@ class Library(ForPerson):
         row, remote = to_search(self._home, self._ledger, self._row(name))
         limit = self._settings.resident_megabytes * 2**20
         with self._lock:
-            held = self._open.get(name)
+            opened = self._open.pop(name, None)
             store = store_of(self._home, row)
-            is_same = held is not None and (held.table.path, held.table.remote) == (store, remote)
-            if held is not None and is_same and held.table.is_newest():
-                opened = held
-            else:
-                try:
-                    table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
-                    spec = EncoderSpec.from_json(row.encoder)
-                    bring = partial(self._bring_selection, name, store)
-                    shared = bool(row.generation)
-                    opened = OpenCorpus(name, table, lens, spec, limit, bring, shared)
-                except StorageError as error:
-                    self._row(name)  # says so when it was deleted meanwhile
-                    if DocumentTable.is_stored(store):
-                        raise
-                    raise CorpusMissingError(
-                        f"The corpus '{name}' has no documents yet.",
-                        "Try again when its import has stored some; import it again if none runs.",
-                    ) from error
-            self._open.pop(name, None)
+            is_same = opened and (opened.table.path, opened.table.remote) == (store, remote)
+            if opened is None or not is_same or not opened.table.is_newest():
+                opened = self._opened(row, store, remote, limit)
             self._open[name] = opened  # the latest used goes last
             # One limit for all: the one used longest ago gives way, not the one that is wanted.
             while len(self._open) > MOST_OPEN or self._resident_bytes() > limit:
                 self._open.pop(next(iter(self._open)))
             return opened
+
+    def _opened(self, row: CorpusRow, store: Path, remote: Remote | None, limit: int) -> OpenCorpus:
+        try:
+            table, lens = DocumentTable.open(store, remote), lens_from_json(row.lens)
+            spec = EncoderSpec.from_json(row.encoder)
+            bring = partial(self._bring_selection, row.name, store)
+            return OpenCorpus(row.name, table, lens, spec, limit, bring, bool(row.generation))
+        except StorageError as error:
+            self._row(row.name)  # says so when it was deleted meanwhile
+            if DocumentTable.is_stored(store):
+                raise
+            raise CorpusMissingError(
+                f"The corpus '{row.name}' has no documents yet.",
+                "Try again when its import has stored some; import it again if none runs.",
+            ) from error
 
     def _resident_bytes(self) -> int:
         return sum(opened.resident_bytes for opened in self._open.values())
@@ -269,12 +272,11 @@ class Library(ForPerson):
             )
         return encoder
 
-    def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
+    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
         # Imported here: torch and its friends take seconds, and most commands need none.
         from engine.encode.loaders import load_encoder
 
-        threads = self._settings.threads
-        return load_encoder(source, threads=threads, bulk=bulk, download=download)
+        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
 
     # -- importing: files --------------------------------------------------------------
 
@@ -330,7 +332,7 @@ class Library(ForPerson):
     @leads_only
     def start_import(
         self,
-        path: Path,
+        source: Path | ServiceQueries | NamedDataset,
         name: str,
         source_format: str = "auto",
         mapping: Mapped | None = None,
@@ -338,10 +340,12 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`."""
-        path = self.importable(path)
+        """Import a file, a folder, what services are asked, or a data set, in a process of its
+        own; see :class:`engine.jobs.imports.ImportJobs`."""
+        if isinstance(source, Path):
+            source = self.importable(source)
         chosen = lens or self._own_lens_of(name)
-        request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
+        request = ImportRequest(source, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
     @leads_only
@@ -364,16 +368,8 @@ class Library(ForPerson):
     @leads_only
     def look_up(self, query: ServiceQuery) -> Found:
         """How much a service has for a query, and the first titles."""
-        self._check_query(self.person, query)
+        _check_query(self.person, query)
         return look_up(query, self._settings, self._home)
-
-    @leads_only
-    def start_from_services(
-        self, name: str, queries: ServiceQueries, lens: Lens | None = None, owner: str = ""
-    ) -> ImportJob:
-        """Import from services in a process of its own; as :meth:`start_import`."""
-        request = ImportRequest(queries, name, lens=lens or self._own_lens_of(name))
-        return self.jobs.start(request, owner)
 
     @leads_only
     def sources_to_update(self, name: str) -> ServiceQueries:
@@ -390,7 +386,7 @@ class Library(ForPerson):
     def update(self, name: str, owner: str = "") -> ImportJob:
         """Import what is new at the services that a corpus has documents from, in a process of its
         own."""
-        return self.start_from_services(name, self.sources_to_update(name), owner=owner)
+        return self.start_import(self.sources_to_update(name), name, owner=owner)
 
     @leads_only
     def datasets(self) -> tuple[str, ...]:
@@ -402,15 +398,6 @@ class Library(ForPerson):
         """What a data set brings; nothing is downloaded."""
         return describe_dataset(self._home, name)
 
-    @leads_only
-    def start_dataset(
-        self, name: str, dataset: str, lens: Lens | None = None, owner: str = ""
-    ) -> ImportJob:
-        """Download and import a data set in a process of its own; as :meth:`start_import`."""
-        source = NamedDataset(dataset)
-        request = ImportRequest(source, name, lens=lens or self._own_lens_of(name))
-        return self.jobs.start(request, owner)
-
     # -- importing: in this process --------------------------------------------------------
 
     @operator_only
@@ -419,7 +406,7 @@ class Library(ForPerson):
     ) -> ImportReport:
         """Import, or go on with an import that was stopped, then make the corpus's map. See
         :meth:`engine.corpora.importing.Importer.run`,
-        :class:`engine.corpora.service_imports.ServiceImport` and
+        :class:`engine.corpora.import_sources.ServiceImport` and
         :class:`engine.corpora.map_making.MapMaker`."""
         report = self._imported(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
@@ -504,25 +491,18 @@ class Library(ForPerson):
     def _check_import(self, person: Person, request: ImportRequest) -> None:
         check_lead(person)
         _check_repairs(person, request.repairs)
-        if isinstance(request.source, ServiceQueries):
-            for query in request.source.queries:
-                self._check_query(person, query)
-        elif isinstance(request.source, NamedDataset):
-            self._check_dataset(person, request.source.name)
-        elif isinstance(request.source, Path):
-            self._importable(person, request.source)
-        else:
-            check_operator(person)  # rows in memory are a program's
-
-    def _check_query(self, person: Person, query: ServiceQuery) -> None:
-        if is_local(query):
-            check_operator(person)  # it is the library of the operator
-
-    def _check_dataset(self, person: Person, name: str) -> None:
-        """Data sets beyond ``DATASET_DOCUMENTS`` could fill the server's disk."""
-        documents = describe_dataset(self._home, name).documents
-        if documents is None or documents > DATASET_DOCUMENTS:
-            check_operator(person)
+        match request.source:
+            case ServiceQueries(queries):
+                for query in queries:
+                    _check_query(person, query)
+            case NamedDataset(name):
+                documents = describe_dataset(self._home, name).documents
+                if documents is None or documents > DATASET_DOCUMENTS:
+                    check_operator(person)
+            case Path() as path:
+                self._importable(person, path)
+            case _:
+                check_operator(person)  # rows in memory are a program's
 
     def _importable(self, person: Person, path: Path) -> Path:
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
@@ -543,8 +523,7 @@ class Library(ForPerson):
         leaves the corpus as it was; searches under way go on. False when it has that lens already.
         See :class:`engine.corpora.change_lens.LensChange`."""
         self._row(name)
-        busy, remedy = _busy(name)
-        with writing(self._home, self._ledger, name, busy, remedy):
+        with writing(self._home, self._ledger, name):
             row = self._row(name)
             if lens_from_json(row.lens) == lens:
                 return False
@@ -579,8 +558,7 @@ class Library(ForPerson):
         """Take the last import into a corpus back; returns how many documents it holds now."""
         self._row(name)
         self.jobs.check_idle(name)
-        busy, remedy = _busy(name)
-        with writing(self._home, self._ledger, name, busy, remedy):
+        with writing(self._home, self._ledger, name):
             documents = undo_import(self._home, self._ledger, self._row(name))
             forget_versions(store_of(self._home, self._row(name)))
         return documents
@@ -591,31 +569,46 @@ class Library(ForPerson):
         stay in the ledger."""
         self._row(name)
         self.jobs.check_idle(name)
-        with self._alone(name):
-            self._trash.put(self._row(name))
+        with alone(self._home, self._ledger, name):
+            row = self._row(name)
+            # What could be searched comes back so, however an addition to it ended.
+            expected = row.documents if row.state == "ready" else row.expected
+            self._set_state(replace(row, expected=expected), "deleted")
             with self._lock:
                 self._open.pop(name, None)
 
     @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        with self._alone(name):
+        with alone(self._home, self._ledger, name):
             row = self._ledger.corpus(name)
-            if row is None or not self._trash.holds(row):
+            if row is None or not self._is_restorable(row):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
-            self._trash.take_back(row)
+            if in_trash(self._home, row).exists():
+                in_trash(self._home, row).rename(store_of(self._home, row))
+            self._set_state(row, "ready" if row.documents >= row.expected else "indexing")
 
     @leads_only
     def deleted(self) -> list[str]:
         """Names of corpora that :meth:`restore` can bring back."""
-        return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
+        return [row.name for row in self._ledger.corpora() if self._is_restorable(row)]
+
+    def _is_restorable(self, row: CorpusRow) -> bool:
+        stored = (store_of(self._home, row), in_trash(self._home, row))
+        is_here = any(folder.exists() for folder in stored)
+        return row.state == "deleted" and (bool(row.generation) or is_here)
+
+    def _set_state(self, row: CorpusRow, state: str) -> None:
+        now = replace(row, state=state, updated_at=datetime.now(UTC))
+        self._ledger.put_corpus(now)
+        if state == "ready" and not row.generation:
+            write_manifest(self._home, now)
 
     @operator_only
     def empty_trash(self) -> None:
         """Delete for good, each after some time: deleted corpora, former folders of changed ones,
         old uploads, and answers of services to imports that were left."""
         delete_leftovers(self._home.root)
-        self._trash.empty()
         sweep_all(self._home, self._ledger)
         sweep_store(self._home, self._ledger)
         sweep_uploads(self._home, self._sources)
@@ -623,14 +616,12 @@ class Library(ForPerson):
 
     @operator_only
     def note_corpora(self) -> None:
-        """Write missing manifests, and publish corpora that are here alone; see
-        :func:`engine.corpora.sharing.publish_all`."""
-        write_missing(self._home, self._ledger)
+        """See :func:`engine.corpora.registry.publish_all`."""
         publish_all(self._home, self._ledger)
 
     @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
-        """See :func:`engine.corpora.sharing.rebuild`."""
+        """See :func:`engine.corpora.registry.rebuild`."""
         return rebuild(self._home, self._ledger)
 
     def _sources(self) -> set[str]:
@@ -658,7 +649,8 @@ class Library(ForPerson):
             if generation := generation_of(self._home, self._ledger, row):
                 size, prepared = generation.bytes, generation.has(ScenarioTable.name)
             else:
-                (documents, size), prepared = self._size(path), has_scenarios(path)
+                stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
+                (documents, size), prepared = _size(path, stamp), has_scenarios(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:
@@ -679,29 +671,21 @@ class Library(ForPerson):
             sources=sources_of(path),
         )
 
-    def _size(self, path: Path) -> tuple[int, int]:
-        """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
-        stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
-        known = self._sizes.get(path)
-        if known is None or known[0] != stamp:
-            table = DocumentTable.open(path)
-            known = self._sizes[path] = (stamp, table.count(), table.bytes())
-        return known[1:]
-
     def _bring_selection(self, name: str, folder: Path, key: str) -> None:
         if self._home.mirror is not None:
             self._home.mirror.find_selection(name, folder, key)
 
-    def _alone(self, name: str) -> AbstractContextManager[None]:
-        return self._ledger.locks.alone(self._home.corpus_lock(name), *_busy(name))
+
+@lru_cache(maxsize=256)
+def _size(path: Path, _stamp: Hashable) -> tuple[int, int]:
+    """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
+    table = DocumentTable.open(path)
+    return table.count(), folder_bytes(path)
 
 
-def _busy(name: str) -> tuple[str, str]:
-    """The error where somebody writes a corpus, and what to do about it."""
-    return (
-        f"The corpus '{name}' is being indexed by another process.",
-        "Wait until it is done, or cancel it.",
-    )
+def _check_query(person: Person, query: ServiceQuery) -> None:
+    if is_local(query):
+        check_operator(person)  # it is the library of the operator
 
 
 def _check_repairs(person: Person, repairs: Repairs) -> None:

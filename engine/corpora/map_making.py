@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import without_context
-from engine.corpora.folders import store_of
+from engine.corpora.registry import adding, store_of
 from engine.corpora.schema import aspect_column, matrix
-from engine.corpora.sharing import adding
 from engine.errors import SeedLensError
 from engine.layout.clusters import find_clusters, name_clusters
 from engine.layout.positions import CancelledLayoutError, find_positions, place

@@ -26,7 +26,7 @@ from engine.corpora.contracts import (
     VectorPart,
 )
 from engine.corpora.corpus_words import CorpusWords
-from engine.corpora.facet_index import FacetIndex
+from engine.corpora.facets import FacetIndex
 from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages, PassageSample
 from engine.corpora.recent import Recent
 from engine.corpora.schema import (
@@ -40,7 +40,7 @@ from engine.corpora.schema import (
     to_document,
     to_seeds,
 )
-from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
+from engine.corpora.stored_facts import FACT_SOURCES, all_facts, facts_of
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct, groups
@@ -55,39 +55,32 @@ from storage.vectors import DocumentTable
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 """Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
 DOCUMENT_CHARS, SEED_CHARS = 32_000_000, 1_000_000
-"""Characters of all of these together, beyond which fewer are kept: the million of a book takes
-some 5 MB, and 150 MB with its vectors."""
+"""Characters of these together, at most: a book's million takes 5 MB, 150 MB with its vectors."""
 SEED_BYTES = 500_000
-"""Text, in UTF-8, of documents whose vectors are read at once, unless one has more: some 150 MB of
-vectors while they are read."""
+"""Text, in UTF-8, of documents whose vectors (150 MB) are read at once, unless one has more."""
 MOST_REMEMBERED_VALUES = 64
-"""Seeds and wordings whose scores are kept, to be used when only the steer changes."""
+"""Seeds and wordings whose scores are kept, to be used when only the aspect weight changes."""
 MOST_TERMS = 256  # Terms whose documents are kept
 MOST_PRODUCTS = 16
-"""Vectors whose cosines and nearest documents are kept, and words whose scores: a search asks for
-the same four times."""
+"""Vectors and words whose scores are kept: a search needs the same four times."""
 HELD_BYTES = 256_000_000
-"""Disk of a version of a corpus, its indexes included, up to which all that pages of results show
-and late interaction compares is read into memory, if there is room: some 7,000 abstracts in a
-second."""
+"""Disk of a version of a corpus up to which documents and vectors are read into memory, if there is
+room: some 7,000 abstracts in a second."""
 READS_BEFORE = 6
-"""Reads of documents with their vectors, two a search, after which that is done. It takes as long
-as ten searches save: a single search on the command line would wait for nothing."""
+"""Reads of seeds, two a search, after which that is done: it takes as long as ten searches save."""
 NEAREST_READ = DEPTH
-"""Documents that the vector index is asked for, at least; they are scored exactly then. A
-compressed index has the exact first 60 among them, and 95 % of the first 500; those of an aspect,
-which are compared beside what the document says as a whole, to 99.9 %."""
+"""Documents that the vector index is asked for, at least, to be scored exactly. It has the exact
+first 60 among them, and 95 % of the first 500; of those of an aspect 99.9 %."""
 NEAREST = 20
 """Documents whose mean tells which of a seed's sentences are close to all that is close to it."""
 EXACT_BELOW = 2_000
-"""Scopes up to this many documents are scored exactly even when the corpus is not resident: to
-read them takes no longer than to ask the index, and to read what it finds. BM25 of so many is read
-for them alone: of a hundred among a million in a third of the time."""
+"""Scopes up to this many documents are scored exactly, without the index, which takes no longer.
+BM25 of so many is read for them alone: of a hundred among a million in a third of the time."""
 OUTSIDE = 1.3
 """Of a larger scope the index is asked for as many more as lie outside, and this much more."""
 AMONG_BELOW, MORE = 20_000, 3
-"""Up to this many documents are named to the index instead where that is quicker: a document that
-is named takes three times as long as one that is found."""
+"""Up to this many documents are named to the index where that is quicker: each takes three times as
+long as one that is found."""
 
 
 class OpenCorpus:
@@ -95,11 +88,9 @@ class OpenCorpus:
 
     `identity` says which documents, vectors and roles exactly, like `demo.2@3-5f0c2a91be04`: the
     folder, the version and what was drawn when the documents were first written, where other homes
-    write to it (`shared`) also a digest of what they are by now. It changes with everything that is
-    written, with a change of the lens (whose versions may be numbered alike), and when a corpus
-    takes the name of a deleted one. `doc_ids` are in stored order: a document's place there is its
-    row. A corpus that needs more than `resident_bytes` for document and aspect vectors is searched
-    through its vector index, then scored exactly.
+    write to it (`shared`) also a digest of what they are by now. `doc_ids` are in stored order: a
+    document's place there is its row. A corpus that needs more than `resident_bytes` for document
+    and aspect vectors is searched through its vector index, then scored exactly.
     """
 
     def __init__(
@@ -392,8 +383,8 @@ class OpenCorpus:
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
-        """Documents by how well their facts answer those asked for, 0 to 1; those that answer none
-        are absent. See :class:`engine.facts.fact_index.FactIndex`."""
+        """Documents by how well their facts answer those asked for, 0 to 1, without those that
+        answer none. See :class:`engine.facts.fact_index.FactIndex`."""
         with self._fact_lock:
             if self._fact_index is None:
                 self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
@@ -449,7 +440,7 @@ class OpenCorpus:
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""
-        columns = ["doc_id", *facts_to_read(self.table)]
+        columns = ["doc_id", *FACT_SOURCES]
         rows = self.table.take(self._stored(doc_ids), columns).to_pylist()
         return {row["doc_id"]: facts_of(row) for row in rows}
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from engine.corpora.indexing import fixed_vectors
 from engine.corpora.opened import OpenCorpus
@@ -53,15 +52,16 @@ class ScenarioSettings:
             raise BadInputError(f"The weight is {self.weight}.", "Give a number from 0 to 1.")
 
 
+_SETTINGS = TypeAdapter(ScenarioSettings)
+
+
 def read_settings(path: Path) -> ScenarioSettings:
     """The settings of the corpus in a folder."""
     try:
-        text = (path / SETTINGS).read_text(encoding="utf-8")
+        return _SETTINGS.validate_json((path / SETTINGS).read_bytes())
     except FileNotFoundError:
         return ScenarioSettings()
-    try:
-        return ScenarioSettings(**json.loads(text))
-    except (ValueError, TypeError) as error:
+    except (ValueError, BadInputError) as error:
         raise StorageError(
             f"{path / SETTINGS} cannot be read: {error}.",
             "Delete that file, and set component and weight again.",
@@ -80,7 +80,7 @@ def settings_stamp(path: Path) -> Hashable:
 def write_settings(path: Path, settings: ScenarioSettings) -> None:
     """Replace the settings at once: a reader finds the old ones or the new ones."""
     with file_errors(path / SETTINGS):
-        write_whole(path / SETTINGS, json.dumps(asdict(settings)))
+        write_whole(path / SETTINGS, _SETTINGS.dump_json(settings))
 
 
 def has_scenarios(path: Path) -> bool:
@@ -147,25 +147,27 @@ class ScenarioStore:
         for batch in self.corpus.table.columns(["doc_id", "content_hash"]):
             ids, hashes = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
             found.update(zip(ids, hashes, strict=True))
-        return {doc_id: found[doc_id] for doc_id in self.corpus.doc_ids}
+        return found
 
     def stored(self) -> dict[str, Stored]:
         """What is stored of which documents, outdated and deleted ones included."""
         if not ScenarioTable.is_stored(self.path):
             return {}
-        counts: Counter[str] = Counter()
-        rows: dict[str, tuple[str, Recipe, Component]] = {}
+        found: dict[str, Stored] = {}
         for batch in ScenarioTable.open(self.path).columns(_STATE_COLUMNS):
             for row in batch.to_pylist():
-                doc_id = row["doc_id"]
-                counts[doc_id] += 1
+                known = found.get(row["doc_id"])
                 recipe = Recipe(row["source"], row["model"], row["prompt"])
-                rows[doc_id] = (row["content_hash"], recipe, row["component"])
-        return {doc_id: Stored(*rows[doc_id], counts[doc_id]) for doc_id in rows}
+                count = 1 + (known.scenarios if known else 0)
+                one = Stored(row["content_hash"], recipe, row["component"], count)
+                found[row["doc_id"]] = one
+        return found
 
     def fresh(self) -> dict[str, Stored]:
         """What is stored of documents as they are now."""
-        stored = self.stored()
+        return self._fresh(self.stored())
+
+    def _fresh(self, stored: Mapping[str, Stored]) -> dict[str, Stored]:
         return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
 
     def pending(self, recipe: Recipe) -> list[str]:
@@ -190,7 +192,7 @@ class ScenarioStore:
     def state(self) -> ScenarioState:
         """A summary for people."""
         stored, settings = self.stored(), self.settings
-        fresh = {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
+        fresh = self._fresh(stored)
         authors: dict[tuple[ScenarioSource, str], list[int]] = {}
         for one in fresh.values():
             authors.setdefault((one.recipe.source, one.recipe.model), []).append(one.scenarios)
@@ -292,35 +294,24 @@ def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder)
 
 def passage_of(scenario: Scenario, component: Component) -> Passage:
     """What is embedded of a scenario; the first of two components stands where titles do."""
-    match component:
-        case "M":
-            return Passage("", scenario.topic, ())
-        case "I":
-            return Passage("", scenario.need, ())
-        case "E":
-            return Passage("", scenario.explanation, ())
-        case "M+E":
-            return Passage(scenario.topic, scenario.explanation, ())
-        case "I+E":
-            return Passage(scenario.need, scenario.explanation, ())
+    texts = {"M": scenario.topic, "I": scenario.need, "E": scenario.explanation}
+    title, _, text = component.rpartition("+")
+    return Passage(texts.get(title, ""), texts[text], ())
 
 
-def to_scenario(row: Mapping[str, str]) -> Scenario:
+def to_scenario(row: Mapping[str, Any]) -> Scenario:
     """One row of :data:`TEXT_COLUMNS`."""
-    source: ScenarioSource = next(s for s in get_args(ScenarioSource) if s == row["source"])
-    topic, aspect, need, explanation = (row[name] for name in TEXT_COLUMNS[:4])
-    return Scenario(topic, aspect, need, explanation, source, row["model"])
+    return Scenario(*(row[name] for name in TEXT_COLUMNS))
 
 
 def _schema(dimension: int) -> pa.Schema:
-    texts = ["topic", "aspect", "need", "explanation", "source", "model", "prompt", "component"]
     return pa.schema(
         [
             pa.field("scenario_id", pa.string(), nullable=False, metadata=PRIMARY_KEY),
             pa.field("doc_id", pa.string()),
             pa.field("content_hash", pa.string()),
             pa.field("position", pa.int32()),
-            *(pa.field(name, pa.string()) for name in texts),
+            *(pa.field(name, pa.string()) for name in (*TEXT_COLUMNS, "prompt", "component")),
             pa.field("vector", pa.list_(pa.float16(), dimension)),
         ]
     )

@@ -133,13 +133,17 @@ def facet(name: str, value: object) -> str:
     return f"{FACET_MARK}{name}={value}{FACET_MARK}"
 
 
+def year_of(value: str) -> int:
+    """The year that a filter names."""
+    if not re.fullmatch(r"\d{1,4}", value):
+        raise BadInputError(f"'{value}' is not a year.", "Write a filter like year>=2010.")
+    return int(value)
+
+
 def condition(filter_: Filter) -> Condition:
     """The condition that rows must meet."""
     if filter_.field == YEAR:
-        for value in filter_.values:
-            if not re.fullmatch(r"\d{1,4}", value):
-                raise BadInputError(f"'{value}' is not a year.", "Write a filter like year>=2010.")
-        return Condition("year", filter_.op, tuple(map(int, filter_.values)))
+        return Condition("year", filter_.op, tuple(map(year_of, filter_.values)))
     if filter_.op != "=":
         raise BadInputError(
             f"The filter '{filter_}' cannot be used: only year takes >= and <=.",

@@ -11,8 +11,10 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from engine.facts import VERSION, find_facts
 from engine.types.documents import Fact, Span
@@ -40,9 +42,10 @@ FACT_TYPE = pa.struct(
 )
 _FACTS = pa.list_(FACT_TYPE)
 FACT_FIELDS = (pa.field("facts", _FACTS), pa.field("facts_version", pa.int32()))
-"""The last columns of the table; in corpora from before there were facts they are null."""
+"""The last columns of the table."""
 FACT_COLUMNS = [field.name for field in FACT_FIELDS]
-SOURCE_COLUMNS = ["text", "metadata"]  # What facts are resolved from
+FACT_SOURCES = ["text", "metadata", *FACT_COLUMNS]
+"""What :func:`facts_of` takes: the text, which facts are resolved from, and stored facts."""
 DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
 """Metadata that may say when a document was written, the most telling first."""
 
@@ -87,8 +90,8 @@ def fact_columns(
 
 
 def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`. They are resolved
-    now where they were stored by another version, or never; what a language model said stays."""
+    """The facts of one row with :data:`FACT_SOURCES`. They are resolved now where another version
+    stored them; those of a language model stay."""
     stored = tuple(_from_row(fact) for fact in row.get("facts") or ())
     if row.get("facts_version") == VERSION:
         return stored
@@ -117,20 +120,14 @@ def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> No
 
 def refresh_facts(table: DocumentTable, doc_ids: Sequence[str]) -> None:
     """Store the facts of documents as this version finds them; those of a model stay."""
-    rows = table.rows(doc_ids, [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
+    rows = table.rows(doc_ids, FACT_SOURCES).to_pylist()
     store_facts(table, {row["doc_id"]: facts_of(row) for row in rows})
-
-
-def facts_to_read(table: DocumentTable) -> list[str]:
-    """The columns that :func:`facts_of` takes, as far as the table has them."""
-    stored = set(FACT_COLUMNS) <= set(table.schema.names)
-    return [*SOURCE_COLUMNS, *(FACT_COLUMNS if stored else [])]
 
 
 def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     """(doc_id, facts) of every document, in stored order."""
     started, resolved = time.perf_counter(), 0
-    for batch in table.columns(["doc_id", *facts_to_read(table)]):
+    for batch in table.columns(["doc_id", *FACT_SOURCES]):
         for row in batch.to_pylist():
             resolved += row.get("facts_version") != VERSION
             yield row["doc_id"], facts_of(row)
@@ -139,15 +136,23 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
         log.info("Resolved facts of %d documents again in %.1f s.", resolved, seconds)
 
 
-def fact_arrays(table: DocumentTable) -> Iterator[pa.ListArray]:
-    """The facts of all documents as lists of :data:`FACT_TYPE`, in stored order, batch by batch. As
-    :func:`all_facts`, without an object for each: stored facts stay arrays."""
-    names = facts_to_read(table)
-    versions = [b["facts_version"] for b in table.columns(names[-1:])] if len(names) > 2 else []
-    if versions and all(pc.all(pc.equal(v, VERSION)).as_py() for v in versions):
+def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
+    """The facts (f,) of all documents as :data:`FACT_TYPE`, and the row of each one's document.
+    Facts of this version stay arrays."""
+    rows, flat, before = [np.zeros(0, np.intp)], [], 0
+    for lists in _fact_lists(table):
+        rows.append(pc.list_parent_indices(lists).to_numpy().astype(np.intp) + before)
+        flat.append(pc.list_flatten(lists))
+        before += len(lists)
+    return np.concatenate(rows), pa.chunked_array(flat, FACT_TYPE).combine_chunks()
+
+
+def _fact_lists(table: DocumentTable) -> Iterator[pa.ListArray]:
+    versions = (batch["facts_version"] for batch in table.columns(["facts_version"]))
+    if all(pc.all(pc.equal(version, VERSION)).as_py() for version in versions):
         yield from (batch["facts"] for batch in table.columns(["facts"]))
         return
-    for batch in table.columns(names):
+    for batch in table.columns(FACT_SOURCES):
         found = [[_to_row(fact) for fact in facts_of(row)] for row in batch.to_pylist()]
         yield pa.array(found, _FACTS)
 

@@ -17,8 +17,6 @@ from engine.numeric import FloatArray
 
 _INSTRUCT = re.compile(r"Instruct: .*?(?=\n)")
 """The fixed instruction in the query prompt of models that take another in its place."""
-
-
 _MODULE = re.compile(
     r"(sentence_transformers|pylate)\.[\w.]*\b(Transformer|Pooling|Dense|Normalize|LayerNorm|Dropout)"
 )
@@ -29,44 +27,35 @@ DIRECTIONS = "projection.npy"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model in the parts that the one-pass encoder works with.
-
-    Attributes:
-        network: tokens to hidden states.
-        head: modules after pooling, on "sentence_embedding".
-        projection: a PyLate model's own modules, on "token_embeddings"; () for none.
-        decoder: made to write; large, as a rule.
-        directions: (width, p), what makes late-interaction vectors of token states; None for
-            those that :func:`engine.encode.loaders.projection` gives.
-    """
+    """A model in the parts that the one-pass encoder works with."""
 
     tokenizer: Any
-    network: torch.nn.Module
+    network: torch.nn.Module  # tokens to hidden states
     pooling: Pooling
     width: int
     window: int
     prompts: Prompts = NO_PROMPTS
-    head: tuple[torch.nn.Module, ...] = ()
-    projection: tuple[torch.nn.Module, ...] = ()
+    head: tuple[torch.nn.Module, ...] = ()  # after pooling, on "sentence_embedding"
+    projection: tuple[torch.nn.Module, ...] = ()  # of PyLate models, on "token_embeddings"
     document_marks: tuple[int, ...] = ()
     query_marks: tuple[int, ...] = ()
     end_mark: str = ""
     skipped: tuple[int, ...] | None = None
     query_network: torch.nn.Module | None = None
     bidirectional: bool = False
-    decoder: bool = False
+    decoder: bool = False  # made to write; large, as a rule
+    # (width, p): late-interaction vectors of token states; None for those of `loaders.projection`
     directions: FloatArray | None = None
 
 
 def load_model(location: str, preset: Preset | None) -> LoadedModel:
     """The model in the folder, or of the hub name, ``location``."""
-    if preset is None or preset.kind == "pylate":
-        check_modules(location)
-    if preset is None:
-        return _pylate(location, None) if is_pylate(location) else _own(location)
-    if preset.kind == "pylate":
-        return _pylate(location, preset)
-    return _preset(location, preset)
+    if preset is not None and preset.kind != "pylate":
+        return _preset(location, preset)
+    check_modules(location)
+    if preset is None and not is_pylate(location):
+        return _own(location)
+    return _pylate(location, preset)
 
 
 def fingerprint(model: LoadedModel) -> str:
@@ -103,8 +92,7 @@ def apply_modules(modules: tuple[torch.nn.Module, ...], key: str, rows: FloatArr
 
 def check_modules(location: str) -> None:
     """Refuse a model that names other code than its libraries' own: they would run it, also from
-    the folder itself. Which model a corpus needs says its home, which may be somebody's backup.
-    """
+    the folder itself."""
     for module in _json(location, "modules.json") or []:
         kind = str(module["type"])
         if not _MODULE.fullmatch(kind):
@@ -221,14 +209,10 @@ def _pylate(location: str, preset: Preset | None) -> LoadedModel:
         window=_limit(network, (preset.window if preset else OWN_WINDOW) or model.document_length),
         prompts=preset.prompts if preset else NO_PROMPTS,
         projection=tuple(module.float() for module in dense),
-        document_marks=_marks(model.document_prefix_id),
-        query_marks=_marks(model.query_prefix_id),
+        document_marks=tuple(i for i in [model.document_prefix_id] if i is not None),
+        query_marks=tuple(i for i in [model.query_prefix_id] if i is not None),
         skipped=tuple(sorted({i for i in model.skiplist if i is not None})),
     )
-
-
-def _marks(prefix: int | None) -> tuple[int, ...]:
-    return () if prefix is None else (int(prefix),)
 
 
 def _preset(location: str, preset: Preset) -> LoadedModel:

@@ -33,11 +33,8 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Tokens ``[start, stop)`` of document ``document``, of which ``[keep_from, keep_to)`` count.
-
-    The kept parts of a document's windows tile it: every token is kept exactly once, in the
-    window where it has the most context.
-    """
+    """Tokens ``[start, stop)`` of document ``document``, of which ``[keep_from, keep_to)`` count:
+    every token once, in the window where it has the most context."""
 
     document: int
     start: int
@@ -76,11 +73,8 @@ def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window
 
 
 def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
-    """Group windows of like length into batches of at most ``budget`` tokens, padding included.
-
-    The longest come first, so that memory peaks at once rather than late. A window longer
-    than the budget is a batch of its own.
-    """
+    """Group windows of like length into batches of at most ``budget`` tokens, padding included; a
+    longer window is a batch of its own. The longest come first, so that memory peaks at once."""
     batches: list[list[Window]] = []
     for window in sorted(windows, key=len, reverse=True):
         if batches and (len(batches[-1]) + 1) * len(batches[-1][0]) <= budget:
@@ -92,17 +86,11 @@ def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One passage behind a prompt, without the tokenizer's marks.
+    """One passage behind a prompt, without the tokenizer's marks."""
 
-    Attributes:
-        prompt: (p,) int64, the tokens of the prompt.
-        ids: (n,) int64, the tokens of title and text.
-        spans: (n, 2) int32, where a token stands in the text, white space left out;
-            (-1, -1) for the title's.
-    """
-
-    prompt: NDArray[np.int64]
-    ids: NDArray[np.int64]
+    prompt: NDArray[np.int64]  # (p,) its tokens
+    ids: NDArray[np.int64]  # (n,) the tokens of title and text
+    # (n, 2) where a token stands in the text, white space left out; (-1, -1) for the title's
     spans: NDArray[np.int32]
 
 
@@ -170,31 +158,22 @@ BATCH_TOKENS = 4096
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What the one-pass encoder needs of a loaded model.
-
-    Attributes:
-        project: token states (n, width) to late-interaction vectors (n, p), unit length.
-        head: whatever the model does after pooling, (n, width) to (n, d), before normalising.
-        width: columns of the hidden states.
-        document_marks, query_marks: ids after the tokenizer's first mark ("[D]", "[Q]").
-        end_mark: the token that ends every text, "" for what the tokenizer does.
-        skipped: ids without a late-interaction vector; None for punctuation.
-        query_backend: another model for queries under an instruction.
-    """
+    """What the one-pass encoder needs of a loaded model."""
 
     tokenizer: Any
     backend: Backend
     pooling: Pooling
+    # token states (n, width) to unit late-interaction vectors (n, p)
     project: Callable[[FloatArray], FloatArray]
-    head: Callable[[FloatArray], FloatArray]
-    width: int
+    head: Callable[[FloatArray], FloatArray]  # after pooling: (n, width) to (n, d)
+    width: int  # of the hidden states
     spec: EncoderSpec
     prompts: Prompts = NO_PROMPTS
-    document_marks: tuple[int, ...] = ()
-    query_marks: tuple[int, ...] = ()
-    end_mark: str = ""
-    skipped: tuple[int, ...] | None = None
-    query_backend: Backend | None = None
+    document_marks: tuple[int, ...] = ()  # after the tokenizer's first mark: "[D]"
+    query_marks: tuple[int, ...] = ()  # "[Q]"
+    end_mark: str = ""  # that ends every text; "" for what the tokenizer does
+    skipped: tuple[int, ...] | None = None  # without a vector; None for punctuation
+    query_backend: Backend | None = None  # another model for queries under an instruction
 
 
 class OnePassEncoder:

@@ -7,17 +7,19 @@ preset's prompts and pooling. A preset's hub name works like its key.
 SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
 distance therefore lose what the lengths of their vectors say. Code that a published model brings
 along is never run: its architecture is one of transformers' own, with attention in both
-directions where the authors have it so. The comment of each preset says where its prompts and
-pooling were read, its licence where the files state one, and what differs from the publication.
+directions where the authors have it so. ``assets/models/presets.toml`` has the presets, each with
+the source of its prompts and pooling.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from engine.config import ASSETS
 from engine.errors import ModelMissingError
 
 SLOT = "{instruction}"
@@ -28,24 +30,15 @@ SLOT = "{instruction}"
 class Prompts:
     """What a model was trained to read before its texts.
 
-    Attributes:
-        document: stands before every document.
-        query: stands before a query that comes with an instruction; has the slot
-            ``{instruction}``.
-        plain_query: stands before a query without one.
-        separator: the mark between title and text ("[SEP]"); None writes the title as a
-            sentence of its own.
-        pooled: False for models that leave prompt and opening marks out of a mean.
-
     >>> Prompts(query="Instruct: {instruction}\\nQuery: ").for_query("Find bees.")
     'Instruct: Find bees.\\nQuery: '
     """
 
     document: str = ""
-    query: str = SLOT + " "
-    plain_query: str = ""
-    separator: str | None = None
-    pooled: bool = True
+    query: str = SLOT + " "  # before a query with an instruction
+    plain_query: str = ""  # before one without
+    separator: str | None = None  # "[SEP]"; None: the title is a sentence of its own
+    pooled: bool = True  # False: prompt and opening marks are left out of a mean
 
     def __post_init__(self) -> None:
         if SLOT not in self.query:
@@ -78,167 +71,56 @@ NO_PROMPTS = Prompts()
 Kind = Literal["encoder", "decoder", "pylate"]
 Pooling = Literal["mean", "weightedmean", "cls", "lasttoken"]
 
-INSTRUCT = "Instruct: {instruction}\nQuery: "
-BGE_QUERY = "Represent this sentence for searching relevant passages: "
-GRIT = Prompts(
-    document="<|embed|>\n",
-    query="<|user|>\n{instruction}\n<|embed|>\n",
-    plain_query="<|embed|>\n",
-    pooled=False,
-)
-PAPER = Prompts(separator="[SEP]")
+_BGE = "Represent this sentence for searching relevant passages: "
+_PROMPTS = {
+    "": NO_PROMPTS,
+    "paper": Prompts(separator="[SEP]"),
+    "instruct": Prompts(query="Instruct: {instruction}\nQuery: "),
+    "qwen3": Prompts(query="Instruct: {instruction}\nQuery:"),  # the authors write no space
+    # Its prefix has no slot: an instruction follows it, before the text.
+    "bge": Prompts(query=_BGE + "{instruction} ", plain_query=_BGE),
+    "grit": Prompts(
+        document="<|embed|>\n",
+        query="<|user|>\n{instruction}\n<|embed|>\n",
+        plain_query="<|embed|>\n",
+        pooled=False,
+    ),
+}
 OWN_WINDOW = 0
 """The window that the model's own configuration names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How one published model is used.
-
-    Attributes:
-        model: its name on the Hugging Face hub.
-        kind: a transformer that reads both ways, one made to write (decoder), or a
-            late-interaction model of PyLate.
-        pooling: what makes a document vector of token states. A PyLate model has none of
-            its own: its document and sentence vectors are means of the token states before
-            the projection.
-        window: tokens read at once, marks included: the authors' length, at most 8192.
-        bidirectional: True for a decoder whose attention reads both ways.
-        end_mark: the token that ends every text, whether or not the tokenizer adds it.
-        query_model: the hub name of a second model for instructed queries, or "".
-    """
+    """How one published model is used."""
 
     key: str
-    model: str
-    kind: Kind
+    model: str  # its name on the Hugging Face hub
+    # what makes a document vector of token states; those of a PyLate model are means before the
+    # projection
     pooling: Pooling
-    window: int
+    kind: Kind = "encoder"  # reads both ways; a decoder was made to write
+    window: int = 512  # tokens read at once, marks included: the authors' length, at most 8192
     prompts: Prompts = NO_PROMPTS
-    bidirectional: bool = False
-    end_mark: str = ""
-    query_model: str = ""
+    bidirectional: bool = False  # a decoder whose attention reads both ways
+    end_mark: str = ""  # the token that ends every text, whether or not the tokenizer adds it
+    query_model: str = ""  # the hub name of a second model for instructed queries
 
 
-def _qwen3(size: str) -> Preset:
-    # https://huggingface.co/Qwen/Qwen3-Embedding-0.6B; apache-2.0.
-    return Preset(
-        key=f"qwen3-embedding-{size}",
-        model=f"Qwen/Qwen3-Embedding-{size.upper()}",
-        kind="decoder",
-        pooling="lasttoken",
-        window=8192,
-        # No space after the colon: the authors write none.
-        prompts=Prompts(query="Instruct: {instruction}\nQuery:"),
-        end_mark="<|endoftext|>",
-    )
+def _presets(tables: dict[str, dict[str, Any]]) -> dict[str, Preset]:
+    """The presets of the file, by key; one with ``sizes`` stands for several."""
+    found = []
+    for key, table in tables.items():
+        fields = {name: table[name] for name in table if name not in ("sizes", "read")}
+        fields["prompts"] = _PROMPTS[fields.get("prompts", "")]
+        for size in table.get("sizes", [""]):
+            model = fields["model"].format(size=size)
+            found.append(Preset(**{**fields, "key": key.format(size=size.lower()), "model": model}))
+    return {preset.key: preset for preset in found}
 
 
-def _bge(size: str) -> Preset:
-    # https://huggingface.co/BAAI/bge-base-en-v1.5; mit.
-    return Preset(
-        key=f"bge-{size}-en-v1.5",
-        model=f"BAAI/bge-{size}-en-v1.5",
-        kind="encoder",
-        pooling="cls",
-        window=512,
-        # Its prefix has no slot: an instruction follows it, before the text.
-        prompts=Prompts(query=BGE_QUERY + "{instruction} ", plain_query=BGE_QUERY),
-    )
-
-
-_ALL = (
-    # key, model, kind, pooling and window of each; before it, where they were read.
-    # https://github.com/malteos/scincl (Ostendorff et al., EMNLP 2022); trained for the Euclidean
-    # distance.
-    Preset("scincl", "malteos/scincl", "encoder", "cls", 512, prompts=PAPER),
-    # https://huggingface.co/allenai/specter2_base (Singh et al., EMNLP 2023); apache-2.0, trained
-    # for the Euclidean distance. The base model, without the proximity adapter, which needs the
-    # adapters library.
-    Preset("specter2", "allenai/specter2_base", "encoder", "cls", 512, prompts=PAPER),
-    # https://github.com/allenai/aspire (Mysore et al., NAACL 2022); apache-2.0, trained for the
-    # Euclidean distance. Meant for the system 'transport', which compares its sentence vectors.
-    Preset(
-        "otaspire",
-        "allenai/aspire-contextualsentence-multim-compsci",
-        "encoder",
-        "cls",
-        512,
-        prompts=PAPER,
-    ),
-    # https://github.com/ContextualAI/gritlm, gritlm/gritlm.py; apache-2.0, comes with code.
-    Preset(
-        "gritlm-7b", "GritLM/GritLM-7B", "decoder", "mean", 4096, prompts=GRIT, bidirectional=True
-    ),
-    _qwen3("0.6b"),
-    _qwen3("4b"),
-    _qwen3("8b"),
-    _bge("base"),
-    _bge("large"),
-    # https://huggingface.co/BAAI/bge-m3; mit. Its dense vectors only.
-    Preset("bge-m3", "BAAI/bge-m3", "encoder", "cls", 8192),
-    # https://huggingface.co/intfloat/e5-mistral-7b-instruct; mit.
-    Preset(
-        "e5-mistral-7b-instruct",
-        "intfloat/e5-mistral-7b-instruct",
-        "decoder",
-        "lasttoken",
-        4096,
-        prompts=Prompts(query=INSTRUCT),
-        end_mark="</s>",
-    ),
-    # https://huggingface.co/Salesforce/SFR-Embedding-Mistral; cc-by-nc-4.0.
-    Preset(
-        "sfr-embedding-mistral",
-        "Salesforce/SFR-Embedding-Mistral",
-        "decoder",
-        "lasttoken",
-        4096,
-        prompts=Prompts(query=INSTRUCT),
-        end_mark="</s>",
-    ),
-    # https://github.com/embeddings-benchmark/mteb, mteb/models/gte_models.py; apache-2.0, comes
-    # with code.
-    Preset(
-        "gte-qwen2-7b-instruct",
-        "Alibaba-NLP/gte-Qwen2-7B-instruct",
-        "decoder",
-        "lasttoken",
-        8192,
-        prompts=Prompts(query=INSTRUCT),
-        bidirectional=True,
-        end_mark="<|endoftext|>",
-    ),
-    # https://github.com/facebookresearch/contriever; trained for the dot product.
-    Preset("contriever", "facebook/contriever", "encoder", "mean", 512),
-    # https://github.com/facebookresearch/dpr-scale, dragon; trained for the dot product.
-    # Documents, and seeds without an instruction, go through the context encoder.
-    Preset(
-        "dragon-plus",
-        "facebook/dragon-plus-context-encoder",
-        "encoder",
-        "cls",
-        512,
-        query_model="facebook/dragon-plus-query-encoder",
-    ),
-    # https://huggingface.co/colbert-ir/colbertv2.0; mit.
-    Preset("colbertv2", "colbert-ir/colbertv2.0", "pylate", "mean", OWN_WINDOW),
-    # https://huggingface.co/lightonai/LateOn; apache-2.0.
-    Preset("lateon", "lightonai/LateOn", "pylate", "mean", OWN_WINDOW),
-    # https://github.com/facebookresearch/ReasonIR (Shao et al., 2025); cc-by-nc-4.0, comes with
-    # code.
-    Preset(
-        "reasonir-8b",
-        "reasonir/ReasonIR-8B",
-        "decoder",
-        "mean",
-        8192,
-        prompts=GRIT,
-        bidirectional=True,
-    ),
-)
-
-PRESETS: dict[str, Preset] = {preset.key: preset for preset in _ALL}
-_BY_MODEL = {preset.model.casefold(): preset for preset in _ALL}
+PRESETS = _presets(tomllib.loads((ASSETS / "models" / "presets.toml").read_text("utf-8")))
+_BY_MODEL = {preset.model.casefold(): preset for preset in PRESETS.values()}
 
 
 class Resolved(NamedTuple):

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from engine.annotate.annotation import Annotation
-from engine.corpora.fact_columns import flat_facts
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.stored_facts import FACT_TYPE
+from engine.corpora.stored_facts import FACT_TYPE, flat_facts
 from engine.evaluate.evaluations import Evaluations
 from engine.types.annotating import Judgment, Project
 from engine.types.people import ForPerson

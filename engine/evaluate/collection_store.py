@@ -1,26 +1,30 @@
-"""The test collections that a home knows, and the judgments and runs that people uploaded."""
+"""The test collections of a home, with uploaded judgments and runs."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.annotate.projects import read_query_id
 from engine.collections.judgment_formats import decoded
-from engine.collections.readers import NoCollectionError, cached_collection, held
+from engine.collections.readers import NoCollectionError, cached_collection, without_seeds
 from engine.collections.trec import read_qrels, read_run
 from engine.corpora.library import Library, is_synthetic
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
-from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
+from engine.evaluate.judged_projects import JudgedProjects
+from engine.evaluate.measuring import but
 from engine.evaluate.model_runs import asks_model
 from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
@@ -30,7 +34,6 @@ from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import (
     Collection,
     CollectionInfo,
-    HeldCollection,
     Qrels,
     Topic,
     UploadedRun,
@@ -42,22 +45,22 @@ from storage.records import QrelsRow, RunRow
 
 log = logging.getLogger("seedlens")
 
-UPLOADED = "qrels-"
-"""What the key of uploaded judgments begins with; corpora of such a name keep theirs."""
-FILES = "@"
-"""Between corpus and path in the key of files that no corpus came from."""
+UPLOADED, PROJECT, FILES = "qrels-", ":", "@"
+"""Keys of collections: uploaded judgments are ``qrels-<number>``, a project ``<corpus>:<name>``,
+files that no corpus came from ``<corpus>@<path>``, all others the name of their corpus."""
+_KEY = re.compile(f"([^{PROJECT}{FILES}]*)([{PROJECT}{FILES}]?)(.*)")
 LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A collection's key, corpus, and reader."""
+    """Where the topics and judgments of a collection are."""
 
     key: str
     corpus: CorpusInfo
     source: str  # of its judgments, in words
-    read: Callable[[], HeldCollection]
+    read: Callable[[], Collection]
     source_format: str = ""  # "" for what the files say
     uploaded: bool = False  # the judgments came through the browser
 
@@ -67,34 +70,39 @@ class CollectionStore(ForPerson):
     """Collections of one home, cached until their files change; thread-safe."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._ledger, self._library = ledger, library
-        self._experiments = ledger.experiments
+        self._library, self._experiments = library, ledger.experiments
         self._named: set[str] = set()
         self._projects = JudgedProjects(ledger, library)
-        self._parsed = functools.lru_cache(maxsize=8)(self._parse_run)
-        self._uploaded = functools.lru_cache(maxsize=16)(self._read_uploaded)
+        self._uploaded = Recent[Hashable, Collection](16)
+        self._runs = Recent[Hashable, dict[str, Ranking]](8)
 
     # -- collections -----------------------------------------------------------------------
 
     def all(self) -> tuple[CollectionInfo, ...]:
         """Collections by name: those of corpora, judged projects, uploaded judgments, then
-        evaluated files.
+        evaluated files. One with broken files has a ``problem``; one without files is left out."""
+        described = (_described(self._place(key)) for key in self._keys())
+        return tuple(info for info in described if info is not None)
 
-        One with broken files has a ``problem``; one without its files is left out.
-        """
+    def _keys(self) -> Iterator[str]:
         names = self._library.names()
-        infos = [info for info in map(self._of_corpus, names) if info is not None]
-        places = list(map(self._of_project, self._projects.keys()))
-        places += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
-        files = filter(None, map(files_of, self._experiments.collections()))
-        places += [self._of_files(c, path) for c, path in files if c in names and path.exists()]
-        return (*infos, *map(_described, places))
+        yield from (name for name in names if self._source_of(name) is not None)
+        for corpus, project in self._projects.judged():
+            yield f"{corpus}{PROJECT}{project}"
+        for row in self._experiments.qrels():
+            if row.corpus in names:
+                yield f"{UPLOADED}{row.id}"
+        for key in self._experiments.collections():
+            corpus, sign, path = _parts(key)
+            if sign == FILES and corpus in names and Path(path).exists():
+                yield key
 
     @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
         """The key of files evaluated on a corpus: the corpus if it came from them."""
-        path, source = path.resolve(), Path(self._library.corpus(corpus).source)
-        if source.is_absolute() and source.resolve() == path:
+        path = path.resolve()
+        source = self._source_of(corpus)
+        if source is not None and source.resolve() == path:
             return corpus
         key = f"{corpus}{FILES}{path}"
         self._named.add(key)
@@ -102,42 +110,31 @@ class CollectionStore(ForPerson):
 
     def info(self, key: str) -> CollectionInfo:
         """One collection, or UnknownNameError."""
-        place = self._place(key)
-        if place is not None:
-            return _described(place)
-        if all(corpus.name != key for corpus in self._library.corpora()):
-            raise UnknownNameError(
-                f"There is no test collection '{key}'.",
-                "Choose another one, or import the test collection's folder under this name.",
-            )
-        info = self._of_corpus(key)
+        info = _described(self._place(key))
         if info is None:
-            raise UnknownNameError(
-                f"The corpus '{key}' did not come from a test collection, or that is gone.",
-                "Choose another collection, or upload judgments for it.",
-            )
+            raise _unknown(key)
         return info
 
     def read(self, key: str) -> Collection:
         """The topics and judgments of a collection; BadInputError when they cannot be read."""
-        return self._held(key).collection
+        return self._place(key).read()
 
     def digest(self, key: str, sample: int | None) -> str:
-        """Tells collections apart by their content, the topics of a sample by which they are."""
-        return f"{self._held(key).digest} {sample or 'all'}"
+        """Identifies the content of a collection and a sample of it."""
+        return f"{self._place(key).read().digest} {sample or 'all'}"
 
     def topics(self, key: str, sample: int | None) -> tuple[Topic, ...]:
         """The topics of a sample, or all of them."""
         return sampled(self.read(key).topics, sample)
 
     def queries(self, key: str) -> dict[str, Query]:
-        """query_id -> what it asks of the collection's corpus."""
-        corpus = self.info(key).corpus
+        """query_id -> the query on the collection's corpus."""
+        corpus = self._place(key).corpus.name
         return {topic.query_id: topic.query(corpus) for topic in self.read(key).topics}
 
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
-        corpus = self._library.open(self.info(key).corpus)
+        corpus = self._library.open(self._place(key).corpus.name)
         titles = {}
         for topic in self.read(key).topics:
             row = corpus.row_of.get(topic.seed or "")
@@ -145,86 +142,51 @@ class CollectionStore(ForPerson):
             titles[topic.query_id] = title or topic.seed or (topic.text or "")[:80]
         return titles
 
-    def _held(self, key: str) -> HeldCollection:
-        place = self._place(key)
-        if place is not None:
-            return place.read()
-        return cached_collection(Path(self._library.corpus(key).source))
-
-    def _place(self, key: str) -> _Place | None:
-        """The place of a key; None for a corpus or an unknown key."""
+    def _place(self, key: str) -> _Place:
         row = self._qrels(key)
         if row is not None:
-            return self._of_qrels(row)
-        files = files_of(key)
-        if files is not None:
-            # A key may come from a link, and nobody may open whatever path they write there.
-            if key not in self._named and key not in self._experiments.collections():
-                raise UnknownNameError(
-                    f"Nothing was evaluated here by the files at {files[1]}.",
-                    "Run seedlens evaluate with this path first.",
-                )
-            return self._of_files(*files)
-        project = ProjectKey.read(key)
-        return None if project is None else self._of_project(project)
-
-    def _of_corpus(self, name: str) -> CollectionInfo | None:
-        """The collection that a corpus came from, or None."""
-        corpus = self._library.corpus(name)
-        path = Path(corpus.source)
-        if corpus.state != "ready" or not path.is_absolute() or not path.exists():
-            return None
-        absent = (NoCollectionError, UnknownNameError)
-        try:
-            place = _Place(name, corpus, str(path), lambda: cached_collection(path))
-            return _described(place, absent)
-        except absent:
-            return None  # documents without judgments: most corpora
-
-    def _of_files(self, corpus: str, path: Path) -> _Place:
-        known, key = self._library.corpus(corpus), f"{corpus}{FILES}{path}"
+            corpus, name = self._library.corpus(row.corpus), row.name
+            return _Place(key, corpus, name, lambda: self._read_uploaded(row), uploaded=True)
+        name, sign, rest = _parts(key)
+        if sign == PROJECT:
+            corpus, source = self._library.corpus(name), rest or "judged while exploring"
+            read = functools.partial(self._projects.read, name, rest)
+            return _Place(key, corpus, source, read, PROJECT_FORMAT)
+        # A key may come from a link, which must not open any path.
+        if sign == FILES and key not in {*self._named, *self._experiments.collections()}:
+            raise UnknownNameError(
+                f"Nothing was evaluated here by the files at {rest}.",
+                "Run seedlens evaluate with this path first.",
+            )
+        path = Path(rest) if sign else self._source_of(name)
+        if path is None:
+            raise _unknown(key)
+        known = self._library.corpus(name)
         return _Place(key, known, str(path), lambda: cached_collection(path))
 
-    def _of_qrels(self, row: QrelsRow) -> _Place:
-        def read() -> HeldCollection:
-            return self._uploaded(row, self._library.open(row.corpus).identity)
+    def _source_of(self, corpus: str) -> Path | None:
+        """Where a corpus was imported from, if both are there."""
+        known = corpus in self._library.names()
+        path = Path(self._library.corpus(corpus).source if known else "")
+        return path if path.is_absolute() and path.exists() else None
 
-        corpus = self._library.corpus(row.corpus)
-        return _Place(f"{UPLOADED}{row.id}", corpus, row.name, read, uploaded=True)
+    def _read_uploaded(self, row: QrelsRow) -> Collection:
+        opened = self._library.open(row.corpus)
+        return self._uploaded.one((row, opened.identity), lambda: _collection_of(row, opened))
 
-    def _of_project(self, key: ProjectKey) -> _Place:
-        source, corpus = key.project or "judged while exploring", self._library.corpus(key.corpus)
-        place = _Place(str(key), corpus, source, lambda: self._projects.held(key))
-        return replace(place, source_format=PROJECT_FORMAT)
-
-    def _read_uploaded(self, row: QrelsRow, version: str) -> HeldCollection:
-        del version  # only there so that a changed corpus is looked at again
-        judgments = read_qrels(row.qrels, row.name)
-        topics, warnings = _topics_of(judgments.qrels, self._library.open(row.corpus), row.name)
-        asked = {t.query_id for t in topics}
-        collection = Collection(
-            name=Path(row.name).stem,
-            topics=topics,
-            qrels={q: grades for q, grades in judgments.qrels.items() if q in asked},
-            documents=None,
-            source_format="qrels",
-            warnings=(*judgments.warnings, *warnings),
-        )
-        return held(collection)
-
-    # -- judgments that people upload -----------------------------------------------------------
+    # -- uploaded judgments ---------------------------------------------------------------------
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
-        """Store uploaded TREC judgments for a corpus; equal contents once. Query ids
-        ``<seed>_<aspect>`` are read as such."""
+        """Store uploaded TREC judgments for a corpus, equal contents once; query ids are
+        ``<seed>_<aspect>``."""
         text = decoded(content, name)
-        opened = self._library.open(corpus)
-        for known in self._experiments.qrels():
-            if (known.corpus, known.qrels) == (corpus, text):
-                return _described(self._of_qrels(known))
-        _topics_of(read_qrels(text, name).qrels, opened, name)
-        row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
-        return self.info(f"{UPLOADED}{self._experiments.add_qrels(row)}")
+        rows = self._experiments.qrels()
+        same = [row.id for row in rows if (row.corpus, row.qrels) == (corpus, text)]
+        if not same:
+            _topics_of(read_qrels(text, name).qrels, self._library.open(corpus), name)
+            row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
+            same = [self._experiments.add_qrels(row)]
+        return self.info(f"{UPLOADED}{same[0]}")
 
     def remove_qrels(self, key: str) -> None:
         """Take out a collection of uploaded judgments."""
@@ -236,47 +198,43 @@ class CollectionStore(ForPerson):
         rows = self._experiments.qrels() if key.startswith(UPLOADED) else []
         return next((row for row in rows if f"{UPLOADED}{row.id}" == key), None)
 
-    # -- runs that people upload --------------------------------------------------------------
+    # -- uploaded runs ------------------------------------------------------------------------
 
     def runs(self, key: str) -> tuple[UploadedRun, ...]:
         """The runs that were uploaded for a collection, in order of arrival."""
         return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
-        """Store an uploaded TREC run under the tag in its lines; equal contents once.
-
-        Args:
-            name: of the file.
-        """
+        """Store an uploaded TREC run from a file ``name`` under the tag in its lines; equal
+        contents once."""
         digest = hashlib.sha256(content).hexdigest()
-        for row in self._experiments.uploaded_runs(key):
-            if json.loads(row.settings)["sha256"] == digest:
-                return _described_run(row)
+        for known in self._experiments.uploaded_runs(key):
+            if json.loads(known.settings)["sha256"] == digest:
+                return _described_run(known)
         run = read_run(decoded(content, name), name)
-        topics = self.read(key).topics
-        corpus = self._library.open(self.info(key).corpus)
-        fitted = fitted_run({r.query_id: r for r in run.rankings}, name, topics)
+        fitted = fitted_run({r.query_id: r for r in run.rankings}, name, self.read(key).topics)
+        corpus = self._library.open(self._place(key).corpus.name)
         ranked = {doc_id for r in fitted.rankings for doc_id in r.doc_ids}
         strange = sum(doc_id not in corpus.row_of for doc_id in ranked)
-        notes = list(fitted.notes)
-        if strange:
-            notes.append(f"{strange:,} of its documents are not in the corpus.")
+        notes = [f"{strange:,} of its documents are not in the corpus."] if strange else []
+        about = {
+            "queries": len(fitted.rankings),
+            "notes": [*fitted.notes, *notes],
+            "sha256": digest,
+        }
         row = RunRow(
             id=0,
             collection=key,
             corpus=corpus.name,
             corpus_version="",
-            system=self._free_name(key, run.tag),
-            settings=json.dumps(
-                {"queries": len(fitted.rankings), "notes": notes, "sha256": digest}
-            ),
+            system=self._free_name(key, run.tag[:LONGEST_NAME]),
+            settings=json.dumps(about),
             uploaded=True,
             seconds=0.0,
             run=content.decode("utf-8-sig"),
             time=datetime.now(UTC),
         )
-        run_id = self._experiments.add_run(row)
-        return next(run for run in self.runs(key) if run.id == run_id)
+        return _described_run(replace(row, id=self._experiments.add_run(row)))
 
     def remove_run(self, run_id: int) -> None:
         """Take out an uploaded run."""
@@ -285,60 +243,58 @@ class CollectionStore(ForPerson):
     def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
         """The uploaded runs, cut to the topics of a sample; one without any of these is empty, with
         a note."""
-        topics = self.topics(key, sample)
-        runs = []
+        topics, runs = self.topics(key, sample), []
         for row in self._experiments.uploaded_runs(key):
             try:
-                runs.append(fitted_run(self._parsed(row.id, row.settings), row.system, topics))
+                runs.append(fitted_run(self._parsed(row), row.system, topics))
             except BadInputError:
                 note = "it ranks none of these queries."
                 runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
         return runs
 
-    def _parse_run(self, run_id: int, settings: str) -> dict[str, Ranking]:
-        del settings  # only there since another ledger in the place of this one has the same ids
-        text = self._experiments.run_text(run_id)
-        return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
+    def _parsed(self, row: RunRow) -> dict[str, Ranking]:
+        def parse() -> dict[str, Ranking]:
+            run = read_run(self._experiments.run_text(row.id), f"run {row.id}")
+            return {r.query_id: r for r in run.rankings}
+
+        # Of another ledger in the place of this one, a run of the same id has other settings.
+        return self._runs.one((row.id, row.settings), parse)
 
     def _free_name(self, key: str, tag: str) -> str:
         """The tag, made different from names of systems, reranked ones, people and other runs."""
         people = (f"{HUMAN}-{who}" for who in self.read(key).annotators)
         taken = {*SYSTEMS, *PREPARED, HUMAN, *people, *(run.name for run in self.runs(key))}
-
-        def is_taken(name: str) -> bool:
-            return name in taken or asks_model(name)
-
-        name = tag[:LONGEST_NAME]
-        if is_taken(name):
-            name = f"{name} (uploaded)"
-        number = 2
-        while is_taken(name):
-            name, number = f"{tag[:LONGEST_NAME]} (uploaded {number})", number + 1
-        return name
+        numbered = (f"{tag} (uploaded {number})" for number in itertools.count(2))
+        names = itertools.chain([tag, f"{tag} (uploaded)"], numbered)
+        return next(name for name in names if name not in taken and not asks_model(name))
 
 
-def files_of(key: str) -> tuple[str, Path] | None:
-    """The corpus and path in the key of files; None for other keys.
+def _parts(key: str) -> tuple[str, str, str]:
+    """Corpus, sign, and project or path in the key of a collection.
 
-    >>> files_of("demo@/data/mine"), files_of("demo")
-    (('demo', PosixPath('/data/mine')), None)
+    >>> _parts("demo@/data/mine"), _parts("demo")
+    (('demo', '@', '/data/mine'), ('demo', '', ''))
     """
-    corpus, sign, path = key.partition(FILES)
-    return (corpus, Path(path)) if sign and path.startswith("/") else None
+    match = _KEY.fullmatch(key)
+    return (match[1], match[2], match[3]) if match else (key, "", "")
+
+
+def _unknown(key: str) -> UnknownNameError:
+    return UnknownNameError(
+        f"There is no test collection '{key}'.",
+        "Choose another one, import the test collection's folder under this name, or upload "
+        "judgments for it.",
+    )
 
 
 def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
     """An uploaded run, cut to the topics and without the seeds, with notes on what it lacks."""
     rankings, seeds_out = [], 0
     for topic in topics:
-        ranking = run.get(topic.query_id)
-        if ranking is None:
-            continue
-        pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
-        kept = [(doc_id, score) for doc_id, score in pairs if doc_id != topic.seed]
-        seeds_out += len(kept) < len(ranking.doc_ids)
-        doc_ids, scores = tuple(d for d, _ in kept), tuple(s for _, s in kept)
-        rankings.append(Ranking(topic.query_id, doc_ids, scores))
+        if (ranking := run.get(topic.query_id)) is not None:
+            kept = but(ranking, topic.seed)
+            seeds_out += len(kept.doc_ids) < len(ranking.doc_ids)
+            rankings.append(kept)
     if not rankings:
         raise BadInputError(
             f"The run '{name}' ranks none of the {len(topics)} queries; its first is "
@@ -352,6 +308,20 @@ def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -
     if seeds_out:
         notes.append(f"the seed was taken out of {seeds_out:,} of its own rankings.")
     return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))
+
+
+def _collection_of(row: QrelsRow, corpus: OpenCorpus) -> Collection:
+    judgments = read_qrels(row.qrels, row.name)
+    topics, warnings = _topics_of(judgments.qrels, corpus, row.name)
+    collection = Collection(
+        name=Path(row.name).stem,
+        topics=topics,
+        qrels={t.query_id: judgments.qrels[t.query_id] for t in topics},
+        documents=None,
+        source_format="qrels",
+        warnings=(*judgments.warnings, *warnings),
+    )
+    return without_seeds(collection)
 
 
 def _topics_of(
@@ -379,15 +349,15 @@ def _topics_of(
     return tuple(topics), (warning,)
 
 
-def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> CollectionInfo:
-    """A collection's description, or its problem; errors in ``absent`` are raised."""
+def _described(place: _Place) -> CollectionInfo | None:
+    """A collection with its problem, if any; None for documents without judgments."""
     key, corpus, source = place.key, place.corpus, place.source
     kind = place.source_format or corpus.source_format
     known = CollectionInfo(key, key, corpus.name, source, kind, uploaded=place.uploaded)
     try:
-        collection = place.read().collection
-    except absent:
-        raise
+        collection = place.read()
+    except (NoCollectionError, UnknownNameError):
+        return None
     except SeedLensError as error:
         return replace(known, problem=str(error))
     except (OSError, ValueError) as error:
@@ -411,10 +381,5 @@ def _described(place: _Place, absent: tuple[type[SeedLensError], ...] = ()) -> C
 
 def _described_run(row: RunRow) -> UploadedRun:
     about = json.loads(row.settings)
-    return UploadedRun(
-        id=row.id,
-        name=row.system,
-        queries=about["queries"],
-        notes=tuple(about["notes"]),
-        time=row.time.isoformat(timespec="seconds"),
-    )
+    time = row.time.isoformat(timespec="seconds")
+    return UploadedRun(row.id, row.system, about["queries"], tuple(about["notes"]), time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -155,26 +156,20 @@ class EvaluationRun:
     def _rank(self, ranker: Ranker, run: TaskRun) -> tuple[dict[str, SystemRun], list[str]]:
         """Runs without a model by name, and which existed; CancelledWorkError."""
         names = self._without_model()
-        total = len(ranker.topics) * sum(name not in self._runs for name in names)
-        done = 0
+        known = [name for name in names if name in self._runs]
+        total, done = len(ranker.topics) * (len(names) - len(known)), itertools.count(1)
 
         def count(name: str) -> None:
-            nonlocal done
-            done += 1
-            run.progress(done, total, phase=f"Ranking with {name}")
+            run.progress(next(done), total, phase=f"Ranking with {name}")
             if run.cancelled():
                 raise CancelledWorkError
 
         run.progress(0, total, phase="Ranking")
         made: dict[str, SystemRun] = {}
-        known = []
         for name in names:
             ranked = self._runs.get(name)
             if ranked is None:
-                ranked = ranker.run(name, partial(count, name))
-                self._runs[name] = ranked
-            else:
-                known.append(name)
+                ranked = self._runs[name] = ranker.run(name, partial(count, name))
             made[name] = ranked
         return made, known
 

@@ -1,32 +1,52 @@
-"""Evaluations of one home: asked for by pages and commands, kept in the ledger, resumed."""
+"""Evaluations of one home: stored with their rankings, so that nothing is computed twice."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT
+from engine.assist.reranking import Plan
 from engine.collections.trec import run_lines
-from engine.config import Settings
-from engine.corpora.recent import Recent
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import EvaluationRun
-from engine.evaluate.evaluation_store import EvaluationStore, in_one_order, record_of
 from engine.evaluate.human import check_annotators
-from engine.evaluate.model_runs import estimated, foreseen_runs, needs_model, run_names
+from engine.evaluate.measuring import MAIN_MEASURE
+from engine.evaluate.model_runs import (
+    asks_model,
+    estimated,
+    foreseen_runs,
+    needs_model,
+    run_names,
+    system_and_mode,
+)
+from engine.evaluate.stored_reports import (
+    CollectionTasks,
+    ReportKey,
+    canonical_json,
+    corpus_version,
+    model_name,
+)
 from engine.llm.connecting import Estimator, describe
 from engine.llm.endpoints import Endpoint
-from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.llm.tasks import ModelTask, TaskRun
 from engine.permissions import all_for_leads
-from engine.rerank import MODES
-from engine.search.reports import evaluation_from_report, evaluation_report
+from engine.rerank import DEFAULT_MODE
+from engine.search.reports import (
+    evaluation_from_report,
+    evaluation_report,
+    llm_from_report,
+    llm_report,
+)
+from engine.search.scenario_index import scenarios_of
 from engine.search.searcher import Searcher
-from engine.search.systems import find_system
+from engine.search.systems import PREPARED, SYSTEMS, find_system
+from engine.search.topics import SystemRun
 from engine.types.evaluations import (
     Evaluated,
     Evaluation,
@@ -36,70 +56,47 @@ from engine.types.evaluations import (
 )
 from engine.types.models import Estimate, TaskReport
 from engine.types.searches import Ranking
-from storage.ledger import Ledger
+from storage.experiments import Experiments
+from storage.records import EvaluationRow, RunRow
 
 _PLAIN = EvaluationRequest("", ())
+_BY_MODEL = ("rerank", "depth", "model")
+"""Fields of a request that are stored only where a model takes part."""
 
 
 @all_for_leads
-class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
-    """Evaluations of one home; thread-safe.
-
-    Results and rankings are stored in the ledger, so that equal requests and rankings are computed
-    once; failed questions to a model are asked again.
-
-    Args:
-        searcher: corpus name -> search engine.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        collections: CollectionStore,
-        searcher: Callable[[str], Searcher],
-    ) -> None:
-        super().__init__(settings, ledger.answers)
-        self._experiments, self._collections = ledger.experiments, collections
-        self._searcher, self._estimates = searcher, Recent[Hashable, Estimate](KEPT)
+class Evaluations(CollectionTasks[EvaluationRequest, Evaluated]):
+    """Evaluations of one home. Failed questions to a model are asked again."""
 
     # -- what is known -----------------------------------------------------------------
 
     def checked(self, request: EvaluationRequest) -> EvaluationRequest:
-        """The request in its one form: systems in one order, no sample that is no sample."""
+        """The request in its one form: systems in one order, no sample of all."""
         for name in request.systems:
             if name not in MODEL_SYSTEMS:
                 find_system(name)
-        if request.rerank and request.rerank not in MODES:
-            raise UnknownNameError(
-                f"There is no reranking mode '{request.rerank}'.", f"Use one of {', '.join(MODES)}."
-            )
-        if request.depth < 1:
-            raise BadInputError(f"The depth is {request.depth}.", "Rerank at least 1 document.")
+        Plan(request.rerank or DEFAULT_MODE, request.depth)
         if not request.systems:
             raise BadInputError("No system is chosen.", "Choose at least one.")
         if not 0.0 <= request.steer <= 1.0:
             raise BadInputError(f"steer is {request.steer}.", "Give a number from 0 to 1.")
-        info = self._collections.info(request.collection)
-        if info.problem:
-            raise BadInputError(info.problem)
+        ordered = tuple(n for n in (*SYSTEMS, *PREPARED, *MODEL_SYSTEMS) if n in request.systems)
+        request = self._usable(request, ordered)
         if request.human:
             check_annotators(self._collections.read(request.collection))
-        sample = request.sample if request.sample and request.sample < info.seeds else None
-        request = replace(request, systems=in_one_order(request.systems), sample=sample)
         if not request.rerank:
             request = replace(request, depth=_PLAIN.depth)
         return request if needs_model(request) else replace(request, model="")
 
     def find(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        _, store = self._open(self.checked(request))
-        return store.evaluation()
+        report = self._report(self._runs(self.checked(request)).key)
+        return None if report is None else evaluation_from_report(report)
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`EvaluationRun.missing`."""
         request = self.checked(request)
-        return self._run(request, *self._open(request)).missing(with_failed=with_failed)
+        return self._opened(request, self._runs(request)).missing(with_failed=with_failed)
 
     def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
         """The request with the model of the latest otherwise equal evaluation; unchanged where
@@ -110,26 +107,23 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
 
     def history(self, key: str) -> tuple[EvaluationRecord, ...]:
         """Previous evaluations of a collection, the newest first."""
-        return tuple(map(record_of, self._experiments.evaluations(key)))
+        return tuple(map(_record_of, self._stored(key)))
 
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
         """run -> its rankings, of all runs with these settings, uploaded ones too."""
         request = self.checked(request)
-        _, store = self._open(request)
         uploaded = self._collections.uploaded_runs(request.collection, request.sample)
-        known = map(store.get, run_names(request))
+        known = map(self._runs(request).get, run_names(request))
         return {run.system: run.rankings for run in (*uploaded, *known) if run is not None}
 
     def stored(self, corpus: str) -> Iterator[tuple[EvaluationRequest, datetime, Evaluation]]:
         """All evaluations on a corpus, of former versions of it too, without rankings."""
         for collection in sorted(self._experiments.collections()):
-            for row in self._experiments.evaluations(collection):
-                if row.corpus == corpus:
-                    asked = row.corpus_version, row.systems, row.settings
-                    whole = self._experiments.evaluation(collection, *asked)
-                    if whole is not None:
-                        evaluation = evaluation_from_report(json.loads(whole.result))
-                        yield record_of(row).request, row.time, evaluation
+            for row in self._stored(collection):
+                key = ReportKey(collection, row.corpus_version, row.systems, row.settings)
+                report = self._report(key) if row.corpus == corpus else None
+                if report is not None:
+                    yield _record_of(row).request, row.time, evaluation_from_report(report)
 
     def ranked(self, corpus: str) -> Iterator[tuple[EvaluationRequest, str, tuple[Ranking, ...]]]:
         """The runs of all evaluations on a corpus as it is now, each once."""
@@ -174,43 +168,17 @@ class Evaluations(TaskRunner[EvaluationRequest, Evaluated]):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _open(self, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore]:
-        searcher = self._searcher(self._collections.info(request.collection).corpus)
-        return searcher, EvaluationStore(self._experiments, self._collections, searcher, request)
-
-    def _run(
-        self, request: EvaluationRequest, searcher: Searcher, store: EvaluationStore
-    ) -> EvaluationRun:
-        uploaded = self._collections.uploaded_runs(request.collection, request.sample)
-        collection = self._collections.read(request.collection)
-        return EvaluationRun(searcher, collection, request, store, uploaded)
-
     def _task(self, request: EvaluationRequest) -> MeasureSystems:
         return MeasureSystems(self.checked(request), self)
 
-    def _estimate_of(self, request: EvaluationRequest, known: Estimator) -> Estimate:
-        """An upper estimate for the runs that are to be made."""
-        names = self.missing(request, with_failed=True)
-        searcher = self._searcher(self._collections.info(request.collection).corpus)
-        place = request.collection, request.sample, request.depth
+    def _runs(self, request: EvaluationRequest) -> StoredRuns:
+        searcher = self._searcher_of(request.collection)
+        return StoredRuns(self._experiments, self._collections, searcher, request)
 
-        def make() -> Estimate:
-            topics = self._collections.topics(request.collection, request.sample)
-            ahead = foreseen_runs(names, request.depth, searcher, topics)
-            return estimated(ahead, searcher, topics, known)
-
-        return self._estimates.one((*place, names, searcher.corpus.identity, known), make)
-
-    async def _compute(self, request: EvaluationRequest, run: TaskRun) -> TaskReport[Evaluated]:
-        """Rank what is missing with these settings, measure, and store both."""
-        if run.client is not None:
-            place = run.usage
-            request = replace(request, model=model_name(place.model, place.endpoint))
-        searcher, store = self._open(request)
-        report = await self._run(request, searcher, store).compute(run)
-        if report.result.evaluation is not None and not report.stopped:
-            store.keep(report.result.evaluation)
-        return report
+    def _opened(self, request: EvaluationRequest, runs: StoredRuns) -> EvaluationRun:
+        uploaded = self._collections.uploaded_runs(request.collection, request.sample)
+        collection = self._collections.read(request.collection)
+        return EvaluationRun(runs.searcher, collection, request, runs, uploaded)
 
 
 class MeasureSystems(ModelTask[Evaluated]):
@@ -226,12 +194,124 @@ class MeasureSystems(ModelTask[Evaluated]):
         self._evaluations = evaluations
 
     def estimate(self, known: Estimator) -> Estimate:
-        return self._evaluations._estimate_of(self.request, known)
+        """An upper estimate for the runs that are to be made."""
+        request, evaluations = self.request, self._evaluations
+        names = evaluations.missing(request, with_failed=True)
+        searcher = evaluations._searcher_of(request.collection)
+        place = request.collection, request.sample, request.depth
+
+        def make() -> Estimate:
+            topics = evaluations._collections.topics(request.collection, request.sample)
+            ahead = foreseen_runs(names, request.depth, searcher, topics)
+            return estimated(ahead, searcher, topics, known)
+
+        return evaluations._estimates.one((*place, names, searcher.corpus.identity, known), make)
 
     async def run(self, run: TaskRun) -> TaskReport[Evaluated]:
-        return await self._evaluations._compute(self.request, run)
+        """Rank what is missing with these settings, measure, and store both."""
+        request, evaluations = self.request, self._evaluations
+        if run.client is not None:
+            request = replace(request, model=model_name(run.usage.model, run.usage.endpoint))
+        runs = evaluations._runs(request)
+        report = await evaluations._opened(request, runs).compute(run)
+        found = report.result.evaluation
+        if found is not None and not report.stopped:
+            headline = {name: s.metrics[MAIN_MEASURE] for name, s in found.systems.items()}
+            summary = {"queries": found.queries, "headline": headline}
+            evaluations._store(runs.key, found.corpus, summary, evaluation_report(found))
+        return report
 
 
-def model_name(model: str, address: str) -> str:
-    """A model and where it is, as evaluations are told apart by it."""
-    return f"{model} at {address}"
+class StoredRuns:
+    """The ledger's rankings for one checked request on one version of a corpus: a
+    :class:`engine.evaluate.evaluation_run.RunStore`. ``key`` is that of the evaluation."""
+
+    def __init__(
+        self,
+        experiments: Experiments,
+        collections: CollectionStore,
+        searcher: Searcher,
+        request: EvaluationRequest,
+    ) -> None:
+        self._experiments, self.searcher, self._request = experiments, searcher, request
+        self._topics = collections.digest(request.collection, request.sample)
+        self._scenarios = scenarios_of(searcher.corpus, request.systems)
+        settings: dict[str, Any] = {
+            "request": _request_fields(request),
+            "collection": self._topics,
+            "runs": [run.id for run in collections.runs(request.collection)],
+        }
+        if self._scenarios:
+            settings["scenarios"] = self._scenarios
+        systems, version = canonical_json(request.systems), corpus_version(searcher)
+        self.key = ReportKey(request.collection, version, systems, canonical_json(settings))
+
+    def __contains__(self, name: object) -> bool:
+        place = self.searcher.corpus.name, self.key.version, self._settings(str(name))
+        return name in self._experiments.computed_systems(*place)
+
+    def get(self, name: str) -> SystemRun | None:
+        """The rankings of a run; None when they are not there."""
+        place = self.searcher.corpus.name, self.key.version, name, self._settings(name)
+        row = self._experiments.computed_run(*place)
+        if row is None:
+            return None
+        data = json.loads(row.run)
+        if isinstance(data, list):
+            data = {"rankings": data, "notes": (), "llm": None}
+        rankings = tuple(Ranking(q, tuple(d), tuple(s)) for q, d, s in data["rankings"])
+        llm = None if data["llm"] is None else llm_from_report(data["llm"])
+        return SystemRun(name, rankings, row.seconds, notes=tuple(data["notes"]), llm=llm)
+
+    def __setitem__(self, name: str, run: SystemRun) -> None:
+        """Add the rankings of a run, and what a model was asked for them."""
+        data: object = [[r.query_id, r.doc_ids, r.scores] for r in run.rankings]
+        if run.llm is not None:
+            data = {"rankings": data, "notes": run.notes, "llm": llm_report(run.llm)}
+        self._experiments.add_run(
+            RunRow(
+                id=0,
+                collection=self._request.collection,
+                corpus=self.searcher.corpus.name,
+                corpus_version=self.key.version,
+                system=name,
+                settings=self._settings(name),
+                uploaded=False,
+                seconds=run.seconds,
+                run=json.dumps(data, ensure_ascii=False),
+                time=datetime.now(UTC),
+            )
+        )
+
+    def _settings(self, name: str) -> str:
+        """What a ranking depends on besides corpus and system."""
+        system, mode = system_and_mode(name)
+        settings: dict[str, object] = {"topics": self._topics}
+        if system not in MODEL_SYSTEMS:
+            reads_steer = find_system(system).reads_aspect
+            settings["steer"] = self._request.steer if reads_steer else None
+        if system in PREPARED:
+            settings["scenarios"] = self._scenarios
+        if asks_model(name):
+            settings["model"] = self._request.model
+        if mode:
+            settings["depth"] = self._request.depth
+        return canonical_json(settings)
+
+
+def _request_fields(request: EvaluationRequest) -> dict[str, Any]:
+    data = {**asdict(request), "ignore_labels": False}  # as in evaluations of earlier versions
+    return data if request.model else {k: v for k, v in data.items() if k not in _BY_MODEL}
+
+
+def _record_of(row: EvaluationRow) -> EvaluationRecord:
+    """A previous evaluation as a list of them shows it."""
+    summary, asked = json.loads(row.summary), json.loads(row.settings)["request"]
+    asked.pop("ignore_labels", None)
+    return EvaluationRecord(
+        request=EvaluationRequest(**{**asked, "systems": tuple(asked["systems"])}),
+        corpus=row.corpus,
+        queries=summary["queries"],
+        headline=summary["headline"],
+        time=row.time.isoformat(timespec="seconds"),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from engine.annotate.adjudication import decide, own_grades
 from engine.annotate.pool import unaskable
 from engine.errors import BadInputError
 from engine.evaluate.judged_projects import from_zero, topic_of
-from engine.evaluate.measuring import means, query_rows, ranking_of, summarised
+from engine.evaluate.measuring import means, measures_of, query_rows, ranking_of, summarised
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.search.searcher import Searcher
 from engine.types.annotating import Judgment, Project
@@ -38,16 +39,12 @@ def annotators_rankings(
     """annotator -> a ranking, by their own grades, of every pool that they graded; ties in the
     order of ``tie_break``."""
     order = {r.query_id: r.doc_ids for r in tie_break}
-    asked = [t.query_id for t in topics]
     by_annotator = {}
     for annotator, graded in collection.annotators.items():
-        rankings = []
-        for query_id in asked:
-            if query_id in graded:
-                doc_ids = ranking_by_grades(graded[query_id], order[query_id])
-                rankings.append(ranking_of(query_id, doc_ids))
-        if rankings:
-            by_annotator[annotator] = tuple(rankings)
+        own = [t.query_id for t in topics if t.query_id in graded]
+        if own:
+            orders = ((q, ranking_by_grades(graded[q], order[q])) for q in own)
+            by_annotator[annotator] = tuple(ranking_of(*one) for one in orders)
     return by_annotator
 
 
@@ -68,21 +65,14 @@ def human_scores(
         together = {r.query_id: r for r in (*reversed(stand_ins), *own)}
         rows = query_rows(collection, topics, list(together.values()))
         own_rows[annotator] = [row for row in rows if row["query_id"] in graded]
-    merged = [_merged(topic, own_rows) for topic in topics]
-    scores = summarised([row for row in merged if row is not None], 0.0, "human")
+    merged: list[dict[str, Any]] = []
+    for topic in topics:
+        rows = [r for rows in own_rows.values() for r in rows if r["query_id"] == topic.query_id]
+        if rows:
+            values = {name: mean([row[name] for row in rows]) for name in measures_of(rows)}
+            merged.append({"query_id": topic.query_id, "aspect": topic.aspect, **values})
+    scores = summarised(merged, 0.0, "human")
     return replace(scores, annotators={a: means(rows) for a, rows in own_rows.items()})
-
-
-def _merged(
-    topic: Topic, own_rows: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> dict[str, Any] | None:
-    """The mean over the annotators who graded a query; None when nobody did."""
-    rows = [r for rows in own_rows.values() for r in rows if r["query_id"] == topic.query_id]
-    if not rows:
-        return None
-    names = ("query_id", "aspect")
-    values = {m: mean([row[m] for row in rows]) for m in rows[0] if m not in names}
-    return {"query_id": topic.query_id, "aspect": topic.aspect, **values}
 
 
 def human_rows(
@@ -97,39 +87,34 @@ def human_rows(
     others agree on (or a model's, where the project counts it), on documents with both. No row for
     annotators without any.
     """
-    held = searcher.corpus.row_of
-    gone = unaskable(searcher.corpus, queries)
-    queries = {key: query for key, query in queries.items() if key not in gone}
+    held, gone = searcher.corpus.row_of, unaskable(searcher.corpus, queries)
     known = (None, *project.scale.values)
+    topics = {key: topic_of(key, query) for key, query in queries.items() if key not in gone}
     judgments = [
-        j for j in judgments if j.query_id in queries and j.doc_id in held and j.relevance in known
+        j for j in judgments if j.query_id in topics and j.doc_id in held and j.relevance in known
     ]
-    topics = [topic_of(query_id, query) for query_id, query in queries.items()]
+
+    @functools.cache
+    def ties(query_id: str) -> list[str]:
+        query = replace(queries[query_id], system=TIE_BREAK)
+        ranking = searcher.rank(query, searcher.seed(query)).doc_ids
+        return [*ranking, query.seed] if query.seed is not None else [*ranking]
+
     scores = {}
-    ties: dict[str, list[str]] = {}
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator]
         decided = decide(others, model_grades=project.model_grades, scale=project.scale)
         shared, rest = (from_zero(q, project.scale) for q in _shared(own, decided.grades))
-        asked = [topic for topic in topics if topic.query_id in shared]
-        if not asked:
-            continue
-        for topic in asked:
-            if topic.query_id not in ties:
-                ties[topic.query_id] = _order(searcher, queries[topic.query_id])
-        collection = Collection(
-            name=project.name or project.corpus,
-            topics=tuple(asked),
-            qrels=rest,
-            documents=None,
-            source_format="",
-            annotators={annotator: shared},
-        )
-        breaks = [
-            ranking_of(q, [d for d in ties[q] if d in shared[q]]) for q in shared if q in ties
-        ]
-        rankings = annotators_rankings(collection, asked, breaks)
-        scores[annotator] = replace(human_scores(collection, asked, rankings), annotators={})
+        asked = tuple(topic for key, topic in topics.items() if key in shared)
+        if asked:
+            name = project.name or project.corpus
+            collection = Collection(name, asked, rest, None, "", annotators={annotator: shared})
+            breaks = [
+                ranking_of(q, [d for d in ties(q) if d in grades]) for q, grades in shared.items()
+            ]
+            rankings = annotators_rankings(collection, asked, breaks)
+            found = human_scores(collection, asked, rankings)
+            scores[annotator] = replace(found, annotators={})
     return scores
 
 
@@ -142,9 +127,3 @@ def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[st
             mine[query_id] = both
             theirs[query_id] = {d: rest[query_id][d] for d in both}
     return mine, theirs
-
-
-def _order(searcher: Searcher, query: Query) -> list[str]:
-    plain = replace(query, system=TIE_BREAK)
-    ranking = searcher.rank(plain, searcher.seed(query)).doc_ids
-    return [*ranking, query.seed] if query.seed is not None else ranking

@@ -1,124 +1,86 @@
-"""Annotation projects as test collections: what was decided so far, and what was not."""
+"""Annotation projects as test collections: their decided grades, and notes on the others."""
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
 
 from engine.annotate.adjudication import DecidedQrels, decide, own_grades
 from engine.annotate.pool import graded
 from engine.annotate.projects import ProjectStore, read_query_id
-from engine.collections.readers import held
+from engine.collections.readers import without_seeds
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
+from engine.corpora.recent import Recent
 from engine.errors import BadInputError
 from engine.text import counted
 from engine.types.annotating import Judgment, Project, Scale
-from engine.types.evaluations import Collection, HeldCollection, Qrels, Topic
+from engine.types.evaluations import Collection, Qrels, Topic
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
 FORMAT = "project"
-SEPARATOR = ":"
-"""Between corpus and project in a key; neither name can hold it."""
-
-
-class ProjectKey(NamedTuple):
-    """Names a project; ``project`` is "" for what was judged while exploring."""
-
-    corpus: str
-    project: str
-
-    def __str__(self) -> str:
-        return f"{self.corpus}{SEPARATOR}{self.project}"
-
-    @classmethod
-    def read(cls, key: str) -> ProjectKey | None:
-        """The project of a collection's key; None for other collections.
-
-        >>> ProjectKey.read("demo:p"), ProjectKey.read("demo")
-        (ProjectKey(corpus='demo', project='p'), None)
-        """
-        corpus, sign, project = key.partition(SEPARATOR)
-        return cls(corpus, project) if sign else None
 
 
 class JudgedProjects:
-    """The projects of one home in which somebody judged."""
+    """The projects of one home with judgments."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._ledger, self._library = ledger, library
-        self._projects = ProjectStore(ledger, library)
-        self._made = functools.lru_cache(maxsize=16)(self._make)
+        self._library, self._projects = library, ProjectStore(ledger, library)
+        self._made = Recent[Hashable, Collection](16)
 
-    def keys(self) -> list[ProjectKey]:
-        """Projects with at least one grade that counts, by corpus, each corpus's own first."""
+    def judged(self) -> list[tuple[str, str]]:
+        """Corpus and name of projects with at least one grade that counts; "" is the name of what
+        was judged while exploring."""
         named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
         for project in self._projects.projects():
             if project.corpus in named:
                 named[project.corpus][project.name] = project
-        return [
-            ProjectKey(corpus, name)
-            for corpus, projects in named.items()
-            for name, project in projects.items()
-            if self._is_judged(project)
-        ]
+        every = (project for projects in named.values() for project in projects.values())
+        return [project.key for project in every if self._is_judged(project)]
 
     def _is_judged(self, project: Project) -> bool:
-        return not graded(project, self._projects.judgments(project)).keys() <= (
-            self._projects.retired(project)
-        )
+        judged = graded(project, self._projects.judgments(project)).keys()
+        return not judged <= self._projects.retired(project)
 
-    def held(self, key: ProjectKey) -> HeldCollection:
+    def read(self, corpus: str, name: str) -> Collection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
-        project = self._projects.project(*key)
-        # Events never change, so that their ids identify what they say.
-        events = tuple(judgment.event for judgment in self._projects.judgments(project))
-        query_ids = tuple(row.query_id for row in self._ledger.projects.queries(*key))
-        retired = self._projects.retired(project)
-        version = self._library.open(key.corpus).identity
-        counts = (project.scale, project.model_grades)
-        return self._made(key, events, query_ids, retired, version, *counts)
-
-    def _make(
-        self,
-        key: ProjectKey,
-        events: tuple[str, ...],
-        query_ids: tuple[str, ...],
-        retired: frozenset[str],
-        version: str,
-        scale: Scale,
-        model_grades: bool,
-    ) -> HeldCollection:
-        del version  # only there so that a changed corpus is looked at again
-        kept = set(events)
-        project = Project(*key)
-        judgments = [j for j in self._projects.judgments(project) if j.event in kept]
-        queries = {i: q for i, q in self._projects.queries(project).items() if i in query_ids}
-        decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)
-        corpus = self._library.open(key.corpus)
-        topics, warnings = _topics(decided.grades, queries, corpus)
-        asked = {topic.query_id for topic in topics}
-        qrels = {q: grades for q, grades in decided.grades.items() if q in asked}
-        lowest = min(scale.values)
-        if lowest:
-            warnings += (f"The lowest grade of the scale, {lowest}, counts as 0: not relevant.",)
-        known = (None, *scale.values)
-        own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
-        annotators, notes = _annotators(decided, own)
-        return held(
-            Collection(
-                name=key.project or key.corpus,
-                topics=topics,
-                qrels=from_zero(qrels, scale),
-                documents=None,
-                source_format=FORMAT,
-                annotators={who: from_zero(graded, scale) for who, graded in annotators.items()},
-                warnings=(*decided.notes, *warnings, *notes),
-            )
+        project, opened = self._projects.project(corpus, name), self._library.open(corpus)
+        judgments, queries = self._projects.judgments(project), self._projects.queries(project)
+        retired, events = self._projects.retired(project), tuple(j.event for j in judgments)
+        settings = project.key, project.scale, project.model_grades
+        return self._made.one(
+            (*settings, events, tuple(queries), retired, opened.identity),
+            lambda: without_seeds(_collection(project, judgments, queries, retired, opened)),
         )
+
+
+def _collection(
+    project: Project,
+    judgments: Sequence[Judgment],
+    queries: Mapping[str, Query],
+    retired: frozenset[str],
+    corpus: OpenCorpus,
+) -> Collection:
+    scale = project.scale
+    decided = decide(judgments, model_grades=project.model_grades, retired=retired, scale=scale)
+    topics, warnings = _topics(decided.grades, queries, corpus)
+    asked = {topic.query_id for topic in topics}
+    lowest = min(scale.values)
+    if lowest:
+        warnings += (f"The lowest grade of the scale, {lowest}, counts as 0: not relevant.",)
+    known = (None, *scale.values)
+    own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
+    annotators, notes = _annotators(decided, own)
+    return Collection(
+        name=project.name or project.corpus,
+        topics=topics,
+        qrels=from_zero({q: g for q, g in decided.grades.items() if q in asked}, scale),
+        documents=None,
+        source_format=FORMAT,
+        annotators={who: from_zero(grades, scale) for who, grades in annotators.items()},
+        warnings=(*decided.notes, *warnings, *notes),
+    )
 
 
 def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
@@ -130,15 +92,10 @@ def from_zero(qrels: Qrels, scale: Scale) -> dict[str, dict[str, int]]:
 def _topics(
     grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
-    """Judged queries as topics, and notes on those that cannot be ranked."""
-    topics: list[Topic] = []
-    left: Counter[str] = Counter()
-    for query_id in grades:
-        topic = _topic(query_id, queries, corpus)
-        if isinstance(topic, Topic):
-            topics.append(topic)
-        else:
-            left[topic] += 1
+    """Judged queries as topics, and a note on those that cannot be ranked."""
+    found = [_topic(query_id, queries, corpus) for query_id in grades]
+    topics = tuple(one for one in found if isinstance(one, Topic))
+    left = Counter(one for one in found if isinstance(one, str))
     if not topics:
         why = "; ".join(left) or "no grade in it is decided"
         raise BadInputError(
@@ -146,10 +103,10 @@ def _topics(
             "Judge for a seed and an aspect that the corpus has.",
         )
     if not left:
-        return tuple(topics), ()
+        return topics, ()
     which = counted(left.total(), "query is", "queries are")
     why = "; ".join(f"{one} ({n:,})" if len(left) > 1 else one for one, n in left.items())
-    return tuple(topics), (f"{which} left out: {why}.",)
+    return topics, (f"{which} left out: {why}.",)
 
 
 def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | str:
@@ -173,17 +130,11 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
 
 def topic_of(query_id: str, query: Query) -> Topic:
     """A project's query as a topic of a collection."""
-    return Topic(
-        query_id,
-        seed=query.seed,
-        text=query.text,
-        aspect=query.aspect,
-        instruction=query.instruction,
-    )
+    return Topic(query_id, query.seed, query.text, query.aspect, instruction=query.instruction)
 
 
 def _annotators(
-    decided: DecidedQrels, judgments: list[Judgment]
+    decided: DecidedQrels, judgments: Sequence[Judgment]
 ) -> tuple[dict[str, Qrels], tuple[str, ...]]:
     """Own grades that can be compared with adjudicated ones, where several people graded."""
     own = own_grades(judgments)
@@ -198,6 +149,6 @@ def _annotators(
             query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
             for query_id, grades in qrels.items()
         }
-        if any(kept.values()):
-            by_annotator[annotator] = {q: grades for q, grades in kept.items() if grades}
+        if graded_some := {q: grades for q, grades in kept.items() if grades}:
+            by_annotator[annotator] = graded_some
     return by_annotator, ()

@@ -55,13 +55,14 @@ def without_own(
         if topic.text is not None
         and collection.qrels.get(topic.query_id, {}).get(topic.query_id, 0) < RELEVANT
     }
-    return tuple(_others(ranking) if ranking.query_id in own else ranking for ranking in rankings)
+    return tuple(but(r, r.query_id) if r.query_id in own else r for r in rankings)
 
 
-def _others(ranking: Ranking) -> Ranking:
-    at = [n for n, doc_id in enumerate(ranking.doc_ids) if doc_id != ranking.query_id]
-    doc_ids, scores = ranking.doc_ids, ranking.scores
-    return Ranking(ranking.query_id, tuple(doc_ids[n] for n in at), tuple(scores[n] for n in at))
+def but(ranking: Ranking, doc_id: str | None) -> Ranking:
+    """The ranking without one document."""
+    pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
+    kept = [pair for pair in pairs if pair[0] != doc_id]
+    return Ranking(ranking.query_id, tuple(d for d, _ in kept), tuple(s for _, s in kept))
 
 
 def query_rows(
@@ -102,20 +103,21 @@ def summarised(
         by_aspect={a: means(own) for a, own in of_aspect.items()},
         per_query=tuple(rows),
         seconds=seconds,
-        confidence=_intervals(rows, _measures(rows)),
+        confidence=_intervals(rows, measures_of(rows)),
         confidence_by_aspect={a: _intervals(own, MAIN_MEASURES) for a, own in of_aspect.items()},
         kind=kind,
         llm=llm,
     )
 
 
-def _measures(rows: Sequence[Row]) -> list[str]:
+def measures_of(rows: Sequence[Row]) -> list[str]:
+    """Names of the measures in rows."""
     return [name for name in rows[0] if name not in _NAMES]
 
 
 def means(rows: Sequence[Row]) -> dict[str, float | None]:
     """Measure -> mean over the rows where it is defined, None where it is nowhere."""
-    return {name: mean([row[name] for row in rows]) for name in _measures(rows)}
+    return {name: mean([row[name] for row in rows]) for name in measures_of(rows)}
 
 
 def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interval]:

@@ -130,66 +130,60 @@ def _measured(baseline: Baseline, verified: Mapping[Pool, Finished], report: Mod
         for topic in baseline.topics
         for doc_id, grade in baseline.collection.qrels.get(topic.query_id, {}).items()
     )
-    alone = {n: _quality(baseline, list(r.values())) for n, r in baseline.rankings.items()}
-    best = max(alone.values(), key=lambda quality: quality.mean)
+    alone = {n: _values(baseline, list(r.values())) for n, r in baseline.rankings.items()}
+    best = max(alone.values(), key=_mean)
     return Gap(
         collection=baseline.collection.name,
         corpus=baseline.searcher.corpus.name,
         queries=len(baseline.topics),
         verifier=baseline.request.verifier,
         measure=MAIN_MEASURE,
-        retrievers={name: quality.mean for name, quality in alone.items()},
+        retrievers={name: _mean(values) for name, values in alone.items()},
         points=tuple(_point(baseline, verified, size, best) for size in baseline.request.sizes),
         report=report,
         lacking=lacking,
         notes=_notes(report, lacking),
-        retriever_intervals={name: quality.interval for name, quality in alone.items()},
+        retriever_intervals={name: confidence_interval(own) for name, own in alone.items()},
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Quality:
-    """The main measure: mean, interval, and value per query."""
-
-    mean: float
-    interval: Interval
-    values: tuple[float, ...]
-
-    def above(self, other: _Quality) -> Interval:
-        """The interval of the mean difference, paired by query."""
-        pairs = zip(self.values, other.values, strict=True)
-        return confidence_interval([own - theirs for own, theirs in pairs])
 
 
 def _point(
-    baseline: Baseline, verified: Mapping[Pool, Finished], size: int, best: _Quality
+    baseline: Baseline, verified: Mapping[Pool, Finished], size: int, best: Sequence[float]
 ) -> GapPoint:
-    drawn, infused = (
-        [pool for pool in verified if (pool.size, pool.infused) == (size, is_infused)]
-        for is_infused in (False, True)
-    )
+    """``best``: the best retriever's value for each query."""
+    of_size = [pool for pool in verified if pool.size == size]
+    drawn, infused = ([p for p in of_size if p.infused is put_in] for put_in in (False, True))
     lower, upper = (
-        _quality(baseline, [ranking_of(p.query_id, verified[p].reranked.order) for p in pools])
+        _values(baseline, [ranking_of(p.query_id, verified[p].reranked.order) for p in pools])
         for pools in (drawn, infused)
     )
+
+    def above_best(values: Sequence[float]) -> Interval:
+        pairs = zip(values, best, strict=True)
+        return confidence_interval([own - theirs for own, theirs in pairs])
+
     return GapPoint(
         size=size,
-        documents=mean([len(p.doc_ids) for p in drawn]) or 0.0,
-        documents_infused=mean([len(p.doc_ids) for p in infused]) or 0.0,
+        documents=_mean([len(p.doc_ids) for p in drawn]),
+        documents_infused=_mean([len(p.doc_ids) for p in infused]),
         found=mean([_share(baseline.relevant(p.query_id), p.doc_ids) for p in drawn]),
-        lower=lower.mean,
-        upper=upper.mean,
-        lower_interval=lower.interval,
-        upper_interval=upper.interval,
-        gap_lower_interval=lower.above(best),
-        gap_upper_interval=upper.above(best),
+        lower=_mean(lower),
+        upper=_mean(upper),
+        lower_interval=confidence_interval(lower),
+        upper_interval=confidence_interval(upper),
+        gap_lower_interval=above_best(lower),
+        gap_upper_interval=above_best(upper),
     )
 
 
-def _quality(baseline: Baseline, rankings: Sequence[Ranking]) -> _Quality:
+def _values(baseline: Baseline, rankings: Sequence[Ranking]) -> list[float]:
+    """The main measure of each query."""
     rows = query_rows(baseline.collection, baseline.topics, rankings)
-    values = tuple(float(row[MAIN_MEASURE]) for row in rows)
-    return _Quality(mean(values) or 0.0, confidence_interval(values), values)
+    return [float(row[MAIN_MEASURE]) for row in rows]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return mean(values) or 0.0
 
 
 def _share(relevant: Sequence[str], doc_ids: Sequence[str]) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.ingest.encodings import LABELS as ENCODINGS
 from engine.ingest.formats import FORMATS, detect_format
+from engine.ingest.notes import Notes
 from engine.ingest.source import (
     Source,
     check,
@@ -14,7 +15,7 @@ from engine.ingest.source import (
     unique_documents,
 )
 from engine.ingest.tables import DELIMITERS
-from engine.ingest.values import FIELDS, Notes
+from engine.ingest.values import FIELDS
 
 __all__ = [
     "DELIMITERS",

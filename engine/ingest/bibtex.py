@@ -25,8 +25,7 @@ from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import
 from engine.bibliographic import composed, doi_in, first_last, verbatim
 from engine.config import ASSETS
 from engine.errors import BadInputError
-from engine.ingest.rows import InputFile, Row, hashed_id, too_long
-from engine.types.limits import ROW_BYTES
+from engine.ingest.rows import InputFile, Row, hashed_id
 
 # It warns of each command that has no argument: megabytes for a file.
 logging.getLogger("pylatexenc").setLevel(logging.ERROR)
@@ -118,15 +117,13 @@ _OWN_NAMES = (
 )
 _OWN = frozenset(_OWN_NAMES.split())
 """Fields that are not inherited by the entries that refer to one."""
-_MOST_STEPS = 20  # From an entry to the last one that it has fields of
 _COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
 _MARKS = re.compile(r"\\.|[{}\"]", re.DOTALL)
 """What may end a value, and what is passed over: a command of LaTeX, as ``\\{`` or ``\\"``."""
-_EMPTY_FIELD = re.compile(r",(?=\s*,)")
-_FIELD_MARKS = re.compile(rf"{_MARKS.pattern}|{_EMPTY_FIELD.pattern}", re.DOTALL)
+_EMPTY_FIELD = r",(?=\s*,)"
 _NEXT = re.compile(r"\s[\w-]+\s*=")
 """Where the next field begins, in a value without braces and quotes."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _VERBATIM = frozenset({"url", "doi", "file", "eprint", "ee", "biburl"})
 
 # Every fault becomes an error of ours that names the line; its warnings would say it twice.
@@ -135,43 +132,53 @@ logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per entry; a block that cannot be parsed is a row with a problem."""
-    strings = {month: month for month in _MONTHS}
-    parents = _parents(file)
+    parents, strings = _parents(file), {month: month for month in _MONTHS}
     number = 0
-    for first_line, chunk in _chunks(file):
-        if chunk is None:
-            number += 1
-            yield too_long(f"{file.name}, row {number} (line {first_line})")
+    for line, block in _blocks(file, strings):
+        comment = _COMMENT.match(block.raw or "")
+        if not isinstance(block, Entry | ParsingFailedBlock) or comment:
             continue
-        for block in _parse(file, first_line, chunk):
-            line = first_line + (block.start_line or 0)
+        number += 1
+        where = f"{file.name}, row {number} (line {line})"
+        if isinstance(block, ParsingFailedBlock):
+            yield _failed(where, block)
+        elif name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
+            fault = f"there is more behind the value of {name}."
+            yield Row.broken(where, fault, "Write a comma between two fields, and braces in pairs.")
+        elif row := _row(where, block, strings, parents):
+            yield row
+
+
+def _blocks(file: InputFile, strings: dict[str, str]) -> Iterator[tuple[int, Block]]:
+    """Each block with its line, but those of macros, which are added to ``strings``."""
+    for first_line, chunk in _chunks(file):
+        chunk = _without_empty_fields(_NO_KEY.sub(r"\1,", chunk, count=1))
+        try:
+            blocks = parse_string(chunk, parse_stack=[]).blocks
+        except ParsingException as e:
+            raise BadInputError(
+                f"{file.name}, line {first_line}: not BibTeX that can be read ({e}).",
+                "Correct the entry that begins there, or export the file again.",
+            ) from e
+        for block in blocks:
             if isinstance(block, String):
                 strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
-            elif isinstance(block, Entry):
-                number += 1
-                where = f"{file.name}, row {number} (line {line})"
-                if name := next((f.key for f in block.fields if not _is_value(f.value)), ""):
-                    yield _without_comma(where, name)
-                elif row := _row(where, block, strings, parents):
-                    yield row
-            elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
-                number += 1
-                yield _failed(f"{file.name}, row {number} (line {line})", block)
+            else:
+                yield first_line + (block.start_line or 0), block
 
 
-def _chunks(file: InputFile) -> Iterator[tuple[int, str | None]]:
-    """Each block with the number of its first line; None for one that is too long."""
-    first, lines, size = 0, list[str](), 0
+def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
+    """Each block with the number of its first line; words before the first are a comment."""
+    first, lines = 0, list[str]()
     for number, line in _whole_beginnings(file.lines()):
         if _BLOCK.match(line):
             if lines:
-                yield first, "".join(lines) if size <= ROW_BYTES else None
-            first, lines, size = number, [line], len(line)
-        elif lines and size <= ROW_BYTES:  # words before the first entry are a comment
+                yield first, "".join(lines)
+            first, lines = number, [line]
+        elif lines:
             lines.append(line)
-            size += len(line)
     if lines:
-        yield first, "".join(lines) if size <= ROW_BYTES else None
+        yield first, "".join(lines)
 
 
 def _whole_beginnings(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -190,7 +197,7 @@ def _whole_beginnings(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, s
     yield from held
 
 
-def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
+def _parents(file: InputFile) -> dict[str, dict[str, Any]]:
     """The fields of entries that others refer to, by their keys in small letters."""
     wanted = {
         key.strip().lower()
@@ -198,53 +205,32 @@ def _parents(file: InputFile) -> dict[str, Mapping[str, Any]]:
         for found in _INHERITED.finditer(line)
         for key in found[1].split(",")
     }
-    parents: dict[str, Mapping[str, Any]] = {}
     strings: dict[str, str] = {}
-    for first_line, chunk in _chunks(file) if wanted else ():
-        for block in _parse(file, first_line, chunk or ""):
-            if isinstance(block, String):
-                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
-            elif isinstance(block, Entry) and block.key.lower() in wanted:
-                parents[block.key.lower()] = _fields(block, strings)
-    for _ in range(_MOST_STEPS):
-        whole = {key: _with_inherited(fields, parents) for key, fields in parents.items()}
-        for key, fields in parents.items():
-            if "title" in fields and "booktitle" not in fields:
-                whole[key].pop("booktitle", None)  # that of the work it is in
-        if whole == parents:
-            break
-        parents = dict(whole)
-    return parents
-
-
-def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:
-    chunk = _without_empty_fields(_NO_KEY.sub(r"\1,", chunk, count=1))
-    try:
-        blocks: list[Block] = parse_string(chunk, parse_stack=[]).blocks
-    except ParsingException as e:
-        raise BadInputError(
-            f"{file.name}, line {first_line}: not BibTeX that can be read ({e}).",
-            "Correct the entry that begins there, or export the file again.",
-        ) from e
-    return blocks
+    return {
+        block.key.lower(): _fields(block, strings)
+        for _, block in (_blocks(file, strings) if wanted else ())
+        if isinstance(block, Entry) and block.key.lower() in wanted
+    }
 
 
 def _without_empty_fields(chunk: str) -> str:
     """An entry without the commas outside values that another comma follows, as biber reads it."""
     begin = _BLOCK.match(chunk)
-    if begin is None or not _EMPTY_FIELD.search(chunk):
-        return chunk
-    outside = 1 if begin[2] == "{" else 0
+    return "".join(_split(chunk, _EMPTY_FIELD, int(begin[2] == "{"))) if begin else chunk
+
+
+def _split(text: str, sign: str, outside: int = 0) -> list[str]:
+    """A text cut at every sign (a pattern) outside quotes and ``outside`` pairs of braces."""
     parts, at, depth, quoted = [], 0, 0, False
-    for mark in _FIELD_MARKS.finditer(chunk):
+    for mark in re.finditer(rf"{_MARKS.pattern}|{sign}", text, re.DOTALL):
         if mark[0] == '"' and depth == outside:
             quoted = not quoted
         elif mark[0] in ("{", "}"):
             depth += 1 if mark[0] == "{" else -1
-        elif mark[0] == "," and depth == outside and not quoted:
-            parts.append(chunk[at : mark.start()])
+        elif mark[0] in (",", "#") and depth == outside and not quoted:
+            parts.append(text[at : mark.start()])
             at = mark.end()
-    return "".join([*parts, chunk[at:]])
+    return [*parts, text[at:]]
 
 
 def _failed(where: str, block: ParsingFailedBlock) -> Row:
@@ -258,11 +244,6 @@ def _failed(where: str, block: ParsingFailedBlock) -> Row:
     return Row.broken(where, fault, remedy, block.error)
 
 
-def _without_comma(where: str, name: str) -> Row:
-    fault = f"there is more behind the value of {name}."
-    return Row.broken(where, fault, "Write a comma between two fields, and braces in pairs.")
-
-
 def _row(
     where: str, entry: Entry, strings: Mapping[str, str], parents: Mapping[str, Mapping[str, Any]]
 ) -> Row | None:
@@ -270,7 +251,7 @@ def _row(
     values = _fields(entry, strings)
     if entry.entry_type.lower() in ("proceedings", "xdata") and not values.get("abstract"):
         return None
-    values = _with_inherited(values, parents)
+    values = _with_inherited(values, parents, frozenset())
     venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
     values["venue"] = next(filter(None, venues), "")
     values["year"] = values.get("year") or values.get("date")
@@ -285,16 +266,20 @@ def _row(
 
 
 def _with_inherited(
-    values: Mapping[str, Any], parents: Mapping[str, Mapping[str, Any]]
+    values: Mapping[str, Any], parents: Mapping[str, Mapping[str, Any]], seen: frozenset[str]
 ) -> dict[str, Any]:
-    """An entry's fields, and those that it lacks of the entries that it refers to."""
+    """An entry's fields, and those that it lacks of the entries that it refers to; ``seen`` are
+    those that refer to it."""
     fields = dict(values)
     keys = f"{values.get('xdata', '')},{values.get('crossref', '')}".lower().split(",")
     for key in dict.fromkeys(map(str.strip, keys)):
-        parent = parents.get(key, {})
+        own = parents.get(key)
+        if own is None or key in seen:
+            continue
+        parent = _with_inherited(own, parents, seen | {key})
         inherited = {name: value for name, value in parent.items() if name not in _OWN}
-        if "title" in parent:
-            inherited.setdefault("booktitle", parent["title"])
+        if "title" in own:
+            inherited["booktitle"] = own.get("booktitle", own["title"])
         fields = inherited | fields
     return fields
 
@@ -320,7 +305,7 @@ def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, Any]:
 def _is_value(raw: str) -> bool:
     """Whether a field's value ends where its braces or quotes do: behind a comma that is missing,
     the next field counts as part of it."""
-    return all(map(_ends_as_it_begins, _pieces(raw) if "#" in raw else (raw.strip(),)))
+    return all(map(_ends_as_it_begins, _pieces(raw)))
 
 
 def _ends_as_it_begins(piece: str) -> bool:
@@ -337,7 +322,7 @@ def _ends_as_it_begins(piece: str) -> bool:
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
     """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
     pieces = []
-    for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
+    for piece in _pieces(raw):
         if piece[:1] in ("{", '"') and len(piece) > 1:
             pieces.append(piece[1:-1])
         else:
@@ -347,17 +332,7 @@ def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
 
 
 def _pieces(raw: str) -> list[str]:
-    """``raw`` cut at every ``#`` that stands outside braces and quotes."""
-    cuts, depth, quoted = [-1], 0, False
-    for at, mark in enumerate(raw):
-        if mark == '"' and depth == 0:
-            quoted = not quoted
-        elif mark in "{}":
-            depth += 1 if mark == "{" else -1
-        elif mark == "#" and depth == 0 and not quoted:
-            cuts.append(at)
-    ends = [*cuts[1:], len(raw)]
-    return [raw[start + 1 : end].strip() for start, end in zip(cuts, ends, strict=True)]
+    return [piece.strip() for piece in (_split(raw, "#") if "#" in raw else [raw])]
 
 
 def _people(names: str) -> list[str | dict[str, str]]:

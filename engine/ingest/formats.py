@@ -32,7 +32,7 @@ _ALL = (
     Format("xlsx", workbook_rows, binary=True),
     Format("parquet", parquet_rows, binary=True),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True, keys=True),
-    Format("ris", tagged.ris_rows, preset=tagged.FIELDS, title_stands_in=True),
+    Format("ris", tagged.ris, preset=tagged.FIELDS, title_stands_in=True),
     Format("nbib", tagged.medline, preset=tagged.FIELDS, title_stands_in=True),
     Format("ciw", tagged.web_of_science, preset=tagged.FIELDS, title_stands_in=True),
     Format("enw", tagged.endnote, preset=tagged.FIELDS, title_stands_in=True),
@@ -95,22 +95,20 @@ def named(name: str) -> Format:
 
 
 def detect_format(path: Path | str) -> str:
-    """The format of a file (by extension and CSV header) or folder (by what is in it)."""
+    """The format of a file (by extension and CSV header) or folder (by its files)."""
     path = existing(path)
     if path.is_dir():
         return _folder_format(path)
     ending = Path(unpacked_name(path)).suffix.lower()
     name = _SUFFIXES.get(ending)
-    if _is_workbook(path):
-        return "xlsx"
+    with suppress(BadInputError):
+        if "xl/workbook.xml" in zip_names(path):  # a workbook of Excel, whatever its name
+            return "xlsx"
     if name in _SEVERAL or ending in (".txt", ""):
         name = _text_format(path, name)
     if name is None or (ending != path.suffix.lower() and named(name).binary):
-        what = (
-            f" is {_REMEDIES[ending]}"
-            if ending in _REMEDIES
-            else (f": the format cannot be told from {ending or 'a name without ending'}")
-        )
+        unknown = f": the format cannot be told from {ending or 'a name without ending'}"
+        what = f" is {_REMEDIES[ending]}" if ending in _REMEDIES else unknown
         raise UnknownNameError(f"{path.name}{what}.", f"Say which it is: {', '.join(FORMATS)}.")
     if name == "csv" and _IMPLIRET.issubset(header(InputFile(path))):
         return "impliret"
@@ -122,14 +120,6 @@ def unpacked_name(path: Path) -> str:
     return path.stem if path.suffix.lower() == ".gz" else path.name
 
 
-def _is_workbook(path: Path) -> bool:
-    """Whether it is one of Excel, whatever it is called."""
-    try:
-        return "xl/workbook.xml" in zip_names(path)
-    except BadInputError:
-        return False
-
-
 def _text_format(path: Path, name: str | None) -> str | None:
     """The format of a text by its first line; ``name`` where that says nothing. Programs export
     each format under several endings."""
@@ -137,7 +127,7 @@ def _text_format(path: Path, name: str | None) -> str | None:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return name
-    if any(tag == "TY" for _, tag, _ in tagged.tagged(lines)):  # numbers may stand before it
+    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may stand before it
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))
@@ -146,7 +136,7 @@ def _text_format(path: Path, name: str | None) -> str | None:
 
 
 def _folder_format(path: Path) -> str:
-    if _holds(path, CSFCUBE) and _holds(path, CSFCUBE_JUDGMENTS):
+    if any(path.glob(CSFCUBE)) and any(path.glob(CSFCUBE_JUDGMENTS)):
         return "csfcube"
     if (path / BEIR).is_file():
         return "beir"
@@ -155,16 +145,16 @@ def _folder_format(path: Path) -> str:
     found = files_in(path)
     if len(found) == 1:
         return next(iter(found))
+    name = path.name or path
     if found:
         raise UnknownNameError(
-            f"{path.name or path} has files of several formats: {', '.join(sorted(found))}.",
+            f"{name} has files of several formats: {', '.join(sorted(found))}.",
             "Choose the one to read: --format.",
         )
     raise UnknownNameError(
-        f"{path.name or path} is a folder of unknown layout.",
+        f"{name} is a folder of unknown layout.",
         "Choose a file, or a folder with files of one format, with PDFs (pdf), with"
-        f" {BEIR} (beir) or with"
-        f" {CSFCUBE} and {CSFCUBE_JUDGMENTS} (csfcube).",
+        f" {BEIR} (beir) or with {CSFCUBE} and {CSFCUBE_JUDGMENTS} (csfcube).",
     )
 
 
@@ -178,10 +168,6 @@ def files_in(folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _holds(folder: Path, pattern: str) -> bool:
-    return next(folder.glob(pattern), None) is not None
-
-
 def existing(path: Path | str) -> Path:
     """The absolute path when a folder or a file that is not empty is there, else BadInputError."""
     path = absolute(path)
@@ -189,26 +175,20 @@ def existing(path: Path | str) -> Path:
         if path.is_dir():
             return path
         if path.is_file():
-            return _not_empty(path)
+            if path.stat().st_size:
+                return path
+            raise BadInputError(f"{path.name} is empty.", "Choose a file that holds documents.")
         kind = "is neither a file nor a folder" if path.exists() else "does not exist"
     except OSError as e:
         raise unreadable(path, e) from e
     raise BadInputError(f"{path} {kind}.", "Check the path.")
 
 
-def _not_empty(path: Path) -> Path:
-    if path.stat().st_size == 0:
-        raise BadInputError(f"{path.name} is empty.", "Choose a file that holds documents.")
-    return path
-
-
 def fitting(source_format: Format, path: Path) -> Format:
     """The format when it can be read from a path of that kind, else BadInputError."""
-    if path.is_dir() and not source_format.folders and source_format.name not in files_in(path):
-        raise BadInputError(
-            f"{path.name or path} is a folder without files of {source_format.name}.",
-            "Choose a file.",
-        )
-    if source_format.name == "beir" and path.is_dir() and not (path / BEIR).is_file():
-        raise BadInputError(f"{path.name or path} has no {BEIR}.", f"Choose a folder with {BEIR}.")
+    name, folder = source_format.name, path.name or path
+    if path.is_dir() and not source_format.folders and name not in files_in(path):
+        raise BadInputError(f"{folder} is a folder without files of {name}.", "Choose a file.")
+    if name == "beir" and path.is_dir() and not (path / BEIR).is_file():
+        raise BadInputError(f"{folder} has no {BEIR}.", f"Choose a folder with {BEIR}.")
     return source_format

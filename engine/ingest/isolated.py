@@ -1,6 +1,6 @@
 """Functions called in another process, whose memory and time are limited.
 
-A file from outside may be made to fill the memory, or to take for ever: that ends the process.
+A file from outside may fill the memory, or take for ever: that ends the process.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -28,7 +27,6 @@ except ImportError:  # Windows
 T = TypeVar("T")
 AT_ONCE = 2  # Processes with one limit of memory at the same time; other calls wait
 _START_SECONDS = 20.0  # For the process to come up, on a machine that is busy
-_LATE_SECONDS = 2.0  # For a function that is over its time to notice, unless no Python runs in it
 _ALONE = {
     # Threads and allocators take from the memory that is allowed.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -38,8 +36,8 @@ _slots: dict[int, threading.Semaphore] = defaultdict(lambda: threading.Semaphore
 _idle: dict[int, list[subprocess.Popen[bytes]]] = defaultdict(list)
 
 
-class OutOfTimeError(BaseException):
-    """The seconds of a call are over: raised in the function, and by :func:`isolated`."""
+class OutOfTimeError(Exception):
+    """A call took longer than its seconds."""
 
 
 def isolated(
@@ -49,28 +47,25 @@ def isolated(
     megabytes: int,
     keep: bool = False,
 ) -> T:
-    """What a function of a module returns for arguments that can be pickled. `keep`: the process
-    stays for the next call with the same limit of memory. Raises OutOfTimeError: it took longer
-    than `seconds`; MemoryError: it took more memory, or ended the process; Exception: what the
-    function raises."""
+    """The value that a function of a module returns for arguments that can be pickled, or its
+    exception; OutOfTimeError after `seconds`, MemoryError where it took more memory, or ended the
+    process. `keep`: the process stays for the next call with the same limit of memory."""
     with _slots[megabytes]:
-        try:
-            process, more = _idle[megabytes].pop(), _LATE_SECONDS
-        except IndexError:
-            process, more = _started(megabytes), _START_SECONDS
+        fresh = not _idle[megabytes]
+        process = _started(megabytes) if fresh else _idle[megabytes].pop()
         late = threading.Event()
 
         def end_late() -> None:
             late.set()
             process.kill()
 
-        timer = threading.Timer((seconds or 0) + more, end_late)
+        timer = threading.Timer((seconds or 0) + fresh * _START_SECONDS, end_late)
         timer.daemon = True
         if seconds:
             timer.start()
         returned, value = False, cast("Any", None)
         try:
-            pickle.dump((function, seconds, args), process.stdin)  # type: ignore[arg-type]
+            pickle.dump((function, args), process.stdin)  # type: ignore[arg-type]
             process.stdin.flush()  # type: ignore[union-attr]
             returned, value = pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
         except (BrokenPipeError, EOFError, pickle.UnpicklingError):
@@ -123,30 +118,14 @@ def main() -> None:
         most = int(sys.argv[1]) * MEGABYTE
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _stop)
-    while True:
-        try:
-            function, seconds, args = pickle.load(calls)  # noqa: S301 - our own process
-        except EOFError:
-            return
-        answer: tuple[bool, Any]
-        try:
-            _stop_after(seconds)
-            answer = True, function(*args)
-            _stop_after(None)
-        except MemoryError:
-            answer = False, MemoryError()
-        except (OutOfTimeError, Exception) as error:
-            answer = False, error
-        pickle.dump(answer, answers)
-        answers.flush()
-
-
-def _stop_after(seconds: float | None) -> None:
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds or 0)
-
-
-def _stop(*_: object) -> None:
-    raise OutOfTimeError
+    with suppress(EOFError):
+        while True:
+            function, args = pickle.load(calls)  # noqa: S301 - our own process
+            try:
+                answer = True, function(*args)
+            except MemoryError:
+                answer = False, MemoryError()
+            except Exception as error:
+                answer = False, error
+            pickle.dump(answer, answers)
+            answers.flush()

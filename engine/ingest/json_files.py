@@ -12,10 +12,9 @@ from typing import Any
 from engine.bibliographic import abstract_of, year_in
 from engine.errors import BadInputError
 from engine.ingest.bibtex import plain
-from engine.ingest.encodings import text_pieces
-from engine.ingest.rows import InputFile, Row, too_long
+from engine.ingest.encodings import TOO_LONG, opened
+from engine.ingest.rows import SHORTEN, InputFile, Row
 from engine.ingest.values import NESTED, is_known
-from engine.types.limits import ROW_BYTES
 
 LISTS = ("results", "items", "data", "works", "records", "documents", "articles", "papers")
 """Under what an answer of a service has its records."""
@@ -122,7 +121,6 @@ CSFCUBE_FIELDS = {
     "roles": "pred_labels",
     "year": "metadata.year",
 }
-_ONE_PER_LINE = "Write one JSON object per line."
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
 
@@ -131,9 +129,27 @@ def line_rows(file: InputFile) -> Iterator[Row]:
     for number, line in file.short_lines():
         where = f"{file.name}, row {number}"
         if line is None:
-            yield too_long(where)
+            yield Row.broken(where, TOO_LONG, SHORTEN)
         elif line.strip():
-            yield from _rows(where, line)
+            yield from _line_rows(where, line)
+
+
+def _line_rows(where: str, line: str) -> Iterator[Row]:
+    remedy = "Write one JSON object per line."
+    try:
+        value = json.loads(line.rstrip("\r\n"))
+    except json.JSONDecodeError as e:
+        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", remedy, e)
+        return
+    except (ValueError, RecursionError) as e:
+        yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy, e)
+        return
+    if not isinstance(value, dict):
+        kind = _KINDS.get(type(value), "null")
+        yield Row.broken(where, f"expected a JSON object, found {kind}.", remedy)
+        return
+    for record in records_of(value):
+        yield Row(where, plain_record(record))
 
 
 def beir(file: InputFile) -> Iterator[Row]:
@@ -153,119 +169,68 @@ def csfcube(file: InputFile) -> Iterator[Row]:
     return line_rows(replace(file, path=found[0]))
 
 
-def _rows(where: str, line: str) -> Iterator[Row]:
-    try:
-        value = json.loads(line.rstrip("\r\n"))
-    except json.JSONDecodeError as e:
-        yield Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", _ONE_PER_LINE, e)
-        return
-    except (ValueError, RecursionError) as e:
-        yield Row.broken(where, f"JSON that cannot be read: {e}.", _ONE_PER_LINE, e)
-        return
-    if not isinstance(value, dict):
-        kind = _KINDS.get(type(value), "null")
-        yield Row.broken(where, f"expected a JSON object, found {kind}.", _ONE_PER_LINE)
-        return
-    for record in records_of(value):
-        yield Row(where, plain_record(record))
-
-
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
-_LIST = re.compile(rf'"(?:{"|".join(LISTS)})"\s*:\s*(?=\[\s*\{{)')
+_LIST = re.compile(rf'\ufeff?\s*(?:\[|\{{(?s:.*?)"(?:{"|".join(LISTS)})"\s*:\s*\[(?=\s*\{{))')
+"""The beginning of a file up to its list, which an answer of a service has under a name."""
+_PIECE = 2**16
 _CUT = 12  # Characters before the end of a piece in which a value that goes on there looks broken
 _REMEDY = "Write one list of JSON objects: [{...}, {...}]."
 
 
 def list_rows(file: InputFile) -> Iterator[Row]:
-    """One row per object, of which one at a time is held in memory; one that is too long, or that
-    the file ends in, is a row with a problem, and so is what stands behind the list."""
-    text = _Text(text_pieces(file.path, file.encoding))
-    within = text.next_sign() == "{"
-    if not (text.find(_LIST) if within else text.next_sign() == "["):
-        raise BadInputError(f"{file.name} is no list of JSON objects.", _REMEDY)
-    text.at += 1
+    """One row per object of a list, of which one at a time is held in memory."""
     number = 0
-    while (sign := text.next_sign()) != "]":
-        number += 1
-        where = f"{file.name}, row {number}"
-        if not sign:
-            yield Row.broken(where, "the file ends before the list does.", _REMEDY)
-            return
-        yield _list_row(where, text.value(where))
-    text.at += 1
-    if text.next_sign() and not within:
-        where = f"{file.name}, row {number + 1}"
-        yield Row.broken(where, "there is more behind the end of the list.", _REMEDY)
+    try:
+        for number, value in enumerate(_values(file), start=1):
+            where = f"{file.name}, row {number}"
+            if isinstance(value, Mapping):
+                yield Row(where, _csl(plain_record(value)))
+            else:
+                yield Row.broken(where, "expected a JSON object.", _REMEDY)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        raise BadInputError(
+            f"{file.name}, row {number + 1}: broken JSON ({reason}).", _REMEDY
+        ) from error
 
 
-class _Text:
-    """The text of a file as far as it was read, and the place in it."""
-
-    def __init__(self, pieces: Iterator[str]) -> None:
-        self._pieces, self._text, self.at = pieces, "", 0
-
-    def next_sign(self) -> str:
-        """Go on to the next character that is neither blank nor comma; "" at the end."""
+def _values(file: InputFile) -> Iterator[Any]:
+    """The values of the list in a file; ValueError where it ends, or cannot be read."""
+    with opened(file.path, file.encoding) as content:
+        text = content.read(_PIECE)
+        begin = _LIST.match(text)
+        if begin is None:
+            raise BadInputError(f"{file.name} is no list of JSON objects.", _REMEDY)
+        within, at = "{" in begin[0], begin.end()
         while True:
-            found = _BETWEEN.match(self._text, self.at)
-            self.at = found.end() if found else self.at
-            if self.at < len(self._text) or not self._read_on():
-                return self._text[self.at : self.at + 1]
-
-    def find(self, pattern: re.Pattern[str]) -> bool:
-        """Go on to the end of what matches, which is not far from the beginning."""
-        while not (found := pattern.search(self._text)):
-            if len(self._text) > ROW_BYTES or not self._read_on():
-                return False
-        self.at = found.end()
-        return True
-
-    def value(self, where: str) -> Any:
-        """The value that begins here; a BadInputError, not raised, where it is too long or the
-        file ends in it."""
-        while True:
+            found = _BETWEEN.match(text, at)
+            at = found.end() if found else at
+            if text[at : at + 1] == "]":
+                break
             try:
-                begin = self.at
-                value, self.at = _DECODER.raw_decode(self._text, begin)
-                return value if self.at - begin <= ROW_BYTES else too_long(where).problem
+                value, at = _DECODER.raw_decode(text, at)
             except json.JSONDecodeError as error:
-                fault = f"broken JSON ({error.msg})."
-                goes_on = error.pos >= len(self._text) - _CUT or "Unterminated" in error.msg
-                if len(self._text) - self.at > ROW_BYTES:
-                    raise too_long(where).problem or error from error
-                if not goes_on:
-                    raise BadInputError(f"{where}: {fault}", _REMEDY) from error
-                if not self._read_on():
-                    self.at = len(self._text)
-                    return BadInputError(f"{where}: {fault}", _REMEDY)
-            except (ValueError, RecursionError) as error:
-                fault = f"JSON that cannot be read: {error}."
-                raise BadInputError(f"{where}: {fault}", _REMEDY) from error
-
-    def _read_on(self) -> bool:
-        """Read as much again as is left, so that a long object is tried a few times only; False
-        at the end of the file."""
-        left = self._text[self.at :]
-        pieces, wanted = [left], max(1, len(left))
-        while wanted > 0 and (piece := next(self._pieces, "")):
-            pieces.append(piece)
-            wanted -= len(piece)
-        self._text, self.at = "".join(pieces), 0
-        return len(pieces) > 1
+                cut = error.pos >= len(text) - _CUT or "Unterminated" in error.msg
+                # As much again as is left, so that a long object is tried a few times only.
+                more = content.read(max(_PIECE, len(text) - at)) if cut else ""
+                if not more:
+                    raise
+                text, at = text[at:] + more, 0
+            else:
+                yield value
+        if not within and (text[at + 1 :] + content.read(_PIECE)).strip():
+            raise ValueError("there is more behind the end of the list")
 
 
-def _list_row(where: str, value: Any) -> Row:
-    if isinstance(value, BadInputError):
-        return Row(where, problem=value)
-    if not isinstance(value, Mapping):
-        return Row.broken(where, "expected a JSON object.", _REMEDY)
-    values = {name: _date(value) for name, value in plain_record(value).items()}
+def _csl(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with the year and the venue of CSL-JSON under their own names."""
+    values = {name: _date(value) for name, value in record.items()}
     if "issued" in values:
         values.setdefault("year", values.pop("issued"))
     if isinstance(values.get("container-title"), str):
         values.setdefault("venue", values.pop("container-title"))
-    return Row(where, values)
+    return values
 
 
 def _date(value: Any) -> Any:

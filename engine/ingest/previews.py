@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,14 +12,12 @@ from typing import Any
 from engine.errors import BadInputError
 from engine.ingest import source as sources
 from engine.ingest.isolated import OutOfTimeError, isolated
-from engine.ingest.rows import Row, short
 from engine.types.corpora import NO_REPAIRS, CheckReport, Mapped, Preview, Repairs
 from engine.types.lenses import Lens
 from engine.types.limits import CHECK_BYTES, CHECK_SECONDS, MEGABYTE, PREVIEW_BYTES, PREVIEW_SECONDS
 
 PREVIEW_DEPTH = 10  # lists and objects within each other; deeper ones are left out
 PREVIEW_VALUE_CHARS = 10_000  # of longer values the beginning is shown
-
 MOST_KEPT = 16  # Results, and refusals, that are kept while their files do not change
 
 
@@ -80,58 +78,36 @@ def _state(path: Path) -> Hashable:
 
 def _found(task: str, reading: Reading, memory: int, seconds: float | None) -> Any:
     megabytes = memory // MEGABYTE
-    chosen = (task, reading, memory, seconds)
     try:
-        return isolated(_look, *chosen, seconds=seconds, megabytes=megabytes)
-    except (MemoryError, OutOfTimeError) as error:
-        raise _over(reading, error, "", memory, seconds) from None
-
-
-def _over(
-    reading: Reading, error: BaseException, place: str, memory: int, seconds: float | None
-) -> BadInputError:
-    """The error for a file that goes beyond its memory or time."""
-    where = reading.path.name + (f", after {short(place)}" if place else "")
-    if isinstance(error, MemoryError):
-        return BadInputError(
-            f"{where}: reading it takes more than {memory // MEGABYTE:,} MB of memory.",
+        return isolated(_look, task, reading, seconds=seconds, megabytes=megabytes)
+    except MemoryError:
+        raise BadInputError(
+            f"{reading.path.name}: reading it takes more than {megabytes:,} MB of memory.",
             "Leave out columns or values that are very large, or split the file.",
-        )
-    return BadInputError(
-        f"{where}: reading it takes longer than {seconds or 0:,.0f} s.",
-        "Split the file, or import it on the command line (seedlens import).",
-    )
+        ) from None
+    except OutOfTimeError:
+        raise BadInputError(
+            f"{reading.path.name}: reading it takes longer than {seconds or 0:,.0f} s.",
+            "Split the file, or import it on the command line (seedlens import).",
+        ) from None
 
 
 # -- in the process ---------------------------------------------------------------------------
 
 
-def _look(task: str, reading: Reading, memory: int, seconds: float | None) -> Preview | CheckReport:
-    place = ""
+def _look(task: str, reading: Reading) -> Preview | CheckReport:
     chosen = (reading.path, reading.source_format, reading.mapping)
     lens, repairs, most = reading.lens, reading.repairs, reading.max_chars
-
-    def rows() -> Iterator[Row]:
-        nonlocal place
-        for row in source._rows():
-            place = row.where
-            yield row
-
-    try:
-        if task == "preview":
-            return _cut(sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
-        source = sources.open_source(*chosen, lens=lens, repairs=repairs)
-        looked = sources.check if task == "check" else sources.examine
-        return looked(replace(source, _rows=rows), most)
-    except (MemoryError, OutOfTimeError) as error:
-        raise _over(reading, error, place, memory, seconds) from None
+    if task == "preview":
+        return _cut(sources.preview(*chosen, lens=lens, repairs=repairs, max_chars=most))
+    source = sources.open_source(*chosen, lens=lens, repairs=repairs)
+    return (sources.check if task == "check" else sources.examine)(source, most)
 
 
 def _cut(whole: Preview) -> Preview:
     """The preview with as much of each value as is shown."""
-    columns = frozenset(whole.columns)
     rows = [
-        {str(name): plain(value) for name, value in row.items() if name in columns}
+        {str(name): plain(value) for name, value in row.items() if name in whole.columns}
         for row in whole.rows
     ]
     return replace(whole, rows=tuple(rows))

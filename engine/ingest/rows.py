@@ -1,16 +1,15 @@
-"""What every reader of a format yields: rows, and what a format is."""
+"""The rows that every reader of a format yields, and the record of a format."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines, text_lines
+from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines
 from engine.types.corpora import FaultKind, PdfParts
 
 
@@ -29,18 +28,24 @@ class InputFile:
     path: Path
     encoding: Encoding = UTF8
     delimiter: str = ","  # of CSV and TSV, one character
-    pdf: PdfParts = "papers"  # what becomes a row of a PDF: `papers` or `sections`
+    pdf: PdfParts = "papers"  # what becomes a row of a PDF
 
     @property
     def name(self) -> str:
         return self.path.name
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """See :func:`text_lines`."""
-        return text_lines(self.path, self.encoding)
+        """Number and text of each line, of which none may be too long."""
+        for number, line in self.short_lines():
+            if line is None:
+                raise BadInputError(
+                    f"{self.name}, line {number}: {TOO_LONG}",
+                    "Check that the file is of the format you chose.",
+                )
+            yield number, line
 
     def short_lines(self) -> Iterator[tuple[int, str | None]]:
-        """See :func:`short_lines`."""
+        """See :func:`engine.ingest.encodings.short_lines`."""
         return short_lines(self.path, self.encoding)
 
 
@@ -73,8 +78,8 @@ class Format:
     preset: Mapping[str, str] | None = None
     # the only columns that become metadata; None: all that serve no field
     metadata: tuple[str, ...] | None = None
-    # a document without text gets its title as text, with a warning, unless somebody chose to leave
-    # such documents out
+    # a document without text gets its title as text, with a warning, unless such documents are to
+    # be left out
     title_stands_in: bool = False
     binary: bool = False  # its files are no text
     delimited: bool = False  # its files have a delimiter
@@ -83,16 +88,11 @@ class Format:
     # refuse no import
     files: bool = False
     folders: bool = False  # it reads a folder itself; of others the files in one are read
-    keys: bool = False  # its ids are keys that people chose, in whose place DOIs may be chosen
+    keys: bool = False  # its ids are keys that people chose, which DOIs may replace
 
 
 SHORTEN = "Split it, or leave out columns that are not needed."
 """The remedy for a row that is too long."""
-
-
-def too_long(where: str) -> Row:
-    """A row that would fill the memory."""
-    return Row.broken(where, TOO_LONG, SHORTEN)
 
 
 def short(where: str) -> str:
@@ -108,14 +108,8 @@ def listed(names: Iterable[str], most: int = 40) -> str:
     return words.encode(errors="backslashreplace").decode()
 
 
-def repeated(names: Iterable[str]) -> list[str]:
-    """The names that stand there more than once, sorted."""
-    return sorted(name for name, count in Counter(names).items() if count > 1)
-
-
 def hashed_id(title: str, year: object) -> str:
-    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year. The
-    same record gets the same id at every import, wherever it stands in the file."""
+    """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year."""
     words = " ".join(title.casefold().split())
     digest = hashlib.blake2b(f"{words}\n{year or ''}".encode(errors="replace"), digest_size=8)
     return f"rec-{digest.hexdigest()}"

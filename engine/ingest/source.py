@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,15 +19,15 @@ from engine.ingest.builder import Builder, is_doi, kind
 from engine.ingest.encodings import Encoding, encoding_of
 from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
 from engine.ingest.json_files import plain_record
-from engine.ingest.rows import Format, InputFile, Row, RowError, listed, repeated, short
-from engine.ingest.tables import find_delimiter, is_blank
-from engine.ingest.values import NAMES, Notes, likely, plain_name, resolve, role_labels
+from engine.ingest.notes import Notes, refusal
+from engine.ingest.rows import Format, InputFile, Row, RowError, listed, short
+from engine.ingest.tables import column_names, find_delimiter, is_blank
+from engine.ingest.values import NAMES, likely, plain_name, resolve, role_labels
 from engine.types.corpora import (
     DUPLICATES,
     NO_REPAIRS,
     PDF_PARTS,
     CheckReport,
-    Fault,
     FaultKind,
     Mapped,
     Preview,
@@ -56,15 +56,13 @@ def pass_over(_: FaultKind, __: BadInputError) -> None:
 
 def checked(repairs: Repairs) -> Repairs:
     """The repairs, or BadInputError where one of them is none."""
-    if repairs.duplicates not in DUPLICATES:
-        raise BadInputError(
-            f"Duplicates cannot be {repairs.duplicates!r}.",
-            f"Choose one of {', '.join(filter(None, DUPLICATES))}.",
-        )
-    if repairs.pdf not in PDF_PARTS:
-        raise BadInputError(
-            f"PDFs cannot be read as {repairs.pdf!r}.", f"Choose one of {', '.join(PDF_PARTS)}."
-        )
+    for name, value, known in (
+        ("duplicates", repairs.duplicates, DUPLICATES),
+        ("pdf", repairs.pdf, PDF_PARTS),
+    ):
+        if value not in known:
+            choices = ", ".join(filter(None, known))
+            raise BadInputError(f"{name} cannot be {value!r}.", f"Choose one of {choices}.")
     if len(repairs.delimiter) > 1 or repairs.delimiter in ("\r", "\n", '"'):
         raise BadInputError(
             f"{repairs.delimiter!r} is no delimiter.", "Give one character, such as ; or a tab."
@@ -78,10 +76,9 @@ def documents(
     notes: Notes,
     refuse: Refuse,
     max_chars: int | None,
-    first: int = 1,
 ) -> Iterator[SourceDocument]:
     """The documents of rows, in their order, repeated ones included; one at a time."""
-    for number, row in enumerate(rows, start=first):
+    for number, row in enumerate(rows, start=1):
         try:
             document = builder.build(row, number, notes)
             _check_length(document, max_chars)
@@ -101,19 +98,16 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
     for field, words, most in (
         ("title", document.title, TITLE_CHARS),
         ("id", document.doc_id, ID_CHARS),
+        ("text", document.text, max_chars),
     ):
-        if len(words) > most:
+        if most is not None and len(words) > most:
+            split = "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS."
+            other = f"Shorten it, or choose the column that holds the {field}."
             raise BadInputError(
                 f"{document.where}: the {field} has {len(words):,} characters,"
                 f" more than the {most:,} allowed.",
-                f"Shorten it, or choose the column that holds the {field}.",
+                split if field == "text" else other,
             )
-    if max_chars is not None and len(document.text) > max_chars:
-        raise BadInputError(
-            f"{document.where}: the text has {len(document.text)} characters,"
-            f" more than the {max_chars} allowed.",
-            "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS.",
-        )
 
 
 ReadDocuments = Callable[
@@ -228,17 +222,8 @@ def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
 def content_hash(document: SourceDocument) -> str:
     """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
     wherever they stand: ``where`` is not part of it."""
-    content = {
-        "doc_id": document.doc_id,
-        "title": document.title,
-        "text": document.text,
-        "sentences": document.sentences,
-        "roles": document.roles,
-        "year": document.year,
-        "authors": document.authors,
-        "url": document.url,
-        "metadata": dict(document.metadata),
-    }
+    content = {one.name: getattr(document, one.name) for one in fields(document)}
+    del content["where"]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
 
@@ -252,12 +237,12 @@ _TABLE_REMEDY = "Give a pandas DataFrame, an Arrow table, or an iterable of dict
 def held(given: Rows) -> Rows:
     """The rows as something that can be read as often as needed."""
     if _is_frame(given):
-        return _with_own_names(given, map(str, given.columns))
+        return given.set_axis(column_names(given.columns), axis=1)
     if hasattr(given, "__arrow_c_stream__"):
         import pyarrow as pa
 
         table = pa.table(given)
-        return _with_own_names(table, table.column_names)
+        return table.rename_columns(column_names(table.column_names))
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise BadInputError(f"{kind(given).capitalize()} is not a table.", _TABLE_REMEDY)
     return list(given)
@@ -295,15 +280,6 @@ def _is_frame(given: Rows) -> bool:
     return pandas is not None and isinstance(given, pandas.DataFrame)
 
 
-def _with_own_names(table: Rows, columns: Iterable[str]) -> Rows:
-    if twice := repeated(columns):
-        raise BadInputError(
-            f"The column {listed(twice[:1])!r} is in the table twice.",
-            "Give every column another name.",
-        )
-    return table
-
-
 def _plain(value: Any) -> Any:
     """A value as a file would hold it: NumPy's and pandas's own types become Python's."""
     numpy = sys.modules.get("numpy")  # as of pandas
@@ -317,32 +293,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_FAULTS: dict[FaultKind, tuple[str, str]] = {
-    "broken": ("row cannot be read or is too long", "rows cannot be read or are too long"),
-    "empty": ("row has no text", "rows have no text"),
-    "id": ("row has no id", "rows have no id"),
-    "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
-}
-_SKIP = "leaves such rows out"
-_REASONS = 5  # Sentences that say why no document is left
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Builder):
     """Documents of one source. Iterating starts from the beginning every time."""
 
     name: str  # what messages call it
     location: str  # the absolute path; of rows in memory only that they were such
-    format: str
     # the first names in the format's first `peek` rows, in order of appearance
     columns: tuple[str, ...]
-    # document field -> column, as guessed, fixed by the format, or chosen
-    mapping: Mapping[str, str]
-    repairs: Repairs  # what was chosen about rows that cannot be used as they are
     encoding: Encoding | None  # of a text file; None for others
     delimiter: str  # of a CSV or TSV file; "" for others
-    _rows: Callable[[], Iterator[Row]]
-    _builder: Builder
+    rows: Callable[[], Iterator[Row]]  # from the beginning
+
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self.source_format.name
 
     def __iter__(self) -> Iterator[SourceDocument]:
         return self.read()
@@ -355,30 +321,30 @@ class Source:
     ) -> Iterator[SourceDocument]:
         """Documents in their order, repeated ones included; one at a time."""
         notes = notes if notes is not None else Notes()
-        return documents(self._rows(), self._builder, notes, refuse, max_chars)
+        return documents(self.rows(), self, notes, refuse, max_chars)
 
     @property
     def makes_ids(self) -> bool:
         """Whether rows may have ids that are no part of the source, see :meth:`makes`."""
-        return self.repairs.number_ids or self._builder.source_format.files
+        return self.repairs.number_ids or self.source_format.files
 
     def makes(self, doc_id: str) -> bool:
         """Whether an id is one that rows without id are given: a number, or the name of their file.
         Of the sections of a paper, this is so of the first alone."""
-        if self._builder.source_format.files:
+        if self.source_format.files:
             _, mark, section = doc_id.rpartition("#")
             return not mark or section == "0"
         prefix, _, number = doc_id.rpartition("-")
-        return self.repairs.number_ids and prefix == self._builder.id_prefix and number.isdecimal()
+        return self.repairs.number_ids and prefix == self.id_prefix and number.isdecimal()
 
     def dois_without_text(self) -> tuple[str, ...]:
         """The DOIs of rows that have no text, each once, in their order."""
-        found = (self._builder.missing_doi(row) for row in self._rows())
+        found = (self.missing_doi(row) for row in self.rows())
         return tuple(dict.fromkeys(doi for doi in found if doi))
 
     def other_columns(self, lacking: Collection[str]) -> tuple[str, ...]:
         """A sentence on fields that no document has, with the columns that may hold them."""
-        row = next((row for row in islice(self._rows(), PREVIEW_ROWS) if row.values), None)
+        row = next((row for row in islice(self.rows(), PREVIEW_ROWS) if row.values), None)
         used = {*self.mapping.values(), *filter(is_doi, self.columns)}
         free = {} if row is None else {c: row.values.get(c) for c in self.columns if c not in used}
         if not lacking or not free:
@@ -431,22 +397,20 @@ def open_source(
         prefix = "row"
     chosen = dict(mapping or {})
     columns, identifying = _columns(rows, read_as.peek)
-    resolved = resolve(columns, read_as.preset, chosen, identifying)
-    fixed = frozenset(chosen) | frozenset(read_as.preset or ())
-    found = found_abstracts(repairs.abstracts)
-    builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix, found)
-    text = file is not None and not read_as.binary
     return Source(
+        source_format=read_as,
+        mapping=resolve(columns, read_as.preset, chosen, identifying),
+        chosen=frozenset(chosen) | frozenset(read_as.preset or ()),
+        labels=role_labels(lens),
+        repairs=repairs,
+        id_prefix=prefix,
+        abstracts=found_abstracts(repairs.abstracts),
         name=name,
         location=location,
-        format=read_as.name,
         columns=columns,
-        mapping=resolved,
-        repairs=repairs,
-        encoding=file.encoding if file and text else None,
+        encoding=file.encoding if file and not read_as.binary else None,
         delimiter=file.delimiter if file and read_as.delimited else "",
-        _rows=rows,
-        _builder=builder,
+        rows=rows,
     )
 
 
@@ -484,7 +448,7 @@ def preview(
 
     def first_rows() -> Iterator[Row]:
         try:
-            for row in islice(source._rows(), rows):
+            for row in islice(source.rows(), rows):
                 shown.append(row)
                 yield row
         except BadInputError as e:  # reading on is impossible
@@ -493,7 +457,7 @@ def preview(
     def refuse(_: FaultKind, error: BadInputError) -> None:
         problems.append(str(error))
 
-    read = tuple(documents(first_rows(), source._builder, Notes(), refuse, max_chars))
+    read = tuple(documents(first_rows(), source, Notes(), refuse, max_chars))
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
@@ -552,54 +516,23 @@ def _columns(
 # -- a full pass before anything is written: it is sound, or we say where not --------------------
 
 
-def _options(fault: Fault, repairs: Repairs) -> list[str]:
-    """What repairs the refused rows, beyond what was chosen already."""
-    title = fault.substitutes and not repairs.title_as_text
-    doi = fault.substitutes and not repairs.ids_from_doi
-    options: dict[FaultKind, list[str]] = {
-        "broken": [f"--skip-broken {_SKIP}"],
-        "empty": [f"--skip-empty {_SKIP}"] + ["--title-as-text takes their titles"] * bool(title),
-        "id": ["--number-ids numbers such rows"] + ["--ids-from-doi takes their DOIs"] * bool(doi),
-        "duplicate": ["--duplicates keep-first, merge or rename decides about them"],
-    }
-    return options[fault.kind]
-
-
 def check(source: Source, max_chars: int) -> CheckReport:
     """Read everything once, and refuse a source with a row that cannot be used."""
     first: dict[FaultKind, BadInputError] = {}
-    report = _examined(source, max_chars, first.setdefault)
+    report = examine(source, max_chars, first.setdefault)
     if first:
-        raise _refusal(report.refused, first, source.repairs)
+        raise refusal(report.refused, first, source.repairs)
     if not report.documents:
         raise BadInputError(
-            f"No document is left of {source.name}. {' '.join(report.warnings[:_REASONS])}",
+            f"No document is left of {source.name}. {' '.join(report.warnings[:5])}",
             "Choose other files or columns, or let something stand in for what rows lack.",
         )
     return report
 
 
-def examine(source: Source, max_chars: int) -> CheckReport:
-    """:func:`check` without an error: rows that nothing was chosen for are counted."""
-    return _examined(source, max_chars, pass_over)
-
-
-def unique_documents(
-    source: Source,
-    notes: Notes | None = None,
-    max_chars: int | None = None,
-    refuse: Refuse = raise_at_once,
-) -> Iterator[SourceDocument]:
-    """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
-
-    def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
-        return source.read(notes, max_chars, refuse)
-
-    return each_once(read, source.repairs, notes or Notes(), refuse)
-
-
-def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
-    """Keeps two 16-byte digests per document, nothing else."""
+def examine(source: Source, max_chars: int, refuse: Refuse = pass_over) -> CheckReport:
+    """Read everything once; rows that nothing was chosen for are counted. Keeps two 16-byte digests
+    per document, nothing else."""
     notes = Notes()
     documents = characters = 0
     lacking = {"title", "year", "authors"}
@@ -618,16 +551,15 @@ def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
     return CheckReport(documents, characters, warnings, faults, notes.counts["fillable"])
 
 
-def _refusal(
-    refused: tuple[Fault, ...], first: dict[FaultKind, BadInputError], repairs: Repairs
-) -> BadInputError:
-    faults = sorted(refused, key=lambda fault: list(first).index(fault.kind))
-    more = []
-    for fault in faults:
-        others = " more" if fault is faults[0] else ""
-        if count := fault.refused - bool(others):
-            more.append(f"{count:,}{others} {_FAULTS[fault.kind][count > 1]}")
-    error = first[faults[0].kind]
-    message = error.message + (f" {'; '.join(more)}." if more else "")
-    options = "; ".join(option for fault in faults for option in _options(fault, repairs))
-    return BadInputError(message, f"{error.remedy} Or: {options}.")
+def unique_documents(
+    source: Source,
+    notes: Notes | None = None,
+    max_chars: int | None = None,
+    refuse: Refuse = raise_at_once,
+) -> Iterator[SourceDocument]:
+    """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
+
+    def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
+        return source.read(notes, max_chars, refuse)
+
+    return each_once(read, source.repairs, notes or Notes(), refuse)

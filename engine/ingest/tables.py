@@ -59,77 +59,68 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
 
 def delimited_rows(file: InputFile) -> Iterator[Row]:
     """Rows of a CSV or TSV file."""
-    records = _Records(file)
-    names = _header(records, file)
-    number = 0
-    while True:
-        number += 1
-        try:
-            cells = records.next()
-        except csv.Error as e:
-            yield Row.broken(f"{file.name}, row {number} (line {records.line})", *_fault(e), e)
-            continue
-        if cells is None:
-            return
-        yield row_of(f"{file.name}, row {number} (line {records.line})", names, cells)
+    records = _records(file)
+    names = _header(file, records)
+    for number, (line, cells) in enumerate(records, start=1):
+        where = f"{file.name}, row {number} (line {line})"
+        if isinstance(cells, csv.Error):
+            yield Row.broken(where, *_fault(cells), cells)
+        else:
+            yield row_of(where, names, cells)
 
 
 def header(file: InputFile) -> tuple[str, ...]:
     """The column names of a CSV file; empty when it has no readable header."""
     try:
-        return _header(_Records(file), file)
+        return _header(file, _records(file))
     except BadInputError:
         return ()
 
 
-class _Records:
-    """A strict CSV reader that knows the line on which the record it returned began. Of a record
-    that is broken only the first line is lost: a quote that is never closed does not swallow the
-    rows behind it."""
+def _header(file: InputFile, records: Iterator[_Record]) -> tuple[str, ...]:
+    """The column names; takes the header and what is above it from the records."""
+    above = header_at(() if isinstance(cells, csv.Error) else cells for _, cells in _records(file))
+    line, cells = next(islice(records, above, None), (1, []))
+    if isinstance(cells, csv.Error):
+        fault, remedy = _fault(cells)
+        raise BadInputError(f"{file.name}, header (line {line}): {fault}", remedy) from cells
+    return column_names(cells)
 
-    def __init__(self, file: InputFile) -> None:
-        # Process-wide in the csv module; its default refuses fields above 128 kB.
-        csv.field_size_limit(ROW_BYTES)
-        self._lines = file.short_lines()
-        self._again: deque[tuple[int, str | None]] = deque()
-        self._taken: list[tuple[int, str | None]] = []
-        self._size = 0
-        self._delimiter = file.delimiter
-        self._reader = self._new_reader()
-        self.line = 1
 
-    def _new_reader(self) -> Iterator[list[str]]:
-        return csv.reader(iter(self._take, None), delimiter=self._delimiter, strict=True)
+_Record = tuple[int, list[str] | csv.Error]  # The first line of a record, and its cells or fault
 
-    def _take(self) -> str | None:
-        line = self._again.popleft() if self._again else next(self._lines, None)
-        if line is None:
-            return None
-        number, text = line
-        self._taken.append((number, text))
-        self._size += len(text or "")
-        if text is None or self._size > ROW_BYTES:
-            raise csv.Error(TOO_LONG)
-        return text
 
-    def next(self) -> list[str] | None:
-        """The next record that is not blank, None at the end; raises csv.Error."""
-        while True:
-            self._taken.clear()
-            self._size = 0
-            try:
-                cells = next(self._reader, None)
-            except csv.Error:
-                self.line = self._taken[0][0]
-                self._again.extendleft(reversed(self._taken[1:]))
-                self._reader = self._new_reader()
-                raise
-            if cells is None:
-                return None
-            self.line = self._taken[0][0]
-            is_sep = self.line == 1 and _SEP.match(self._taken[0][1] or "")
-            if any(cell.strip() for cell in cells) and not is_sep:
-                return cells
+def _records(file: InputFile) -> Iterator[_Record]:
+    """The records of a file that are not blank, read strictly. Of a broken one only the first line
+    is lost: a quote that is never closed does not take the rows behind it."""
+    # Process-wide in the csv module; its default refuses fields above 128 kB.
+    csv.field_size_limit(ROW_BYTES)
+    lines, again = file.short_lines(), deque[tuple[int, str | None]]()
+    taken: list[tuple[int, str | None]] = []
+
+    def texts() -> Iterator[str]:
+        size = 0
+        while (line := again.popleft() if again else next(lines, None)) is not None:
+            size = len(line[1] or "") + (size if taken else 0)
+            taken.append(line)
+            if line[1] is None or size > ROW_BYTES:
+                raise csv.Error(TOO_LONG)
+            yield line[1]
+
+    while True:
+        try:
+            for cells in csv.reader(texts(), delimiter=file.delimiter, strict=True):
+                line, text = taken[0]
+                taken.clear()
+                is_sep = line == 1 and _SEP.match(text or "")
+                if any(cell.strip() for cell in cells) and not is_sep:
+                    yield line, cells
+            return
+        except csv.Error as error:
+            line = taken[0][0]
+            again.extendleft(reversed(taken[1:]))
+            taken.clear()
+            yield line, error
 
 
 def header_at(records: Iterable[Sequence[Any]]) -> int:
@@ -149,18 +140,6 @@ def header_at(records: Iterable[Sequence[Any]]) -> int:
 def is_blank(cell: Any) -> bool:
     """Whether there is nothing in a cell of a table."""
     return cell is None or not str(cell).strip()
-
-
-def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
-    try:
-        above = _Records(file)
-        for _ in range(header_at(iter(lambda: above.next(), None))):
-            records.next()
-        return column_names(records.next() or [])
-    except csv.Error as e:
-        where = f"{file.name}, header (line {records.line})"
-        fault, remedy = _fault(e)
-        raise BadInputError(f"{where}: {fault}", remedy) from e
 
 
 def column_names(cells: Sequence[Any]) -> tuple[str, ...]:
@@ -187,18 +166,24 @@ def row_of(where: str, names: tuple[str, ...], cells: list[Any]) -> Row:
     return Row(where, dict(zip(names, cells, strict=True)))
 
 
+_FAULTS = {
+    TOO_LONG: (TOO_LONG, SHORTEN),
+    "field limit": (TOO_LONG, SHORTEN),
+    "unexpected end of data": (
+        "a quoted field that begins here is never closed.",
+        'Close it with ", and write quotes inside quoted fields twice ("").',
+    ),
+    "new-line character": (
+        "a carriage return outside quotes.",
+        "Save the file with ordinary line ends (LF or CRLF).",
+    ),
+}
+"""A part of an error of csv -> what is wrong with a record, and the remedy."""
+
+
 def _fault(error: csv.Error) -> tuple[str, str]:
-    """What is wrong with a record, and the remedy."""
-    reason = str(error)
-    if reason == TOO_LONG or "field limit" in reason:
-        return TOO_LONG, SHORTEN
-    if "unexpected end of data" in reason:
-        fault = "a quoted field that begins here is never closed."
-        return fault, 'Close it with ", and write quotes inside quoted fields twice ("").'
-    if "new-line character" in reason:
-        fault = "a carriage return outside quotes."
-        return fault, "Save the file with ordinary line ends (LF or CRLF)."
-    return f"broken quotes ({reason}).", 'Write quotes inside quoted fields twice ("").'
+    broken = f"broken quotes ({error}).", 'Write quotes inside quoted fields twice ("").'
+    return next((fault for part, fault in _FAULTS.items() if part in str(error)), broken)
 
 
 def workbook_rows(file: InputFile) -> Iterator[Row]:

@@ -6,8 +6,8 @@ import ast
 import json
 import math
 import re
+import tomllib
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -15,37 +15,18 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from engine.bibliographic import doi_of, first_last, name_parts, verbatim, year_in
+from engine.config import ASSETS
 from engine.errors import UnknownNameError
 from engine.ingest.rows import listed
-from engine.types.corpora import Fault, FaultKind
 from engine.types.lenses import Lens
 
-# In order of trust: the first name that is a column wins, and no column serves twice. Names of
-# databases (Web of Science, Scopus, Dimensions, Lens, Embase, Covidence, IEEE, OpenAlex, CNKI) and
-# of tables in English, German, French, Spanish and Chinese, as ``plain_name`` writes them.
 NAMES: dict[str, tuple[str, ...]] = {
     field: tuple(names.split())
-    for field, names in {
-        "doc_id": "doc_id id _id docid paper_id ut ut_unique_wos_id publication_id lens_id pui "
-        "pmid key citation_key citekey bibtexkey item_key eid accession_number covidence kennung "
-        "identifiant identificador 编号 doi number",
-        "title": "title article_title document_title display_name ti name headline titel titre "
-        "titulo 标题 题名 篇名 title_题名",
-        "text": "text abstract ab abstract_text abstract_note abstractnote body content contents "
-        "document description summary zusammenfassung kurzfassung volltext resume resumen texte "
-        "texto 摘要 内容 正文 文本 summary_摘要 data",
-        "sentences": "sentences",
-        "roles": "roles labels pred_labels",
-        "year": "year publication_year published_year pub_year pubyear py jahr erscheinungsjahr "
-        "annee annee_de_publication ano ano_de_publicacion 年 年份 出版年 出版年份 发表年份 "
-        "year_年 date publication_date published date_published datum fecha 日期 发表时间 "
-        "pubtime_发表时间",
-        "authors": "authors author author_full_names author_names af au creator creators "
-        "authorships.author.display_name autoren autor verfasser auteurs auteur autores 作者 "
-        "author_作者",
-        "url": "url link doi_url external_url lien enlace 链接",
-    }.items()
+    for field, names in tomllib.loads(
+        (ASSETS / "ingest" / "columns.toml").read_text(encoding="utf-8")
+    ).items()
 }
+"""Field -> names of columns, as :func:`plain_name` writes them, in order of trust."""
 NESTED = ("metadata", "fields", "data", "inputs", "meta")
 """Objects in which JSON of other programs (Argilla, Label Studio, Prodigy) has a document's fields;
 ``data.text`` is the text where no column is called so."""
@@ -70,16 +51,12 @@ def resolve(
     an empty column means: this field has none. `identifying`: columns that every row looked at has,
     each another value: one of them is the id where there is such a one."""
     columns = tuple(columns)
-    chosen = {_field(name): column for name, column in (chosen or {}).items()}
+    chosen = {"doc_id" if f == "id" else f: column for f, column in (chosen or {}).items()}
     _verify(chosen, columns)
     free = [column for column in columns if column not in chosen.values()]
     if preset is None:
         preset = _guess(free, [field for field in FIELDS if field not in chosen], identifying)
     return {field: column for field, column in ({**preset, **chosen}).items() if column}
-
-
-def _field(name: str) -> str:
-    return "doc_id" if name == "id" else name
 
 
 def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
@@ -183,115 +160,6 @@ _OTHER_SCRIPTS = re.compile(
     "[\u0370-\u1dff\u1f00-\u1fff\u2c80-\ud7ff\uf900-\ufdff\U00020000-\U0003ffff]"
 )
 """Letters beyond the Latin script: Greek to Mongolian, Chinese, Japanese, Korean ..."""
-READS_ENGLISH = (
-    "reads English. Search by words works; for search by meaning name another model (--encoder)."
-)
-_SENTENCES = {
-    "controls": "{n} documents held control characters; each was replaced by a space.",
-    "markup": "{n} documents held HTML (&amp;, <i> and the like); it was turned into plain text.",
-    "surrogates": "{n} documents held broken characters (lone surrogates); each became U+FFFD.",
-    "stand_in": "{n} documents have no text of their own; their title stands in for it.",
-    "filled": "{n} documents had no text; abstracts that were found by their DOIs are it now.",
-    "years": "{n} documents have a year that could not be read; they have none now.",
-    "links": "{n} documents have a link that is not a web address; it was left out.",
-    "nested": "{n} documents have objects or lists of numbers as fields; these were left out.",
-    "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
-    "scripts": "{n} documents have most of their text in a script that the embedded model does not "
-    "read: it "
-    f"{READS_ENGLISH}",
-    "duplicates": "{n} documents came more than once with the same content; kept once.",
-    "broken": "{n} rows that cannot be read or are too long were left out",
-    "empty": "{n} rows without text were left out",
-    "numbered": "{n} documents had no id and were numbered",
-    "ids_from_doi": "{n} documents had no id; their DOI serves as one",
-    "kept_first": "{n} rows had the id of an earlier row, with other content, and were left out",
-    "merged": "{n} rows had the id of an earlier row and were merged into its document",
-    "renamed": "{n} documents had the id of an earlier one and were renamed",
-}
-MOST_PLACES = 200  # Rows with one fault that are named in a check
-_NAMED = 5  # Rows that a sentence of a report names
-
-
-class Notes:
-    """What was corrected while reading, counted in documents, and what had to be chosen."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._places: dict[str, list[str]] = {}
-        self._faults: dict[FaultKind, list[int]] = {}
-        self._lines: dict[FaultKind, list[str]] = {}
-        self._files: list[str] = []
-
-    def add(self, kinds: set[str], where: str = "") -> None:
-        """Count one document for every kind in ``kinds`` (keys of the sentences above)."""
-        self.counts.update(kinds)
-        for kind in kinds if where else ():
-            places = self._places.setdefault(kind, [])
-            if len(places) < _NAMED:
-                places.append(where.rpartition(", ")[2])
-
-    def left_out(self, kind: FaultKind, where: str, error: Exception, *, file: bool) -> None:
-        """Note a row that is left out because of a fault."""
-        if not file:
-            self.add({kind}, where)
-            return
-        self.counts["files"] += 1
-        if len(self._files) < MOST_PLACES:
-            reason = str(getattr(error, "message", error)).removeprefix(where).lstrip(": ")
-            self._files.append(f"{where.rpartition(', ')[2]}: {reason}")
-
-    def found(self, kind: FaultKind, line: str, *, substitute: bool = False) -> None:
-        """Note a row with a fault, repaired or not."""
-        counts = self._faults.setdefault(kind, [0, 0, 0])
-        counts[0] += 1
-        counts[1] += substitute
-        lines = self._lines.setdefault(kind, [])
-        if len(lines) < MOST_PLACES:
-            lines.append(line)
-
-    def refused(self, kind: FaultKind) -> None:
-        """Note that nothing was chosen for a row that was found."""
-        self._faults[kind][2] += 1
-
-    def faults(self) -> tuple[Fault, ...]:
-        """What was found, in the order of the first rows."""
-        return tuple(
-            Fault(kind, rows, substitutes, tuple(self._lines[kind]), refused)
-            for kind, (rows, substitutes, refused) in self._faults.items()
-        )
-
-    def sentences(self, documents: int = 0) -> tuple[str, ...]:
-        """One plain sentence with its number per kind that occurred; of another script where most
-        of so many documents have it."""
-        if 2 * self.counts["scripts"] <= documents:
-            self.counts.pop("scripts", None)
-        counts = ((kind, self.counts[kind]) for kind in _SENTENCES)
-        more = self.counts["files"] - len(self._files)
-        rest = (f"{more:,} more files were left out.",) if more else ()
-        sentences = (self._sentence(kind, n) for kind, n in counts if n)
-        return (*sentences, *(f"Left out: {line}" for line in self._files), *rest)
-
-    def _sentence(self, kind: str, n: int) -> str:
-        words = _SENTENCES[kind].format(n=n)
-        words = _singular(words) if n == 1 else words
-        if places := self._places.get(kind):
-            more = f" and {n - len(places):,} more" if n > len(places) else ""
-            words += f": {', '.join(places)}{more}"
-        return words if words.endswith(".") else f"{words}."
-
-
-def _singular(words: str) -> str:
-    for several, one in (
-        ("1 documents have", "1 document has"),
-        ("1 documents", "1 document"),
-        ("1 rows", "1 row"),
-        ("or are too long", "or is too long"),
-        ("were", "was"),
-        ("their", "its"),
-        ("they have none now", "it has none now"),
-    ):
-        words = words.replace(several, one)
-    return words
 
 
 def clean(text: str, corrected: set[str]) -> str:

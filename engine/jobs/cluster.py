@@ -52,11 +52,7 @@ _OURS = {
 
 
 class Workers:
-    """Processes that work on pieces of something, one on each core or share of a GPU.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Processes that work on pieces of something; ``count``: one on each core or share of a GPU."""
 
     def __init__(self, whole_gpu: bool = False) -> None:
         import ray
@@ -85,12 +81,9 @@ class Workers:
         moment in which it is done.
 
         Args:
-            work: a function of a module that workers can import.
+            work: a function of a module that workers can import; the first SeedLensError that it
+                raises is raised here.
             shared: sent once.
-
-        Raises:
-            ClusterError: the cluster is gone, or a piece ended every worker that had it.
-            SeedLensError: of the first piece that raised one.
         """
         import ray
 
@@ -135,10 +128,6 @@ def workers_at(address: str, threads: int = 0, *, whole_gpu: bool = False) -> It
             of the cluster.
         threads: of this machine; 0 for all cores.
         whole_gpu: a worker needs a GPU for itself, where there are any.
-
-    Raises:
-        BadInputError: this is no address, or Ray is not installed.
-        ClusterError: nobody answers there.
     """
     if address != LOCAL and not _ADDRESS.match(address):
         raise BadInputError(

@@ -7,11 +7,12 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from engine.errors import CorpusBusyError, NotAllowedError, SeedLensError, UnknownNameError
 from engine.types.callbacks import Ask
-from engine.types.jobs import Job, JobState
+from engine.types.jobs import Job
 from engine.types.people import ForPerson, Person
 
 log = logging.getLogger("seedlens")
@@ -36,36 +37,52 @@ class CancelledWorkError(Exception):
 
 
 class _Thread(Generic[P, R]):
-    """One job's thread. The attributes are written by the thread, and read by everyone."""
+    """One job's thread; ``key`` is None for work that somebody waits for."""
 
-    def __init__(self, work: Perform[P, R], progress: P) -> None:
-        self.progress = progress
-        self.report: R | None = None
+    def __init__(self, work: Perform[P, R], job: Job[P, R], key: Hashable = None) -> None:
+        self.key, self._job, self._progress = key, job, job.progress
         self.error: BaseException | None = None
         self.stop, self.ended = threading.Event(), threading.Event()
-        self.started = time.monotonic()
-        self.seconds: float | None = None
+        self._started = time.monotonic()
         # A daemon: closing the program ends it, and the next run goes on where it stopped.
-        # What the work holds, corpora among it, goes when it has ended: jobs are kept for longer.
         threading.Thread(target=self._main, args=(work,), name="seedlens-job", daemon=True).start()
 
+    @property
+    def job(self) -> Job[P, R]:
+        """The job as it is now."""
+        if self.ended.is_set():
+            return replace(self._job, progress=self._progress)
+        seconds, stopping = time.monotonic() - self._started, self.stop.is_set()
+        return replace(self._job, progress=self._progress, seconds=seconds, stopping=stopping)
+
     def _main(self, work: Perform[P, R]) -> None:
+        ended: dict[str, Any]
         try:
-            self.report = work(self._tell, self.stop.is_set)
+            report = work(self._tell, self.stop.is_set)
+            stopped = getattr(report, "stopped", "")
+            ended = {"report": report, "state": "cancelled" if stopped == "cancelled" else "done"}
         except BaseException as error:  # raised again by result(), or shown by a page
             self.error = error
-            if isinstance(error, (SeedLensError, CancelledWorkError)):
-                # Words say it all, and the frames hold what the work held.
-                error.__traceback__ = error.__cause__ = error.__context__ = None
-            else:
-                log.debug("A job failed.", exc_info=True)
-        finally:
-            del work
-            self.seconds = time.monotonic() - self.started
-            self.ended.set()
+            ended = self._failure(error)
+        # What the work holds, corpora among it, goes when it has ended: jobs are kept for longer.
+        del work
+        self._job = replace(self._job, seconds=time.monotonic() - self._started, **ended)
+        self.ended.set()
+
+    def _failure(self, error: BaseException) -> dict[str, Any]:
+        if isinstance(error, (SeedLensError, CancelledWorkError)):
+            # Words say it all, and the frames hold what the work held.
+            error.__traceback__ = error.__cause__ = error.__context__ = None
+        elif self.key is not None:
+            log.error("A job failed.", exc_info=error)
+        if isinstance(error, CancelledWorkError):
+            return {"state": "cancelled"}
+        if isinstance(error, SeedLensError):
+            return {"state": "failed", "error": error.message, "remedy": error.remedy}
+        return {"state": "failed", "error": UNEXPECTED}
 
     def _tell(self, progress: P) -> None:
-        self.progress = progress
+        self._progress = progress
 
     def result(self) -> R:
         """What the work returned, or raise what it raised; waits, in steps that hear Ctrl-C."""
@@ -73,7 +90,7 @@ class _Thread(Generic[P, R]):
             pass
         if self.error is not None:
             raise self.error
-        return self.report  # type: ignore[return-value]  # R may be None
+        return self._job.report  # type: ignore[return-value]  # R may be None
 
 
 class JobRunner(ForPerson):
@@ -84,7 +101,7 @@ class JobRunner(ForPerson):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._jobs: dict[str, tuple[Hashable, Any, str, _Thread[Any, Any]]] = {}
+        self._jobs: dict[str, _Thread[Any, Any]] = {}
 
     def start(
         self,
@@ -105,8 +122,8 @@ class JobRunner(ForPerson):
                 and so does a :class:`CancelledWorkError`.
             progress: before the work has told any.
             owner: who asks for it, where nobody is logged in.
-            job_id: of a job whose id somebody has given already; "" for a new one.
-            busy: what is said where that job has another request; "" where it will do.
+            job_id: of a job that has an id already; "" for a new one.
+            busy: message of the error where that job has another request; "" where it will do.
 
         Returns:
             the job's id; of the one that runs where none was begun.
@@ -114,78 +131,59 @@ class JobRunner(ForPerson):
         with self._lock:
             running = self.running(key)
             if running is not None:
-                if busy and self._jobs[running][1] != request:
+                if busy and self._jobs[running].job.request != request:
                     raise CorpusBusyError(busy, "Wait until that is done, or cancel it.")
                 return running
-            job_id = job_id or new_job_id()
-            owner = self._own(owner)
-            self._jobs[job_id] = (key, request, owner, _Thread(work, progress))
-            ended = [i for i, (*_, thread) in self._jobs.items() if thread.ended.is_set()]
+            job: Job[P, R] = Job(
+                job_id or new_job_id(), request, "running", progress, owner=self._own(owner)
+            )
+            self._jobs[job.id] = _Thread(work, job, key)
+            ended = [i for i, thread in self._jobs.items() if thread.ended.is_set()]
             for old in ended[: max(0, len(ended) - KEPT)]:
                 del self._jobs[old]
-            return job_id
+            return job.id
 
     def job(self, job_id: str) -> Job[Any, Any]:
-        """The job as it stands now."""
+        """The job as it is now."""
+        return self._thread(job_id).job
+
+    def _thread(self, job_id: str) -> _Thread[Any, Any]:
         if job_id not in self._jobs:
             raise UnknownNameError(
                 "This run is not known any more.", "Start it again: what was done is kept."
             )
-        _, request, owner, thread = self._jobs[job_id]
-        ended = thread.ended.is_set()  # before the rest is read: it is written before this is set
-        state, error, remedy = _state(thread) if ended else ("running", "", "")
-        seconds = (
-            thread.seconds if thread.seconds is not None else time.monotonic() - thread.started
-        )
-        return Job(
-            id=job_id,
-            request=request,
-            state=state,
-            progress=thread.progress,
-            report=thread.report if ended else None,
-            error=error,
-            remedy=remedy,
-            owner=owner,
-            seconds=seconds,
-            stopping=not ended and thread.stop.is_set(),
-        )
+        return self._jobs[job_id]
 
     def running(self, key: Hashable) -> str | None:
         """The id of the job with this key that runs and was not cancelled, or None."""
         with self._lock:
-            return next(
-                (
-                    job_id
-                    for job_id, (other, _, _, thread) in self._jobs.items()
-                    if other == key and not thread.ended.is_set() and not thread.stop.is_set()
-                ),
-                None,
-            )
+            for job_id, thread in self._jobs.items():
+                if thread.key == key and not thread.ended.is_set() and not thread.stop.is_set():
+                    return job_id
+        return None
 
     def latest(self, key: Hashable) -> Job[Any, Any] | None:
         """The job with this key that was started last, running or ended; None without one."""
         with self._lock:
-            ids = [job_id for job_id, (other, *_) in self._jobs.items() if other == key]
-            return self.job(ids[-1]) if ids else None
+            threads = [thread for thread in self._jobs.values() if thread.key == key]
+        return threads[-1].job if threads else None
 
     def cancel(self, job_id: str) -> None:
         """End a job after the step at hand; nothing happens when it has ended or is unknown."""
         if job_id in self._jobs:
-            *_, owner, thread = self._jobs[job_id]
-            check_ends(self.person, owner)
-            thread.stop.set()
+            check_ends(self.person, self._jobs[job_id].job.owner)
+            self._jobs[job_id].stop.set()
 
     def dismiss(self, job_id: str) -> None:
         """Forget a job that has ended. Raises as :meth:`cancel`."""
         with self._lock:
-            if job_id in self._jobs and self._jobs[job_id][-1].ended.is_set():
-                check_ends(self.person, self._jobs[job_id][-2])
+            if job_id in self._jobs and self._jobs[job_id].ended.is_set():
+                check_ends(self.person, self._jobs[job_id].job.owner)
                 del self._jobs[job_id]
 
     def result(self, job_id: str) -> Any:
         """Wait for a job and return its report, or raise what it raised; UnknownNameError."""
-        self.job(job_id)
-        return self._jobs[job_id][-1].result()
+        return self._thread(job_id).result()
 
 
 def check_ends(person: Person, owner: str) -> None:
@@ -196,11 +194,10 @@ def check_ends(person: Person, owner: str) -> None:
 
 
 def in_foreground(work: Callable[[Ask], R]) -> R:
-    """Run ``work`` to its end for a command. Ctrl-C asks it to stop, and its report is returned.
-
-    A second Ctrl-C is a KeyboardInterrupt. Raises what the work raises.
-    """
-    thread: _Thread[None, R] = _Thread(lambda _, cancelled: work(cancelled), None)
+    """Run ``work`` to its end for a command. Ctrl-C asks it to stop, and its report is returned; a
+    second one is a KeyboardInterrupt."""
+    job: Job[None, R] = Job("", None, "running", None)
+    thread = _Thread(lambda _, cancelled: work(cancelled), job)
     try:
         return thread.result()
     except KeyboardInterrupt:
@@ -208,17 +205,3 @@ def in_foreground(work: Callable[[Ask], R]) -> R:
             raise
         thread.stop.set()
     return thread.result()
-
-
-def _state(thread: _Thread[Any, Any]) -> tuple[JobState, str, str]:
-    """How a job ended. A page that polls must not die of what went wrong: it says so instead."""
-    error = thread.error
-    if error is None:
-        stopped = getattr(thread.report, "stopped", "")
-        return ("cancelled" if stopped == "cancelled" else "done"), "", ""
-    if isinstance(error, CancelledWorkError):
-        return "cancelled", "", ""
-    if isinstance(error, SeedLensError):
-        return "failed", error.message, error.remedy
-    log.error("A job failed.", exc_info=error)
-    return "failed", UNEXPECTED, ""

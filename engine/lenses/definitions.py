@@ -18,47 +18,75 @@ import re
 import string
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+)
 
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
+from engine.text import counted
 from engine.types.lenses import Aspect, Lens
-
-LENS_FILE_BYTES = 1_000_000  # its fields: engine.lenses.definitions
 
 MOST_ASPECTS = 8
 """As many colours as can be told apart."""
 FEWEST_EXAMPLES = 2
-LONGEST = {
-    "key": 32,
-    "name": 40,
-    "letter": 1,
-    "things": 40,
-    "generic": 300,
-    "definition": 600,
-    "instruction": 300,
-    "examples": 600,
-    "phrases": 80,
-    "paraphrases": 300,
-}
-"""Characters that a text of each field may have."""
-MOST_TEXTS = 60
-"""Examples, phrases or paraphrases that one aspect may have."""
-_KEY = re.compile(r"[a-z][a-z0-9_]*")
+MOST_KEY = 32
 _RESERVED = frozenset({"any", "document"})
 """Stand for "no aspect" in the ids of queries, and for the map of whole documents
 (:data:`engine.types.maps.WHOLE_DOCUMENT`)."""
+_PRINTABLE = r"^\P{C}*$"
+_ON_ONE_LINE = BeforeValidator(
+    lambda text: " ".join(text.split()) if isinstance(text, str) else text
+)
+Short = Annotated[str, StringConstraints(max_length=40, pattern=_PRINTABLE), _ON_ONE_LINE]
+Long = Annotated[str, StringConstraints(max_length=600, pattern=_PRINTABLE), _ON_ONE_LINE]
+Key = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_]{0,31})?$"), _ON_ONE_LINE]
+Longs = Annotated[
+    list[Long],
+    Field(max_length=60),
+    AfterValidator(lambda texts: [text for text in dict.fromkeys(texts) if text]),
+]
+"""Different texts, none empty."""
+
+
+class _AspectFields(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: Short
+    definition: Long
+    examples: Longs
+    key: Key = ""
+    letter: Short = ""
+    instruction: Long = ""
+    phrases: Longs = []
+    paraphrases: Longs = []
+
+
+class _LensFields(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: Short
+    aspects: list[_AspectFields] = Field(min_length=1, max_length=MOST_ASPECTS)
+    key: Short = ""
+    things: Short = ""
+    generic: Long = ""
+    allows_none: StrictBool = False
 
 
 def read_lens(path: Path | str) -> Lens:
     """The lens in a JSON or TOML file (told apart by the ending)."""
     path = Path(path)
     try:
-        if path.stat().st_size > LENS_FILE_BYTES:
-            _refuse(path.name, "the file is too long for a lens", "Name a file of a lens.")
         text = path.read_text(encoding="utf-8-sig")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as error:
@@ -81,27 +109,48 @@ def lens_from_fields(data: Any, where: str) -> Lens:
         data: as JSON or TOML give it: ``{"name": ..., "aspects": [...]}``.
         where: what error messages begin with.
     """
-    fields = _Fields(data, where, {"key", "name", "things", "generic", "allows_none", "aspects"})
-    name = fields.text("name")
-    things = fields.text("things", "documents")
-    given = fields.data.get("aspects")
-    if not isinstance(given, list) or not given:
-        _refuse(where, "the lens has no aspects", "Give it at least one, with a definition.")
-    if len(given) > MOST_ASPECTS:
-        _refuse(
-            where, f"the lens has {len(given)} aspects", f"Use {MOST_ASPECTS} or fewer: merge some."
-        )
+    try:
+        fields = _LensFields.model_validate(data)
+    except ValidationError as error:
+        raise _unusable(error, data, where) from error
+    if not fields.name:
+        raise BadInputError(f"{where}: the name is empty.", "Fill it in.")
+    things = fields.things or "documents"
     aspects: list[Aspect] = []
-    for number, entry in enumerate(given, start=1):
+    for number, entry in enumerate(fields.aspects, start=1):
         aspects.append(_aspect(entry, f"{where}, aspect {number}", things, aspects))
     return Lens(
-        key=fields.text("key", slug(name) or "own"),
-        name=name,
+        key=fields.key or slug(fields.name) or "own",
+        name=fields.name,
         aspects=tuple(aspects),
         things=things,
-        generic=fields.text("generic", f"Find similar {things}."),
-        allows_none=fields.flag("allows_none"),
+        generic=fields.generic or f"Find similar {things}.",
+        allows_none=fields.allows_none,
     )
+
+
+_PROBLEMS = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such field",
+    "model_type": "an object with fields is needed here",
+    "bool_type": "write true or false, without quotes",
+    "string_pattern_mismatch": "it has characters that cannot be used",
+}
+"""Kind of a pydantic error -> clearer words for it."""
+
+
+def _unusable(error: ValidationError, data: Any, where: str) -> BadInputError:
+    """The first problem of the fields, with its place."""
+    first = error.errors(include_url=False)[0]
+    place = list(first["loc"])
+    if place[:1] == ["aspects"] and len(place) > 1:
+        entry = data["aspects"][place[1]]
+        name = entry.get("name") if isinstance(entry, Mapping) else ""
+        where += f", aspect {int(place[1]) + 1}" + (f" ({name})" if name else "")
+        place = place[2:]
+    field = f"{place[0]}: " if place else ""
+    problem = _PROBLEMS.get(first["type"], first["msg"][0].lower() + first["msg"][1:])
+    return BadInputError(f"{where}: {field}{problem}.", "See: seedlens lens show posts")
 
 
 def lens_to_toml(lens: Lens) -> str:
@@ -119,62 +168,55 @@ def slug(name: str) -> str:
     ('dose_schedule', 'grosse', '')
     """
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    return re.sub("[^a-z0-9]+", "_", plain).strip("_0123456789")[: LONGEST["key"]].strip("_")
+    return re.sub("[^a-z0-9]+", "_", plain).strip("_0123456789")[:MOST_KEY].strip("_")
 
 
-def _aspect(entry: Any, where: str, things: str, before: list[Aspect]) -> Aspect:
-    known = {"key", "name", "letter", "definition", "instruction"}
-    fields = _Fields(entry, where, known | {"examples", "phrases", "paraphrases"})
-    name = fields.text("name")
+def _aspect(entry: _AspectFields, where: str, things: str, before: list[Aspect]) -> Aspect:
+    name = entry.name
+    for field in ("name", "definition"):
+        if not getattr(entry, field):
+            raise BadInputError(f"{where}: the {field} is empty.", "Fill it in.")
+    where = f"{where} ({name})"
     if name.casefold() in {a.name.casefold() for a in before}:
-        _refuse(where, f"the name '{name}' is there twice", "Give every aspect its own name.")
-    fields.where = f"{where} ({name})"
-    definition = fields.text("definition")
-    examples = fields.texts("examples")
-    if len(examples) < FEWEST_EXAMPLES:
-        _refuse(
-            fields.where,
-            "only one example is given" if examples else "no example is given",
+        raise BadInputError(f"{where}: the name is there twice.", "Give every aspect its own name.")
+    if len(entry.examples) < FEWEST_EXAMPLES:
+        raise BadInputError(
+            f"{where}: {counted(len(entry.examples), 'example is', 'examples are')} given.",
             f"Give at least {FEWEST_EXAMPLES} sentences that serve this aspect.",
         )
+    alike = f"{things[0].upper()}{things[1:]} that are alike in {name}."
     return Aspect(
-        key=_key(fields, name, {a.key for a in before}),
+        key=_key(entry.key, name, where, {a.key for a in before}),
         name=name,
-        letter=_letter(fields, name, {a.letter for a in before}),
-        definition=definition,
-        instruction=fields.text(
-            "instruction", f"{things[0].upper()}{things[1:]} that are alike in {name}."
-        ),
-        examples=examples,
-        phrases=fields.texts("phrases") or _name_phrases(name),
-        paraphrases=fields.texts("paraphrases"),
+        letter=_letter(entry.letter.upper(), name, where, {a.letter for a in before}),
+        definition=entry.definition,
+        instruction=entry.instruction or alike,
+        examples=tuple(entry.examples),
+        phrases=tuple(entry.phrases) or _name_phrases(name),
+        paraphrases=tuple(entry.paraphrases),
     )
 
 
-def _key(fields: _Fields, name: str, taken: set[str]) -> str:
-    given = fields.text("key", "")
-    if given and (not _KEY.fullmatch(given) or given in taken | _RESERVED):
-        _refuse(
-            fields.where,
-            f"the key '{given}' cannot be used",
-            "Use lower-case letters, digits and _, each key once, and not 'any' or "
-            "'document'; or leave it out.",
+def _key(given: str, name: str, where: str, taken: set[str]) -> str:
+    if given in taken | _RESERVED:
+        raise BadInputError(
+            f"{where}: the key '{given}' cannot be used.",
+            "Use each key once, and not 'any' or 'document'; or leave it out.",
         )
     stem = given or slug(name) or "aspect"
     free = (stem, *(f"{stem[:28]}{n}" for n in range(2, MOST_ASPECTS + 3)))
     return next(key for key in free if key not in taken | _RESERVED)
 
 
-def _letter(fields: _Fields, name: str, taken: set[str]) -> str:
-    given = fields.text("letter", "").upper()
-    if given and (given in taken or len(given) > 1):
-        _refuse(
-            fields.where, f"the letter '{given}' cannot be used", "Give each aspect its own letter."
+def _letter(given: str, name: str, where: str, taken: set[str]) -> str:
+    if given in taken or len(given) > 1:
+        raise BadInputError(
+            f"{where}: the letter '{given}' cannot be used.", "Give each aspect its own letter."
         )
     # Upper case may turn one letter into two (ß): only those that stay one are marks.
-    wanted = [c.upper() for c in given or name if c.isalnum() and len(c.upper()) == 1]
-    every = [*wanted, *string.ascii_uppercase]
-    return given or next(letter for letter in every if letter not in taken)
+    wanted = [c.upper() for c in name if c.isalnum() and len(c.upper()) == 1]
+    free = (letter for letter in (*wanted, *string.ascii_uppercase) if letter not in taken)
+    return given or next(free)
 
 
 def _name_phrases(name: str) -> tuple[str, ...]:
@@ -182,59 +224,8 @@ def _name_phrases(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name.lower(), *words]))
 
 
-class _Fields:
-    """The fields of one table of the file; every complaint names it."""
-
-    def __init__(self, data: Any, where: str, known: set[str]) -> None:
-        if not isinstance(data, Mapping):
-            _refuse(where, "an object with fields is needed here", "See: seedlens lens show posts")
-        unknown = sorted(str(name) for name in data if name not in known)
-        if unknown:
-            _refuse(where, f"there is no field '{unknown[0]}'", f"Use {', '.join(sorted(known))}.")
-        self.data, self.where = data, where
-
-    def text(self, name: str, default: str | None = None) -> str:
-        """One text, in one line; without a default it may not be empty."""
-        value = self.data.get(name, default)
-        if value is None or (isinstance(value, str) and not value.strip() and not default):
-            if default is not None:
-                return default
-            _refuse(self.where, f"the {name} is empty", "Fill it in.")
-        return self._checked(name, value) or default or ""
-
-    def flag(self, name: str) -> bool:
-        """True or false; false where it is left out."""
-        value = self.data.get(name, False)
-        if not isinstance(value, bool):
-            _refuse(self.where, f"{name} is {value!r}"[:80], "Write true or false, without quotes.")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, each once, empty ones left out."""
-        value = self.data.get(name, ())
-        if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
-            _refuse(self.where, f"{name} is not a list", "Write it as a list of texts.")
-        texts = dict.fromkeys(self._checked(name, item) for item in value)
-        if len(texts) > MOST_TEXTS:
-            _refuse(self.where, f"{len(texts)} {name} are given", f"Keep the best {MOST_TEXTS}.")
-        return tuple(text for text in texts if text)
-
-    def _checked(self, name: str, value: Any) -> str:
-        if not isinstance(value, str):
-            _refuse(self.where, f"{name} is {value!r}"[:80], "Write it as text, in quotes.")
-        text = " ".join(value.split())
-        if len(text) > LONGEST[name] or not text.isprintable():
-            what = f"has {len(text)} characters" if text.isprintable() else "has control characters"
-            _refuse(self.where, f"{name} {what}", f"Use at most {LONGEST[name]} printable ones.")
-        return text
-
-
-def _refuse(where: str, what: str, remedy: str) -> NoReturn:
-    raise BadInputError(f"{where}: {what}.", remedy)
-
-
 def _toml(fields: Mapping[str, Any]) -> str:
-    # Printable JSON strings are TOML basic strings; _checked lets nothing else into a lens.
+    # Printable JSON strings are TOML basic strings.
     def text(value: str) -> str:
         return json.dumps(value, ensure_ascii=False)
 
@@ -298,8 +289,8 @@ def find_aspect(lens: Lens, key: str) -> Aspect:
 
 
 def lens_to_json(lens: Lens) -> str:
-    """One line of JSON, keys sorted; ``allows_none`` only where it is so: what was written by
-    lenses of before stays the same."""
+    """One line of JSON, keys sorted; ``allows_none`` only where it is true, as in lenses of
+    earlier versions."""
     fields = asdict(lens)
     if not lens.allows_none:
         del fields["allows_none"]
@@ -312,11 +303,11 @@ def lens_from_json(text: str) -> Lens:
     What an older form lacks (examples, phrases ...) comes from the shipped lens of its key.
     """
     data = json.loads(text)
-    shipped = next((lens for lens in SHIPPED if lens.key == data["key"]), None)
-    known = {} if shipped is None else {a.key: asdict(a) for a in shipped.aspects}
+    shipped = next((asdict(lens) for lens in SHIPPED if lens.key == data["key"]), {})
+    known = {a["key"]: a for a in shipped.get("aspects", ())}
+    rest: dict[str, Any] = {
+        name: shipped[name] for name in ("things", "generic") if name in shipped
+    }
     aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]
-    rest = {"things": shipped.things, "generic": shipped.generic} if shipped else {}
-    names = ("key", "name", "things", "generic", "allows_none")
-    return Lens.from_fields(
-        {**rest, **{n: data[n] for n in names if n in data}, "aspects": aspects}
-    )
+    fields = {name: data[name] for name in Lens.__dataclass_fields__ if name in data}
+    return Lens.from_fields({**rest, **fields, "aspects": aspects})

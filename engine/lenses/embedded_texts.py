@@ -1,8 +1,4 @@
-"""Vectors of short texts, kept in files: a wording that is searched with again needs no model.
-
-Loading the model takes seconds, and so does embedding the words of a lens: a command pays for
-both once, not with every call.
-"""
+"""Vectors of short texts in files, so that a known wording needs no model."""
 
 from __future__ import annotations
 
@@ -23,20 +19,16 @@ FORMAT = 1
 MOST_FILES = 1000
 """Files of a home that are kept, of some 2 to 30 kB each; then the oldest are deleted."""
 _DIGEST = 32
-"""Bytes of the SHA-256 before the vectors, by which a damaged file is told."""
+"""Bytes of the SHA-256 before the vectors, by which a file that is not whole is known."""
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts to unit rows (n, d)."""
 
 
 class EmbeddedTexts:
-    """Texts as vectors of one model, read from the folder where they were embedded before.
-
-    A file is named by the digest of the texts and of the model. What cannot be read is embedded
-    again; what cannot be written is embedded the next time too.
+    """Texts as vectors of one model, from files of a folder where they were embedded before.
 
     Args:
-        folder: of the home; made with the first file.
         fingerprint: of the model, see :class:`engine.types.encoders.EncoderSpec`.
         embed: asks the model; called only for what is not there.
     """
@@ -48,31 +40,19 @@ class EmbeddedTexts:
         """Unit rows (n, d) of n texts; n is not 0."""
         key = json.dumps([FORMAT, self._fingerprint, list(texts)]).encode()
         path = self._folder / f"{hashlib.sha256(key).hexdigest()}.f32"
-        vectors = _read(path, len(texts))
-        if vectors is None:
-            vectors = np.asarray(self._embed(texts), dtype=np.float32)
-            with suppress(OSError):  # a full or read-only disk costs time, not the search
-                _write(path, vectors)
+        with suppress(OSError):
+            content = path.read_bytes()
+            digest, values = content[:_DIGEST], content[_DIGEST:]
+            if values and hashlib.sha256(values).digest() == digest:
+                return np.frombuffer(values, "<f4").reshape(len(texts), -1).astype(np.float32)
+        vectors = np.asarray(self._embed(texts), dtype=np.float32)
+        with suppress(OSError):  # a full or read-only disk costs time, not the search
+            self._keep(path, vectors.astype("<f4").tobytes())
         return vectors
 
-
-def _read(path: Path, rows: int) -> FloatArray | None:
-    """The vectors in a file; None where there are none, or the file is damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    digest, values = content[:_DIGEST], content[_DIGEST:]
-    if hashlib.sha256(values).digest() != digest or not values or len(values) % (4 * rows):
-        return None
-    return np.frombuffer(values, dtype="<f4").reshape(rows, -1).astype(np.float32)
-
-
-def _write(path: Path, vectors: FloatArray) -> None:
-    """Write the file, and delete the oldest ones beyond :data:`MOST_FILES`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    values = vectors.astype("<f4").tobytes()
-    write_whole(path, hashlib.sha256(values).digest() + values)
-    files = sorted(path.parent.glob("*.f32"), key=lambda file: file.stat().st_mtime)
-    for old in files[:-MOST_FILES]:
-        delete(old)
+    def _keep(self, path: Path, values: bytes) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, hashlib.sha256(values).digest() + values)
+        files = sorted(self._folder.glob("*.f32"), key=lambda file: file.stat().st_mtime)
+        for old in files[:-MOST_FILES]:
+            delete(old)

@@ -41,32 +41,21 @@ _LIKE = ("similar", "same")
 
 @dataclass(frozen=True, slots=True)
 class FoundTerm:
-    """A term as it stands in a wording.
+    """A term as it stands in a wording."""
 
-    Attributes:
-        text: the person's words.
-        clause: what leads to it, and itself, in English as far as the glossary goes.
-        leads: there are words that lead to it.
-    """
-
-    text: str
+    text: str  # the person's words
     wanted: bool
-    clause: str
-    leads: bool
+    clause: str  # what leads to it, and itself, in English as far as the glossary goes
+    leads: bool  # there are words that lead to it
 
 
 @dataclass(frozen=True, slots=True)
 class TermReading:
-    """The terms of a wording, and the rest of it.
-
-    Attributes:
-        rest: what is left without terms and what leads to them, in English.
-        words: of the rest, as they stand in the wording.
-    """
+    """The terms of a wording, and the rest of it."""
 
     terms: tuple[FoundTerm, ...]
-    rest: str
-    words: tuple[GlossedWord, ...]
+    rest: str  # without terms and what leads to them, in English
+    words: tuple[GlossedWord, ...]  # of the rest, as they stand in the wording
 
 
 def read_terms(text: str, lens: Lens, tag: Tag) -> TermReading:
@@ -169,26 +158,15 @@ _TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a wording was understood to ask for.
+    """What a wording was understood to ask for."""
 
-    Attributes:
-        wants: (a,) weights over the lens, sum to 1, or all 0 when no aspect was asked for.
-        avoids: (a,) 1 for aspects that were ruled out, else 0.
-        strength: 1 when it asks for an aspect, else 0.
-        subject: what it says but for the terms and the parts that rule out; "" when nothing is
-            left.
-        terms: content words that documents should have, or should not.
-        contradicted: words that are asked for and ruled out, so that they do not count.
-        unused: words that are neither, where it asks for no aspect.
-    """
-
-    wants: FloatArray
-    avoids: FloatArray
-    strength: float
-    subject: str
-    terms: tuple[Term, ...] = ()
-    contradicted: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
+    wants: FloatArray  # (a,) weights over the lens, sum to 1, or all 0 without an aspect
+    avoids: FloatArray  # (a,) 1 for aspects that were ruled out, else 0
+    strength: float  # 1 when it asks for an aspect, else 0
+    subject: str  # the rest without terms and parts that rule out; "" when nothing is left
+    terms: tuple[Term, ...] = ()  # content words that documents should have, or should not
+    contradicted: tuple[str, ...] = ()  # both asked for and ruled out, so they do not count
+    unused: tuple[str, ...] = ()  # neither, where it asks for no aspect
 
 
 def description(aspect: Aspect) -> str:
@@ -199,9 +177,8 @@ def description(aspect: Aspect) -> str:
 class LensWords:
     """Reads wordings for a lens, whatever model the corpus has.
 
-    ``read`` says which terms a wording has, and which aspects the rest of it asks for and rules
-    out (one that only rules aspects out asks for all the others alike), and remembers it:
-    comparisons ask for the same wordings often.
+    ``read`` finds the terms of a wording, and the aspects that the rest asks for and rules out (one
+    that only rules aspects out asks for all the others alike); results are cached.
     """
 
     def __init__(self, lens: Lens, score: Score, tag: Tag) -> None:

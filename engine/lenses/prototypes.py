@@ -34,15 +34,10 @@ TOPIC_SENTENCES = 1.0
 
 @dataclass(frozen=True)
 class Prototypes:
-    """The aspects of one lens as one encoder sees them.
+    """The aspects of one lens as one encoder sees them."""
 
-    Attributes:
-        directions: (aspects, d), unit length: each prototype without what all have in common.
-        common: (d,), the mean of the prototypes.
-    """
-
-    directions: FloatArray
-    common: FloatArray
+    directions: FloatArray  # (aspects, d), unit length: prototypes less their mean
+    common: FloatArray  # (d,), the mean of the prototypes
 
     def probabilities(self, sentences: FloatArray) -> FloatArray:
         """Role probabilities (sentences, aspects) of one document; rows sum to 1.

@@ -35,6 +35,7 @@ class TaskRun:
     client: Client | None = None  # None for a task without a model
     on_progress: OnProgress = tell_nobody  # called after every batch and answer
     cancelled: Ask = never  # True ends the task after the current batch
+    partial: Callable[[], Any] = lambda: None  # the result so far, asked for at each report
     started: float = field(default_factory=time.perf_counter)
     _began: float = field(default_factory=time.perf_counter)
     _latest: TaskProgress = field(default_factory=TaskProgress)
@@ -83,7 +84,7 @@ class TaskRun:
             self._began = now
         self._latest = TaskProgress(
             *(done, total, now - self._began, failed, usage.calls, usage.tokens),
-            *(made, phase, usage.model),
+            *(made, phase, usage.model, self.partial()),
         )
         self.on_progress(self._latest)
 
@@ -97,7 +98,7 @@ class TaskRun:
 
     def heard(self, questions: RoundProgress) -> None:
         """Report an answer to the questions at hand."""
-        last, usage = self._latest, questions.usage
+        last, usage = replace(self._latest, partial=self.partial()), questions.usage
         done, seconds = last.done, last.seconds
         if self._settled is not None:
             done = min(last.total, usage.settled - self._settled)

@@ -45,16 +45,11 @@ class ClusterNames(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster as a model reads of it.
+    """A cluster as a model reads of it."""
 
-    Attributes:
-        words: its own.
-        part_of: number of the coarse one that a fine one is part of; 0 for a coarse one.
-    """
-
-    words: str
+    words: str  # its own
     titles: tuple[str, ...]
-    part_of: int = 0
+    part_of: int = 0  # number of the coarse one that a fine one is part of; 0 for a coarse one
 
 
 def clusters_of(layout: StoredLayout, titles: Mapping[int, str]) -> list[Cluster]:

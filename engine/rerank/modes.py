@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from engine.rerank.listwise import list_counts, listwise
+from engine.rerank.listwise import batch_counts, list_counts, listwise, tournament
 from engine.rerank.pairwise import DEFAULT, LITE, THOROUGH, pairwise, round_sizes
 from engine.rerank.protocols import Estimate, Judge, OnRound, Options, Reranked, StopAsking
 from engine.rerank.prp import allpair, heapsort, pointwise, sliding
 from engine.rerank.rounds import Asking, Stopped
-from engine.rerank.tournament import sizes, tournament
 
 Algorithm = Callable[[Asking], Awaitable[None]]
 Question = Literal["compare", "grade", "order"]
@@ -87,7 +86,7 @@ MODES: Mapping[str, Mode] = MappingProxyType(
                 "The better half of each list goes on to the next: fewest questions.",
                 "order",
                 tournament,
-                sizes,
+                batch_counts,
             ),
         )
     }

@@ -8,8 +8,8 @@ from functools import partial
 
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.corpora.registry import writing
 from engine.corpora.scenario_store import ScenarioStore
-from engine.corpora.sharing import writing
 from engine.errors import UnknownNameError
 from engine.llm.tasks import TaskRunner
 from engine.permissions import check_operator, leads_only, limited
@@ -97,11 +97,4 @@ class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
 
     def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        return writing(
-            self._home,
-            self._ledger,
-            corpus,
-            f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
-            "Wait until that is done, or cancel it.",
-            documents=False,
-        )
+        return writing(self._home, self._ledger, corpus, documents=False)

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from engine.corpora.folders import READERS_GRACE
 from engine.corpora.library import Library
+from engine.corpora.registry import READERS_GRACE
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
 from engine.errors import BadInputError
 from engine.llm.connecting import Estimator

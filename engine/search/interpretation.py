@@ -22,8 +22,6 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.searches import WHOLE, Query, Term
 
 if TYPE_CHECKING:
-    import torch
-
     from engine.encode.wording_network import WordingNetwork
 
 SHARPNESS = 12.0
@@ -350,7 +348,7 @@ def avoided(focus: Focus | None, lens: Lens) -> tuple[str, ...]:
 
 
 def load_network() -> WordingNetwork:
-    """The networks that read wordings, loaded once per process; torch is imported with them."""
+    """The networks that read wordings, loaded once per process."""
     from engine.encode.wording_network import wording_network
 
     return wording_network(WEIGHTS, TAGGER)
@@ -362,7 +360,7 @@ def lens_words(lens: Lens, folder: Path) -> LensWords:
     texts = [gloss(description(aspect)) for aspect in lens.aspects]
 
     @cache
-    def aspects() -> torch.Tensor:
+    def aspects() -> FloatArray:
         return load_network().aspects(texts)
 
     def score(parts: Sequence[str]) -> FloatArray:

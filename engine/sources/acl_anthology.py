@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from engine.bibliographic import doi_in
@@ -42,21 +41,7 @@ _LETTERS = dict(pair.split(":") for pair in _VENUE_LETTERS.split())
 
 
 _Place = tuple[str | None, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """An id as it was given, and what it names: a file, a volume of it or a paper of that."""
-
-    id: str
-    file: str
-    volume: str | None = None
-    paper: str | None = None
-
-    @property
-    def place(self) -> _Place:
-        """The file, a volume or a paper of it, as :func:`_places` has those of a paper."""
-        return self.volume, self.paper
+"""A volume of a file, and a paper of that: without them, the whole file, or the whole volume."""
 
 
 class AclAnthology:
@@ -73,7 +58,7 @@ class AclAnthology:
 
     def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
         url = "https://raw.githubusercontent.com"
-        return Address.of(settings, self.info.key, self.info.name, url, seconds=1.0)
+        return Address.of(settings, self.info, url, seconds=1.0)
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         found, ids = split_ids(text, lambda part: _URL.sub("", part).strip("/"))
@@ -83,37 +68,38 @@ class AclAnthology:
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         """The papers of one file."""
-        wanted = list(map(_wanted, query.ids))
-        files = list(dict.fromkeys(one.file for one in wanted))
+        wanted = {id_: _wanted(id_) for id_ in query.ids}
+        files = list(dict.fromkeys(file for file, _ in wanted.values()))
         at = int(cursor or 0)
-        here = [one for one in wanted if one.file == files[at]]
+        here = {id_: place for id_, (file, place) in wanted.items() if file == files[at]}
         after = str(at + 1) if at + 1 < len(files) else None
         try:
             root = client.text(f"{_FILES}/{files[at]}.xml", {}, _collection)
         except RefusedError as error:
             if error.status != 404:
                 raise
-            return Page((), after, None, [one.id for one in here])
-        papers = list(_papers(root, {one.place for one in here}))
+            return Page((), after, None, list(here))
+        papers = list(_papers(root, set(here.values())))
         met = {place for _, places in papers for place in places}
         rows = [row for row, _ in papers]
-        missing = [one.id for one in here if one.place not in met]
+        missing = [id_ for id_, place in here.items() if place not in met]
         return Page(rows, after, len(rows) if len(files) == 1 else None, missing)
 
 
-def _wanted(id_: str) -> _Wanted:
+def _wanted(id_: str) -> tuple[str, _Place]:
+    """The file of an id, and its place in that."""
     if new := _NEW.fullmatch(id_):
-        return _Wanted(id_, new[1].lower(), new[2] and new[2].lower(), new[3])
+        return new[1].lower(), (new[2] and new[2].lower(), new[3])
     if old := _OLD.fullmatch(id_):
         file, digits = old[1], old[2]
         if digits is None or len(digits) < 4:
-            return _Wanted(id_, file, digits and str(int(digits)))
+            return file, (digits and str(int(digits)), None)
         places = 2 if _wide(file, digits) else 1
-        return _Wanted(id_, file, str(int(digits[:places])), str(int(digits[places:])))
+        return file, (str(int(digits[:places])), str(int(digits[places:])))
     if event := _EVENT.fullmatch(id_):
         venue, year = event[1].lower(), event[2]
         letter = _LETTERS.get(venue) if int(year) < 2020 else None
-        return _Wanted(id_, f"{letter}{year[2:]}" if letter else f"{year}.{venue}")
+        return f"{letter}{year[2:]}" if letter else f"{year}.{venue}", (None, None)
     raise BadInputError(
         f"{id_[:80]!r} is no id of the ACL Anthology, which cannot be searched from here.",
         "Give ids such as acl-2024, 2024.acl-long, 2024.acl-long.1 or P18-1001; "
@@ -133,19 +119,14 @@ def _collection(text: str) -> Element:
     return root
 
 
-def _places(volume: str, paper: str) -> tuple[_Place, ...]:
-    """By what a paper can be asked for: its file, its volume, its number."""
-    return (None, None), (volume, None), (volume, paper)
-
-
 def _papers(root: Element, wanted: Set[_Place]) -> Iterator[tuple[Row, tuple[_Place, ...]]]:
-    """The papers of a file that are wanted, and by what each can be asked for."""
+    """The papers of a file that are wanted, and the places by which each can be asked for."""
     file = root.get("id", "")
-    for volume in root.findall("volume"):  # one within another would multiply
+    for volume in root.findall("volume"):
         name = volume.get("id", "")
         for paper in volume.findall("paper"):
             number = paper.get("id", "")
-            places = _places(name, number)
+            places: tuple[_Place, ...] = (None, None), (name, None), (name, number)
             if not wanted.isdisjoint(places):
                 yield _row(paper, volume, _full_id(file, name, number)), places
 

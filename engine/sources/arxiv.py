@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -15,7 +16,7 @@ from engine.sources.client import (
     Page,
     Row,
     TransientError,
-    batch,
+    by_ids,
     digits,
     parsed,
     people,
@@ -51,23 +52,14 @@ class ArXiv:
 
     def address(self, _: ServiceQuery, settings: Settings, /) -> Address:
         url = "https://export.arxiv.org"
-        return Address.of(
-            settings, self.info.key, self.info.name, url, seconds=3.0, busy=(429, 403)
-        )
+        return Address.of(settings, self.info, url, seconds=3.0, busy=(429, 403))
 
     def read(self, text: str) -> tuple[str, tuple[str, ...]]:
         return split_ids(text, _id)
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         if query.ids:
-            asked, following = batch(query.ids, cursor, BATCH)
-            rows, _, refused = _of_ids(client, asked)
-            if refused and not rows and len(asked) > 1:
-                # One id of the wrong form makes arXiv refuse all of them: each on its own.
-                rows = [row for id_ in asked for row in _of_ids(client, [id_])[0]]
-            there = {row["doc_id"] for row in rows}
-            missing = [id_ for id_ in asked if id_ not in there]
-            return Page(rows, following, len(query.ids), missing)
+            return by_ids(query.ids, cursor, BATCH, partial(_of_ids, client))
         start = int(cursor or 0)
         params = {"search_query": _query(query.words), "start": start, "max_results": PAGE}
         order = {"sortBy": "relevance", "sortOrder": "descending"}
@@ -112,9 +104,13 @@ def _query(typed: str) -> str:
     return joined.strip()
 
 
-def _of_ids(client: Client, ids: Sequence[str]) -> tuple[list[Row], int | None, str]:
+def _of_ids(client: Client, ids: Sequence[str]) -> list[Row]:
     params = {"id_list": ",".join(ids), "start": 0, "max_results": len(ids)}
-    return client.text("/api/query", params, _feed)
+    rows, _, refused = client.text("/api/query", params, _feed)
+    if refused and not rows and len(ids) > 1:
+        # One id of the wrong form makes arXiv refuse all of them: each on its own.
+        return [row for id_ in ids for row in _of_ids(client, [id_])]
+    return rows
 
 
 def _feed(text: str) -> tuple[list[Row], int | None, str]:

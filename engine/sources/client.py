@@ -14,6 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -32,10 +33,6 @@ from engine.config import Settings, __version__
 from engine.errors import BadInputError, ServiceError
 from engine.types.callbacks import Ask, never
 from engine.types.corpora import ServiceInfo, ServiceQuery
-from engine.types.limits import MEGABYTE
-
-SERVICE_PAGE_BYTES = 32 * MEGABYTE  # a page of results, unpacked; the largest have 8 MB
-SERVICE_IDS = 50_000  # of one query, asked for in batches; held in memory
 
 log = logging.getLogger("seedlens.sources")
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses, which may hold keys
@@ -50,6 +47,7 @@ HURRIED = (2, 5.0)
 HURRIED_TIMEOUT = 15.0
 """Attempts, longest wait, and longest silence, all in seconds, where a person waits."""
 WHOLE_FACTOR = 5  # So many timeouts a whole answer may take
+_NO_JSON = object()
 _WEB_PAGE = re.compile(r"\s*<(!doctype html|html)", re.IGNORECASE)
 _LATER = "What came so far is kept: the same import goes on where it stopped."
 
@@ -71,10 +69,10 @@ class Address:
     more: str = ""  # what would let it answer more requests, "" where nothing would
 
     @classmethod
-    def of(cls, settings: Settings, key: str, name: str, url: str, **others: Any) -> Address:
+    def of(cls, settings: Settings, info: ServiceInfo, url: str, **others: Any) -> Address:
         """A service's own address, or what an operator set in its place."""
-        own = settings.service_addresses.get(key)
-        return cls(key, name, own or url, own=own is not None, **others)
+        own = settings.service_addresses.get(info.key)
+        return cls(info.key, info.name, own or url, own=own is not None, **others)
 
 
 class StoppedError(Exception):
@@ -168,19 +166,18 @@ class Client:
     def json(
         self, path: str, params: Mapping[str, Any], fits: Callable[[Any], bool], *, body: Any = None
     ) -> tuple[Any, Mapping[str, str]]:
-        """The value that a JSON answer holds, and its headers under names in small letters. `fits`:
-        whether a value has the form of an answer. Services say in others that they ran out of time,
-        with status 200. `body`: sent as JSON by POST; None for a GET. Raises ServiceError: no such
-        answer came, however often it was asked for; StoppedError: the wait was stopped."""
+        """The value of a JSON answer, and its headers under names in small letters. `fits`: whether
+        a value has the form of an answer: services report with status 200 that they ran out of
+        time. `body`: sent as JSON by POST; None for a GET. Raises ServiceError: no such answer
+        came after all attempts; StoppedError: the wait was stopped."""
         name = self.address.name
 
         def read(text: str) -> Any:
-            value, failed = None, False
-            try:
+            value: Any = _NO_JSON
+            # Not raised within: the library's errors hold the answer, which may repeat keys.
+            with suppress(ValueError, RecursionError):
                 value = json.loads(text)
-            except (ValueError, RecursionError):
-                failed = True
-            if failed:
+            if value is _NO_JSON:
                 raise TransientError(f"{name} answered with something that is no JSON.")
             if not fits(value):
                 raise unknown_form(name)
@@ -196,21 +193,19 @@ class Client:
     def _repeated(
         self, path: str, params: Mapping[str, Any], body: Any, read: Callable[[str], Value]
     ) -> tuple[Value, Mapping[str, str]]:
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(TransientError),
-            stop=tenacity.stop_after_attempt(self._attempts),
-            wait=self._wait,
-            sleep=self._sleep,
-            reraise=True,
-        )
-
         def once() -> tuple[Value, Mapping[str, str]]:
             text, headers = self._ask(path, params, body)
             if _WEB_PAGE.match(text):
                 raise TransientError(f"{self.address.name} answered with a web page, not data.")
             return read(text), headers
 
-        return retrying(once)
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(TransientError),
+            stop=tenacity.stop_after_attempt(self._attempts),
+            wait=self._wait,
+            sleep=self._sleep,
+            reraise=True,
+        )(once)
 
     def _ask(
         self, path: str, params: Mapping[str, Any], body: Any
@@ -236,15 +231,10 @@ class Client:
     ) -> tuple[str, Mapping[str, str]]:
         method, url = "GET" if body is None else "POST", self.address.url + path
         deadline = time.monotonic() + self._whole
-        pieces, size = [], 0
+        pieces = []
         with self._http.stream(method, url, params=params, json=body) as response:
             for piece in response.iter_bytes():
-                size += len(piece)
                 pieces.append(piece)
-                if size > SERVICE_PAGE_BYTES:
-                    most = f"more than {SERVICE_PAGE_BYTES // 2**20} MB for one page"
-                    message = f"{self.address.name} sent {most}."
-                    raise RefusedError(message, "Ask for less at once.", response.status_code)
                 if self._stopped():
                     raise StoppedError
                 if time.monotonic() > deadline:
@@ -274,14 +264,12 @@ class Client:
             raise RefusedError(message, remedy, status)
 
     def _reason(self, text: str) -> str:
-        """What a service says of a refusal, as the end of a sentence; a web page, or words with a
-        key, say nothing."""
-        try:
-            words = json.loads(text)
-        except (ValueError, RecursionError):
-            words = "" if text.lstrip().startswith("<") else text
-        if isinstance(words, Mapping):
-            words = words.get("message") or words.get("error") or ""
+        """The words of a service for a refusal, as the end of a sentence; a web page, or words with
+        a key, are left out."""
+        answer: Any = None if text.lstrip().startswith("<") else text
+        with suppress(ValueError, RecursionError):
+            answer = json.loads(text)
+        words = at(answer, "message") or at(answer, "error") or answer
         keys = (*self.address.headers.values(), *self.address.params.values())
         if not isinstance(words, str) or any(len(key) > 6 and key in words for key in keys):
             return "."
@@ -344,8 +332,6 @@ START = ""  # The cursor of the first page
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\ufeff]+")
 """Control characters, and those without width that come along when ids are copied from pages."""
 
-MOST_NUMBER = 999_999_999  # Years and counts are below
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -391,6 +377,32 @@ def batch(ids: Sequence[str], cursor: str, size: int) -> tuple[list[str], str | 
     return list(ids[at:end]), str(end) if end < len(ids) else None
 
 
+def by_ids(
+    ids: Sequence[str],
+    cursor: str,
+    size: int,
+    ask: Callable[[list[str]], Sequence[Row]],
+    names: Sequence[str] = ("doc_id",),
+) -> Page:
+    """A page of a service that is asked by ids; those in none of the fields ``names`` of its rows
+    are missing."""
+    asked, after = batch(ids, cursor, size)
+    rows = ask(asked)
+    there = {row[name] for row in rows for name in names}
+    return Page(rows, after, len(ids), [id_ for id_ in asked if id_ not in there])
+
+
+def at(value: Any, *path: str) -> Any:
+    """What is under a path of names in JSON objects; None where one of them is missing.
+
+    >>> at({"source": {"name": "Ponds"}}, "source", "name"), at({"source": None}, "source", "name")
+    ('Ponds', None)
+    """
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
 def listed(value: Any) -> list[Mapping[str, Any]]:
     """The JSON objects of a list; nothing for what is no list."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
@@ -411,12 +423,11 @@ def words(value: Any) -> str:
 
 def number(value: Any) -> int | None:
     """A year or another whole number, None for what is none."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and abs(value) <= MOST_NUMBER else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def digits(text: str) -> int | None:
-    """The whole number that a text is, None for what is none, or is beyond ``MOST_NUMBER``."""
+    """The whole number that a text is, None for what is none."""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
@@ -425,15 +436,9 @@ def people(names: Iterable[Any]) -> list[str]:
     return [name for name in map(words, names) if name]
 
 
-def total_of(answer: Mapping[str, Any], key: str) -> int | None:
-    """How many there are in all, as a service says; None where it says nothing that can be."""
-    total = number(answer.get(key))
-    return total if total is not None and total >= 0 else None
-
-
-def has_list(key: str) -> Callable[[Any], bool]:
-    """Whether an answer is an object with a list under ``key``."""
-    return lambda value: isinstance(value, Mapping) and isinstance(value.get(key), list)
+def has_list(*path: str) -> Callable[[Any], bool]:
+    """Whether an answer is an object with a list under a path of names."""
+    return lambda value: isinstance(at(value, *path), list)
 
 
 def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[str, ...]]:
@@ -452,13 +457,7 @@ def split_ids(text: str, read: Callable[[str], str | None]) -> tuple[str, tuple[
                 "Correct it, or ask for words alone.",
             )
         return text, ()
-    found = tuple(dict.fromkeys(id_ for id_ in ids if id_))
-    if len(found) > SERVICE_IDS:
-        raise BadInputError(
-            f"{len(found):,} ids are more than the {SERVICE_IDS:,} allowed.",
-            "Import them in several parts, under one name.",
-        )
-    return "", found
+    return "", tuple(dict.fromkeys(id_ for id_ in ids if id_))
 
 
 def parsed(text: str, name: str) -> Element:

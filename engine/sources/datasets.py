@@ -13,9 +13,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -91,8 +90,9 @@ def fetch_dataset(
         with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as scratch:
             written = Path(scratch) / "written"
             written.mkdir()
-            counter = _Counter(_count(dataset, "docs") or 0, on_progress, stopped)
-            work = partial(_write, dataset, _judged(home, dataset, name)[1], written, name, counter)
+            documents = _documents(dataset, on_progress, stopped)
+            judged = _judged(home, dataset, name)[1]
+            work = partial(_write, documents, judged, written, name)
             if not _finished(work, stopped, name):
                 return None
             if not folder.is_dir():  # another process may have been first
@@ -104,24 +104,18 @@ class _StoppedError(Exception):
     """Nobody wants the data set any more."""
 
 
-@dataclass
-class _Counter:
-    """Reports how many documents are written, and ends the writing when it is stopped."""
-
-    total: int
-    on_progress: Tell
-    stopped: Ask
-
-    def __call__(self, documents: Iterable[Any]) -> Iterator[Any]:
-        started = time.perf_counter()
-        for done, document in enumerate(documents, start=1):
-            yield document
-            if done % _REPORT_EVERY == 0:
-                if self.stopped():
-                    raise _StoppedError
-                seconds = time.perf_counter() - started
-                rate, total = done / max(seconds, 1e-9), max(self.total, done)
-                self.on_progress(Progress("retrieving", done, total, seconds, rate))
+def _documents(dataset: Any, on_progress: Tell, stopped: Ask) -> Iterator[Any]:
+    """Documents, while their number is reported; ends with _StoppedError when it is stopped."""
+    expected = _count(dataset, "docs") or 0
+    started = time.perf_counter()
+    for done, document in enumerate(dataset.docs_iter(), start=1):
+        yield document
+        if done % _REPORT_EVERY == 0:
+            if stopped():
+                raise _StoppedError
+            seconds = time.perf_counter() - started
+            rate, total = done / max(seconds, 1e-9), max(expected, done)
+            on_progress(Progress("retrieving", done, total, seconds, rate))
 
 
 def _finished(work: Callable[[], object], stopped: Ask, name: str) -> bool:
@@ -214,8 +208,8 @@ def _unavailable(name: str, error: Exception) -> BadInputError:
     )
 
 
-def _write(dataset: Any, judged: Any | None, folder: Path, name: str, counted: _Counter) -> None:
-    _write_lines(folder / "corpus.jsonl", map(_document, counted(dataset.docs_iter())))
+def _write(documents: Iterator[Any], judged: Any | None, folder: Path, name: str) -> None:
+    _write_lines(folder / "corpus.jsonl", map(_document, documents))
     described = {"name": suggest_corpus_name(name), "source": f"{PREFIX}{name}"}
     (folder / _ABOUT).write_text(json.dumps(described), encoding="utf-8")
     if judged is None:

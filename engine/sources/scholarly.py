@@ -21,13 +21,14 @@ from engine.sources.client import (
     Page,
     RefusedError,
     Row,
+    at,
     batch,
+    by_ids,
     has_list,
     listed,
     number,
     people,
     split_ids,
-    total_of,
     words,
 )
 from engine.types.corpora import ServiceInfo, ServiceQuery
@@ -58,8 +59,7 @@ class OpenAlex:
         key, email = settings.openalex_key.get_secret_value(), settings.contact_email
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.openalex.org",
             seconds=0.1,  # it allows 100 a second, of everybody together
             params=({"api_key": key} if key else {}) | ({"mailto": email} if email else {}),
@@ -75,34 +75,36 @@ class OpenAlex:
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
         if query.ids:
-            return self._of_ids(client, query.ids, cursor)
-        params: dict[str, Any] = {
-            "search": query.words,
-            "per_page": PAGE,
-            "select": OPENALEX_FIELDS,
-        }
-        by_cursor = "api_key" in client.address.params
-        params |= {"cursor": cursor or "*"} if by_cursor else {"page": cursor or "1"}
-        answer, _ = client.json("/works", params, has_list("results"))
-        meta, rows, sent = _results(answer)
-        after = _next(meta, cursor, by_cursor) if sent else None
-        return Page(rows, after, total_of(meta, "count"), skipped=sent - len(rows))
 
-    def _of_ids(self, client: Client, ids: Sequence[str], cursor: str) -> Page:
-        asked, after = batch(ids, cursor, OPENALEX_BATCH)
-        rows: list[Row] = []
-        for field, group in (
-            ("openalex", [id_ for id_ in asked if _WORK.fullmatch(id_)]),
-            ("doi", [id_ for id_ in asked if not _WORK.fullmatch(id_)]),
-        ):
-            if group:
-                params = {"filter": f"{field}:{'|'.join(group)}", "per_page": PAGE}
-                params |= {"select": OPENALEX_FIELDS}
-                answer, _ = client.json("/works", params, has_list("results"))
-                rows += _results(answer)[1]
-        there = {row[name] for row in rows for name in ("doc_id", "doi")}
-        missing = [id_ for id_ in asked if id_ not in there]
-        return Page(rows, after, len(ids), missing)
+            def ask(asked: Sequence[str]) -> list[Row]:
+                works = [id_ for id_ in asked if _WORK.fullmatch(id_)]
+                others = [id_ for id_ in asked if id_ not in works]
+                filters = {"openalex": works, "doi": others}
+                return [
+                    row
+                    for field, ids in filters.items()
+                    if ids
+                    for row in self._works(client, filter=f"{field}:{'|'.join(ids)}")[1]
+                ]
+
+            return by_ids(query.ids, cursor, OPENALEX_BATCH, ask, ("doc_id", "doi"))
+        by_cursor = "api_key" in client.address.params
+        paging = {"cursor": cursor or "*"} if by_cursor else {"page": cursor or "1"}
+        answer, rows = self._works(client, search=query.words, **paging)
+        total, sent = number(at(answer, "meta", "count")), len(listed(answer["results"]))
+        if by_cursor:
+            after = at(answer, "meta", "next_cursor") or None
+        else:
+            number_of_page = int(cursor or 1)
+            more = number_of_page * PAGE < min(PAGED, total or PAGED)
+            after = str(number_of_page + 1) if more else None
+        return Page(rows, after if sent else None, total, skipped=sent - len(rows))
+
+    def _works(self, client: Client, **params: Any) -> tuple[Any, list[Row]]:
+        """An answer, and the rows in it."""
+        params |= {"per_page": PAGE, "select": OPENALEX_FIELDS}
+        answer, _ = client.json("/works", params, has_list("results"))
+        return answer, [row for row in map(_work_row, listed(answer["results"])) if row]
 
 
 def _work_or_doi(text: str) -> str | None:
@@ -111,49 +113,27 @@ def _work_or_doi(text: str) -> str | None:
     return doi_in(doi_of(text))
 
 
-def _next(meta: Mapping[str, Any], cursor: str, by_cursor: bool) -> str | None:
-    if by_cursor:
-        after = meta.get("next_cursor")
-        return after if isinstance(after, str) and after else None
-    done = int(cursor or 1) * PAGE
-    total = total_of(meta, "count")
-    return str(int(cursor or 1) + 1) if done < min(PAGED, total or PAGED) else None
-
-
-def _results(answer: Any) -> tuple[Mapping[str, Any], list[Row], int]:
-    """What the answer says of itself, its rows, and how many works it holds."""
-    found = listed(answer["results"])
-    meta = answer.get("meta")
-    rows = [row for row in map(_work_row, found) if row]
-    return meta if isinstance(meta, Mapping) else {}, rows, len(found)
-
-
 def _work_row(work: Mapping[str, Any]) -> Row | None:
     id_ = _WORK.fullmatch(words(work.get("id")))
     if not id_:
         return None
-    location, topic = work.get("primary_location"), work.get("primary_topic")
-    location = location if isinstance(location, Mapping) else {}
-    venue, field = location.get("source"), topic.get("field") if isinstance(topic, Mapping) else {}
     doi = doi_in(work.get("doi"))
-    authors = [a.get("author") for a in listed(work.get("authorships"))]
-    places = work.get("biblio")
-    places = places if isinstance(places, Mapping) else {}
+    authors = listed(work.get("authorships"))
     return {
         "doc_id": id_[1],
         "title": words(work.get("display_name")),
         "text": words(abstract_of(work.get("abstract_inverted_index"))),
         "year": number(work.get("publication_year")),
-        "authors": people(a.get("display_name") for a in authors if isinstance(a, Mapping)),
+        "authors": people(at(one, "author", "display_name") for one in authors),
         "url": f"https://doi.org/{doi}" if doi else f"https://openalex.org/{id_[1]}",
         "doi": doi,
-        "venue": words(venue.get("display_name")) if isinstance(venue, Mapping) else "",
-        "volume": words(places.get("volume")),
-        "issue": words(places.get("issue")),
-        "start_page": words(places.get("first_page")),
-        "end_page": words(places.get("last_page")),
+        "venue": words(at(work, "primary_location", "source", "display_name")),
+        "volume": words(at(work, "biblio", "volume")),
+        "issue": words(at(work, "biblio", "issue")),
+        "start_page": words(at(work, "biblio", "first_page")),
+        "end_page": words(at(work, "biblio", "last_page")),
         "keywords": "; ".join(people(k.get("display_name") for k in listed(work.get("keywords")))),
-        "field": words(field.get("display_name")) if isinstance(field, Mapping) else "",
+        "field": words(at(work, "primary_topic", "field", "display_name")),
         "type": words(work.get("type")),
         "language": words(work.get("language")),
         "source": "OpenAlex",
@@ -172,8 +152,7 @@ class Crossref:
         email = settings.contact_email
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.crossref.org",
             seconds=1.0,
             params={"mailto": email} if email else {},
@@ -184,21 +163,17 @@ class Crossref:
         return split_ids(text, doi_in)
 
     def page(self, client: Client, query: ServiceQuery, cursor: str) -> Page:
-        asked, after = batch(query.ids, cursor, CROSSREF_BATCH)
-        params = {
-            "filter": ",".join(f"doi:{doi}" for doi in asked),
-            "select": "DOI,title,abstract",
-            "rows": len(asked),
-        }
-        answer, _ = client.json("/works", params, _has_items)
-        rows = [row for row in map(_abstract_row, listed(answer["message"]["items"])) if row]
-        there = {row["doi"] for row in rows}
-        return Page(rows, after, len(query.ids), [doi for doi in asked if doi not in there])
+        def ask(asked: Sequence[str]) -> list[Row]:
+            params = {
+                "filter": ",".join(f"doi:{doi}" for doi in asked),
+                "select": "DOI,title,abstract",
+                "rows": len(asked),
+            }
+            answer, _ = client.json("/works", params, has_list("message", "items"))
+            works = listed(answer["message"]["items"])
+            return [row for row in map(_abstract_row, works) if row]
 
-
-def _has_items(answer: Any) -> bool:
-    message = answer.get("message") if isinstance(answer, Mapping) else None
-    return isinstance(message, Mapping) and isinstance(message.get("items"), list)
+        return by_ids(query.ids, cursor, CROSSREF_BATCH, ask, ("doi",))
 
 
 def _abstract_row(work: Mapping[str, Any]) -> Row | None:
@@ -259,8 +234,7 @@ class SemanticScholar:
         key = settings.semantic_scholar_key.get_secret_value()
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.semanticscholar.org/graph/v1",
             seconds=1.0,
             headers={"x-api-key": key} if key else {},
@@ -282,8 +256,7 @@ class SemanticScholar:
         answer, _ = client.json("/paper/search/bulk", params, has_list("data"))
         rows = [row for row in map(_paper_row, listed(answer["data"])) if row]
         token = answer.get("token")
-        more = token if isinstance(token, str) and token and rows else None
-        return Page(rows, more, total_of(answer, "total"))
+        return Page(rows, token if token and rows else None, number(answer.get("total")))
 
 
 def _papers_of(client: Client, ids: list[str]) -> list[Any]:
@@ -315,11 +288,7 @@ def _paper_row(paper: Mapping[str, Any]) -> Row | None:
     id_ = words(paper.get("paperId"))
     if not id_:
         return None
-    others = paper.get("externalIds")
-    doi = doi_in(others.get("DOI")) if isinstance(others, Mapping) else None
     fields, types = paper.get("fieldsOfStudy"), paper.get("publicationTypes")
-    journal = paper.get("journal")
-    journal = journal if isinstance(journal, Mapping) else {}
     return {
         "doc_id": id_,
         "title": words(paper.get("title")),
@@ -327,10 +296,10 @@ def _paper_row(paper: Mapping[str, Any]) -> Row | None:
         "year": number(paper.get("year")),
         "authors": people(author.get("name") for author in listed(paper.get("authors"))),
         "url": words(paper.get("url")) or f"https://www.semanticscholar.org/paper/{id_}",
-        "doi": doi,
-        "venue": words(paper.get("venue")) or words(journal.get("name")),
-        "volume": words(journal.get("volume")),
-        "pages": words(journal.get("pages")),
+        "doi": doi_in(at(paper, "externalIds", "DOI")),
+        "venue": words(paper.get("venue")) or words(at(paper, "journal", "name")),
+        "volume": words(at(paper, "journal", "volume")),
+        "pages": words(at(paper, "journal", "pages")),
         "field": words(fields[0]) if isinstance(fields, list) and fields else "",
         "type": words(types[0]) if isinstance(types, list) and types else "",
         "source": "Semantic Scholar",

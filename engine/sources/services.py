@@ -37,11 +37,9 @@ from engine.sources.zotero import Zotero
 from engine.text import counted
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import DEFAULT_DOCUMENTS, Found, Progress, ServiceInfo, ServiceQuery
-from engine.types.limits import MEGABYTE, PASTED_CHARS, SERVICE_DOCUMENTS
+from engine.types.limits import PASTED_CHARS, SERVICE_DOCUMENTS
 from storage.files import write_whole
 from storage.home import Home
-
-RETRIEVED_BYTES = 4 * 1024 * MEGABYTE  # all documents of one query, on the disk: 40 kB each
 
 _ALL: tuple[Service, ...] = (OpenAlex(), ArXiv(), SemanticScholar(), AclAnthology(), Zotero())
 _BY_KEY: dict[str, Service] = {service.info.key: service for service in (*_ALL, Crossref())}
@@ -190,7 +188,7 @@ class Retrieval:
     def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
         started, before = time.perf_counter(), state.documents
         known = set(map(hash, self._ids(state)))
-        fruitless = empty = 0
+        repeated = empty = 0  # pages in a row without a new document, or without any
         while not state.done and state.documents < self._limit:
             if stopped():
                 return replace(state, stopped=True)
@@ -199,31 +197,27 @@ class Retrieval:
             except StoppedError:
                 return replace(state, stopped=True)
             new = _fresh(found.rows, known, self._limit - state.documents)
-            if not new and found.rows:
-                fruitless += 1
-            elif new:
-                fruitless = 0
             empty = 0 if found.rows else empty + 1
-            self._check_paging(state, found, fruitless, empty)
+            repeated = 0 if new else repeated + bool(found.rows)
+            same = found.cursor is not None and found.cursor == state.cursor
+            if same or repeated >= MOST_REPEATED or empty >= MOST_EMPTY:
+                raise self._pages_in_circles(state.documents)
             state = self._commit(_after(state, found, len(new), self._limit), new)
             seconds = time.perf_counter() - started
             rate = (state.documents - before) / max(seconds, 1e-9)
-            most = min(self._limit, self._limit if state.total is None else state.total)
+            most = self._limit if state.total is None else min(self._limit, state.total)
             total = max(most, state.documents)
             on_progress(Progress("retrieving", state.documents, total, seconds, rate))
         return state
 
-    def _check_paging(self, state: Retrieved, found: Page, fruitless: int, empty: int) -> None:
-        same = found.cursor is not None and found.cursor == state.cursor
-        if same or fruitless >= MOST_REPEATED or empty >= MOST_EMPTY:
-            n = state.documents
-            raise ServiceError(
-                f"{self._name} sends the same page again and again, after {n:,} documents.",
-                f"Try again later: the same import goes on from there. With a limit of {n:,} it "
-                "imports what came."
-                if n
-                else "Try again later.",
-            )
+    def _pages_in_circles(self, n: int) -> ServiceError:
+        return ServiceError(
+            f"{self._name} sends the same page again and again, after {n:,} documents.",
+            f"Try again later: the same import goes on from there. With a limit of {n:,} it "
+            "imports what came."
+            if n
+            else "Try again later.",
+        )
 
     def has_abstracts(self) -> bool:
         """Whether any document that came has one."""
@@ -255,12 +249,6 @@ class Retrieval:
         self._folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(_kept(row), ensure_ascii=False) + "\n" for row in new)
         content = lines.encode(errors="replace")
-        if state.bytes + len(content) > RETRIEVED_BYTES:
-            raise ServiceError(
-                f"{self._name} sent more than {RETRIEVED_BYTES // 2**20:,} MB, in "
-                f"{state.documents - len(new):,} documents.",
-                "Ask for less at once, in several imports under one name.",
-            )
         self.file.touch(0o600)
         with self.file.open("r+b") as out:
             out.truncate(state.bytes)

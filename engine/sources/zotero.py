@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.bibliographic import doi_in, year_in
@@ -15,7 +16,7 @@ from engine.sources.client import (
     Client,
     Page,
     Row,
-    batch,
+    by_ids,
     digits,
     listed,
     people,
@@ -55,8 +56,7 @@ class Zotero:
         if is_local(query):
             return Address.of(
                 settings,
-                "zotero-local",
-                "Zotero on this machine",
+                replace(self.info, key="zotero-local", name="Zotero on this machine"),
                 "http://localhost:23119/api",
                 seconds=0.0,
                 headers=headers,
@@ -66,8 +66,7 @@ class Zotero:
         key = settings.zotero_key.get_secret_value()
         return Address.of(
             settings,
-            self.info.key,
-            self.info.name,
+            self.info,
             "https://api.zotero.org",
             seconds=0.5,
             headers=headers | ({"Zotero-API-Key": key} if key else {}),
@@ -92,12 +91,12 @@ class Zotero:
         place, _, search = query.words.partition(" ")
         path, params = _path(place), {"format": "json", "limit": PAGE}
         if query.ids:
-            asked, after = batch(query.ids, cursor, BATCH)
-            found, _ = client.json(f"{path}/items", params | {"itemKey": ",".join(asked)}, _is_list)
-            rows = _rows(found)
-            there = {row["doc_id"] for row in rows}
-            missing = [id_ for id_ in asked if id_ not in there]
-            return Page(rows, after, len(query.ids), missing)
+
+            def ask(asked: list[str]) -> list[Row]:
+                keys = {"itemKey": ",".join(asked)}
+                return _rows(client.json(f"{path}/items", params | keys, _is_list)[0])
+
+            return by_ids(query.ids, cursor, BATCH, ask)
         start = int(cursor or 0)
         # In the order in which items were added: what is added meanwhile comes last.
         order = {"start": start, "sort": "dateAdded", "direction": "asc"}

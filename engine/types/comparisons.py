@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelReport, RunProgress
+from engine.types.models import Estimate, ModelReport, RunProgress, TaskProgress, TaskReport
 from engine.types.searches import Evidence, Filter, Ranking, TermUse
 
 if TYPE_CHECKING:
@@ -262,21 +262,16 @@ class ModelOrders:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantsProgress:
-    """How far a model is with the rankings of variants."""
+class VariantsSoFar:
+    """What a model made of the rankings of variants."""
 
-    estimate: Estimate  # of all its rankings together; rounds are summed over them
+    estimate: Estimate  # of all its rankings together, without tokens
     # those that are there; once the job has ended, also those begun, as far as they came
     orders: ModelOrders
     whole: tuple[str, ...]  # names of the variants that the model is done with
-    settled: int  # questions that need not be asked any more, answered or not
     report: ModelReport  # the figures so far
 
-    @property
-    def share(self) -> float:
-        """How far it is, 0 to 1, by its questions."""
-        return min(1.0, self.settled / self.estimate.calls) if self.estimate.calls else 0.0
 
-
-VariantsJob = Job[VariantsProgress, ModelReport]
-"""A model's work on the variants of a :class:`VariantsRequest`, in a thread of this process."""
+VariantsJob = Job[TaskProgress, TaskReport[VariantsSoFar]]
+"""A model's work on the variants of a :class:`VariantsRequest`; ``partial`` of its progress is a
+:class:`VariantsSoFar`."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import TypeAdapter
+from pydantic import Field
 
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
@@ -69,11 +69,6 @@ class ServiceQueries:
     """One query or several, whose documents go into one corpus."""
 
     queries: tuple[ServiceQuery, ...]
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Mapping[str, Any]]) -> ServiceQueries:
-        """From what ``dataclasses.asdict`` made of its queries, and JSON of that."""
-        return cls(TypeAdapter(tuple[ServiceQuery, ...]).validate_python(fields))
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.queries))
@@ -181,11 +176,6 @@ class Repairs:
     # the file of what was found by `fill_abstracts` before the import (`doi` and `text`, JSON
     # Lines); "" for none
     abstracts: str = ""
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any] | None) -> Repairs:
-        """From a stored request; one from before there were repairs has none of these fields."""
-        return cls(**(fields or {}))
 
     def skips(self, kind: FaultKind) -> bool:
         """Whether rows with such a fault are left out."""
@@ -360,7 +350,9 @@ class ImportRequest:
 
     # a file, a folder, rows in memory, what services on the internet are asked, or a data set of
     # `ir_datasets`
-    source: Path | ServiceQueries | NamedDataset | Rows
+    source: Annotated[
+        Path | ServiceQueries | NamedDataset | Rows, Field(union_mode="left_to_right")
+    ]
     name: str
     source_format: str = "auto"
     # document field -> column; an empty column means that the field has none, so that `{"roles":
@@ -383,9 +375,5 @@ class ImportRequest:
 class ImportJob(Job[Progress, ImportReport]):
     """An import in a process of its own; its ``request`` is an :class:`ImportRequest`."""
 
-    # started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life
-    started_at: str = ""
-    updated_at: str = ""
-    pid: int = 0  # pid, pid_started: its process; 0 and None until that has come up
-    pid_started: str | None = None
-    host: str = ""  # the machine it was started on; "" in files from before that was noted
+    started_at: str = ""  # of the last (re)start; ISO 8601, UTC
+    pid: int = 0  # its process

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +36,7 @@ class Topic:
         return Query(corpus, self.seed, self.text, self.aspect, self.instruction)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Collection:
     """Topics and their judgments."""
 
@@ -48,13 +51,18 @@ class Collection:
     annotators: Mapping[str, Qrels] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()  # plain sentences about what is odd in its files
 
-
-@dataclass(frozen=True, slots=True)
-class HeldCollection:
-    """A collection as it was read, and what tells it from others: a digest of its judgments."""
-
-    collection: Collection
-    digest: str
+    @cached_property
+    def digest(self) -> str:
+        """Identifies its queries and judgments."""
+        asked = []
+        for topic in self.topics:
+            fields = asdict(topic)
+            del fields["answer"]  # nothing is ranked by it
+            if not topic.instruction:
+                del fields["instruction"]
+            asked.append(fields)
+        what = [asked, self.qrels, self.annotators, self.complete]
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
 MOST_GRADE = 3  # Grades of CSFCube and of SeedLens go from 0 to this

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-JobState = Literal["running", "done", "cancelled", "failed", "interrupted", "elsewhere"]
+JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -16,8 +16,7 @@ class Job(Generic[P, R]):
 
     id: str  # unique in the process (threads) or in the home (processes)
     request: Any  # what was asked for
-    # `interrupted` means that its process is gone without having finished, `elsewhere` that another
-    # machine runs it, or did
+    # `interrupted` means that its process is gone without having finished
     state: JobState
     progress: P  # the latest
     report: R | None = None  # what the work returned; None while it runs, and where it failed

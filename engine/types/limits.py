@@ -18,7 +18,7 @@ MOST_STRANGERS = 50  # connections before login; each may hold a message of MESS
 STRANGERS_BYTES, STRANGERS_VALUES = MEGABYTE, 10_000
 """A message of one of them, and the parameters, widgets and hashes in it; the login page sends
 some 20 kB, and what is many and empty takes a hundred times its size in memory."""
-ROW_BYTES = 8 * MEGABYTE  # a line, record or entry; JSON takes up to 35 times its size in memory
+ROW_BYTES = 8 * MEGABYTE  # a line, or a record of CSV; JSON takes up to 35 times its size in memory
 TITLE_CHARS = 2_000  # lists and embeddings hold it whole; the longest have some 500
 ID_CHARS = 1_000  # stands in links and in every judgment
 FIELDS = 200  # that can be filtered by: each is counted over all documents
@@ -48,8 +48,6 @@ LONGEST_TRAIL = 100  # the id of a trail, which addresses give; ours have 12
 MOST_NAME = 200  # of a trail or a search, which lists show whole
 LONGEST_LABEL = 200  # of a document in a build; prompts list them by the dozen
 LONGEST_QUERY = 1_000  # that a build makes
-LONGEST_ATTRIBUTE = 1_000  # that a build goes by; stands in every prompt
-LONGEST_GUIDANCE = 10_000  # of a build; stands in every prompt
 MOST_CITED = 500  # in a style of citations at once: 5 s; 2,000 take a minute and half a gigabyte
 MOST_REFERENCES = 10_000  # exported at once with all that is known of them: 10 s and 200 MB
 EXPORT_BYTES = 100 * MEGABYTE  # made by a page in memory: in BEIR's layout 90,000 abstracts

@@ -136,3 +136,4 @@ class TaskProgress(RunProgress):
     made: int = 0  # what came of the items that are done
     phase: str = ""  # of the task, where it has several
     model: str = ""  # that is asked; "" before it is
+    partial: Any = None  # the result so far, of tasks that show it

@@ -125,7 +125,7 @@ def _asides(job: AnyJob) -> str:
 
 def _how_it_ended(job: AnyJob, words: str, remarks: Iterable[str]) -> None:
     """Why a job ended early, or what it did (``words``, HTML); then the remarks."""
-    if job.state in ("failed", "interrupted", "elsewhere"):
+    if job.state in ("failed", "interrupted"):
         note(job.error, job.remedy, kind="error")
     elif words:
         st.html(f'<div class="md-line" role="status">{words}</div>')

@@ -43,8 +43,8 @@ def engine() -> Explorer:
 def warm_up() -> None:
     """Load what the first searches need, then keep the garbage collector off it.
 
-    Streamlit collects all generations after every script run; with half a million objects
-    of torch alive that takes 300 ms, so they are frozen once they are there.
+    Streamlit collects all generations after every script run; with 200,000 objects alive that
+    takes 200 ms, so they are frozen once they are there.
     """
     try:
         open_engine().warm_up()

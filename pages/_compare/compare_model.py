@@ -13,7 +13,15 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.comparisons import Comparison, ComparisonRequest, VariantsJob, VariantsRequest
+from engine.types.comparisons import (
+    Comparison,
+    ComparisonRequest,
+    ModelOrders,
+    VariantsJob,
+    VariantsRequest,
+    VariantsSoFar,
+)
+from engine.types.models import Estimate, ModelReport
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked
@@ -62,6 +70,15 @@ class ModelRun:
     request: VariantsRequest | None
     stamp: Stamp
     job: VariantsJob | None
+
+
+def so_far(job: VariantsJob) -> VariantsSoFar:
+    """What the model made of the rankings so far; nothing before its first report."""
+    nothing = VariantsSoFar(
+        Estimate(), ModelOrders(), (), ModelReport(mode="", depth=0, endpoint="")
+    )
+    found: VariantsSoFar = job.progress.partial or nothing
+    return found
 
 
 def no_run(explorer: Explorer) -> ModelRun:
@@ -150,17 +167,17 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
     if job is not None and job.state == "failed":
         note(job.error, f"{job.remedy} Showing the original rankings.", kind="error")
     elif job is not None:
-        what_was_asked(job.progress.report)
+        what_was_asked(so_far(job).report)
     _switch_and_button(explorer, run)
 
 
 def _running(job: VariantsJob) -> None:
-    whole = len(job.progress.whole)
+    whole = len(so_far(job).whole)
 
     def is_news(now: VariantsJob) -> bool:
         """Another variant is ranked, and its ranking is looked at, or the first that can be."""
         follows = not whole or (_has_orders(job) and shows_model(ORDER))
-        return len(now.progress.whole) > whole and follows
+        return len(so_far(now).whole) > whole and follows
 
     jobs = engine().comparing.by_model.jobs
     JobCard(
@@ -182,7 +199,7 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if _has_orders(job):
             order_switch(ORDER, "Order of the rankings")
-        if job is None or not is_whole(job):
+        if job is None or not is_whole(job, so_far(job).report):
             _button(explorer, run)
     if job is None:
         model = escape(run.info.model)
@@ -209,7 +226,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
         args=(lambda: _start(explorer, run),),
     )
     line, count = estimate_line(estimate), len(run.request.variants)
-    if job is not None and job.progress.report.questions:
+    if job is not None and so_far(job).report.questions:
         line += "; cached answers are free"
     elif count > 1:
         line = f"All {count} variants: {line}"
@@ -218,7 +235,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
 
 def progress_line(job: VariantsJob) -> str:
     """Variants, rounds, calls, tokens, cost and time so far, in one line of HTML."""
-    now = job.progress
+    now = so_far(job)
     parts = [f"{len(now.whole)} of {counted(len(job.request.variants), 'variant')} done"]
     if now.report.rounds:
         parts += asked_so_far(now.estimate, now.report)
@@ -230,7 +247,7 @@ def progress_line(job: VariantsJob) -> str:
 
 def _has_orders(job: VariantsJob | None) -> bool:
     """Whether the model has ranked anything yet."""
-    return job is not None and bool(job.progress.orders.variants)
+    return job is not None and bool(so_far(job).orders.variants)
 
 
 def shown(
@@ -241,8 +258,8 @@ def shown(
     looked_at = _has_orders(job) and shows_model(ORDER)
     if comparison is None or request is None or job is None or not looked_at:
         return comparison
-    which = job.id, job.state, len(job.progress.whole)
-    return compared(explorer, asked(explorer, view), run.stamp, which, job.progress.orders)
+    which = job.id, job.state, len(so_far(job).whole)
+    return compared(explorer, asked(explorer, view), run.stamp, which, so_far(job).orders)
 
 
 def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:
@@ -254,7 +271,7 @@ def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapp
     for old, new in zip(before.variants, after.variants, strict=True):
         name = new.variant.name
         if name in after.by_model:
-            whole = name in run.job.progress.whole
+            whole = name in so_far(run.job).whole
             moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
             sentences[name] = f"{moved} Original: {kinds[name]}."
     return sentences

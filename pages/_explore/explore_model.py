@@ -216,17 +216,17 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _label(asked, job), key="explore_ask", type="primary",
-            disabled=job is not None and (job.state == "running" or is_whole(job)),
+            disabled=job is not None and (job.state == "running" or is_whole(job, job.report)),
             on_click=attempt, args=(lambda: _start(explorer, asked, run.info),),
         )  # fmt: skip
-        line = KEPT if job is not None and is_whole(job) else estimate_line(estimate)
+        line = KEPT if job is not None and is_whole(job, job.report) else estimate_line(estimate)
         st.html(f'<div class="md-dim">{escape(line)}</div>')
 
 
 def _label(asked: RerankRequest, job: RerankJob | None) -> str:
     if job is not None and job.running:
         return "Running"
-    if job is not None and is_whole(job):
+    if job is not None and is_whole(job, job.report):
         return "Reranked" if asked.mode else "Searched"
     return ask_label("Rerank" if asked.mode else "Search with the model", job)
 

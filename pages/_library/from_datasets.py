@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.corpora import DatasetInfo, ImportJob
+from engine.types.corpora import DatasetInfo, ImportJob, NamedDataset
 from engine.types.lenses import Lens
 from pages._common.outside_text import escape
 from pages._common.shared import forget_problem
@@ -68,6 +68,6 @@ def dataset_card(info: DatasetInfo) -> str:
 
 
 def _start(explorer: Explorer, dataset: str, name: str, lens: Lens | None) -> ImportJob:
-    job = explorer.library.start_dataset(name, dataset, lens, login.owner())
+    job = explorer.library.start_import(NamedDataset(dataset), name, lens=lens, owner=login.owner())
     st.session_state[_NAME] = None  # an empty form says that this one is under way
     return job

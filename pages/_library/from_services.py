@@ -177,7 +177,7 @@ def found_card(found: Found, query: ServiceQuery, name: str) -> str:
 
 def _start(explorer: Explorer, query: ServiceQuery, name: str, lens: Lens | None) -> ImportJob:
     queries = ServiceQueries((query,))
-    job = explorer.library.start_from_services(name, queries, lens, login.owner())
+    job = explorer.library.start_import(queries, name, lens=lens, owner=login.owner())
     # An empty form says that this one is under way.
     st.session_state[_text_key(query.service)] = ""
     st.session_state.pop(_ASKED, None)

@@ -22,8 +22,6 @@ _PHASES = {
     "mapping": "Computing the map (search is available)",
     "done": "Done",
 }
-_STATES = {"elsewhere": "on another machine"}
-"""What is shown of a job's state, where that is not its name."""
 
 
 def progress_line(progress: Progress) -> str:
@@ -66,7 +64,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
     st.html(
         f'<div class="sl-head"><strong>{escape(job.request.name)}</strong>'
         f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
-        f"<span>{'' if job.running else _STATES.get(job.state, job.state)}</span></div>"
+        f"<span>{'' if job.running else job.state}</span></div>"
     )
     JobCard(
         lambda: jobs.job(job.id),

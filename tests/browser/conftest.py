@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
@@ -20,6 +21,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -30,6 +32,8 @@ from tests.support import make_explorer, wait_until
 expect.set_options(timeout=30_000)
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = Path(__file__).parent / "artefacts"
+WIDE: ViewportSize = {"width": 1360, "height": 950}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
@@ -114,6 +118,7 @@ def browser() -> Iterator[Browser]:
         pytest.fail("No Chromium or Chrome was found; 'make test' installs it or says how.")
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        opened.new_context(reduced_motion="reduce").new_page()  # see `visiting`
         yield opened
         opened.close()
 
@@ -127,6 +132,25 @@ class Visit:
     errors: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.page.set_default_timeout(30_000)
+        self._listeners: dict[str, Callable[[Any], None]] = {
+            "console": self._listen,
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "request": self._watch,
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)  # type: ignore[call-overload]
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        # A deep link makes Streamlit ask for two files at a wrong place first: harmless.
+        if message.type == "error" and "404" not in message.text:
+            self.errors.append(message.text)
+
+    def _watch(self, request: Request) -> None:
+        if not request.url.startswith((self.server.url, "data:", "blob:")):
+            self.foreign.append(request.url)
+
     def open(self, path: str = "/") -> Page:
         self.page.goto(self.server.url + path)
         return self.page
@@ -135,35 +159,44 @@ class Visit:
         ARTEFACTS.mkdir(exist_ok=True)
         self.page.screenshot(path=ARTEFACTS / f"{name}.png")
 
+    def leave(self) -> None:
+        """Nothing is left of this visitor but what Chromium compiled."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        context = self.page.context
+        for other in context.pages:
+            if other != self.page:
+                other.close()
+        if self.page.url.startswith(self.server.url):
+            self.page.evaluate("sessionStorage.clear()")
+        self.page.goto("about:blank")
+        origin = {"origin": self.server.url, "storageTypes": "all"}
+        context.new_cdp_session(self.page).send("Storage.clearDataForOrigin", origin)
+        context.clear_cookies()
+
 
 def visit_with(browser: Browser, server: Server, **context: object) -> Visit:
-    opened = browser.new_context(**{"viewport": {"width": 1360, "height": 950}, **context})  # type: ignore[arg-type]
-    visit = Visit(opened.new_page(), server)
-    visit.page.set_default_timeout(30_000)
-
-    def listen(message: ConsoleMessage) -> None:
-        # A deep link makes Streamlit ask for two files at a wrong place first: harmless.
-        if message.type == "error" and "404" not in message.text:
-            visit.errors.append(message.text)
-
-    def watch(request: Request) -> None:
-        if not request.url.startswith((server.url, "data:", "blob:")):
-            visit.foreign.append(request.url)
-
-    visit.page.on("console", listen)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    visit.page.on("request", watch)
-    return visit
+    """A visitor beside others, with cookies of their own, until the context is closed."""
+    opened = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **context})  # type: ignore[arg-type]
+    return Visit(opened.new_page(), server)
 
 
 @contextmanager
-def visiting(browser: Browser, server: Server) -> Iterator[Visit]:
-    """A fresh visitor; afterwards: no console errors, no request to another host."""
-    visitor = visit_with(browser, server)
+def visiting(
+    browser: Browser, server: Server, *, viewport: ViewportSize = WIDE, dark: bool = False
+) -> Iterator[Visit]:
+    """A fresh visitor; afterwards: no console errors, no request to another host.
+
+    All come to one tab, one by one: a new tab has to compile the scripts again, for 3 seconds.
+    """
+    page = browser.contexts[0].pages[0]
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    visitor = Visit(page, server)
     try:
         yield visitor
     finally:
-        visitor.page.context.close()
+        visitor.leave()
     assert visitor.errors == []
     assert visitor.foreign == []
 
@@ -178,7 +211,6 @@ def visit(browser: Browser, server: Server) -> Iterator[Visit]:
 @pytest.fixture(scope="session")
 def demo_indexed(browser: Browser, server: Server) -> None:
     """The first visitor waits until the encoder is loaded."""
-    visit = visit_with(browser, server)
-    visit.open()
-    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
-    visit.page.context.close()
+    with visiting(browser, server) as visit:
+        visit.open()
+        expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)

@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
-from tests.browser.conftest import Server, Visit, visiting
+from tests.browser.conftest import Server, Visit, visit_with
 from tests.fakes.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
@@ -257,8 +257,9 @@ def test_a_held_key_and_a_double_click_judge_one_item_each(
 
 @pytest.fixture
 def other(browser: Browser, server: Server) -> Iterator[Visit]:
-    with visiting(browser, server) as visitor:
-        yield visitor
+    visitor = visit_with(browser, server)
+    yield visitor
+    visitor.page.context.close()
 
 
 def test_two_browsers_at_one_queue_do_not_overwrite_each_other(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.browser_steps import assert_fits, connect
-from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.browser_steps import connect
+from tests.browser.conftest import Visit
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import ModelServer, serving
 
@@ -72,25 +72,6 @@ def test_an_answer_cites_passages_that_open_and_lead_to_explore(
     page.locator("article").nth(1).locator(".title").click()
     page.get_by_role("button", name="Open this document as the seed").click()
     expect(page.locator("section.card .title")).to_have_text(title)
-
-
-@pytest.mark.nightly
-def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
-    browser: Browser, server: Server, model: ModelServer
-) -> None:
-    for name, context in (
-        ("ask-dark", {"color_scheme": "dark"}),
-        ("ask-narrow", {"viewport": {"width": 800, "height": 1100}}),
-    ):
-        visit = visit_with(browser, server, **context)
-        page = visit.open(ASK)
-        connect(page, model.url)
-        answer = ask(page)
-        expect(answer).to_have_attribute("aria-busy", "false")
-        answer.locator(".chip").first.click()
-        assert_fits(page)
-        visit.shoot(name)
-        page.context.close()
 
 
 def test_an_answer_is_written_in_place_and_can_be_cancelled(

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.browser_steps import (
-    assert_fits,
     assert_sound_figure,
     download,
     exported,
@@ -63,22 +62,6 @@ def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
         expect(page.get_by_role("heading", name=name)).to_be_visible()
     expect(page.locator(".st-key-compare_frontier_chart .main-svg").first).to_be_visible()
     visit.shoot("compare-light")
-
-
-@pytest.mark.nightly
-def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
-    browser: Browser, server: Server
-) -> None:
-    for name, context in (
-        ("compare-dark", {"color_scheme": "dark"}),
-        ("compare-narrow", {"viewport": {"width": 800, "height": 900}}),
-    ):
-        visit = visit_with(browser, server, **context)
-        page = compared(visit.open(link()))
-        assert_fits(page)
-        visit.shoot(name)
-        assert visit.errors == []
-        page.context.close()
 
 
 @pytest.mark.nightly

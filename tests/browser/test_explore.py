@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from engine.config import ROOT
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text, until
-from tests.browser.conftest import Server, Visit, running_app, visit_with
+from tests.browser.conftest import PHONE, Server, Visit, running_app, visit_with, visiting
 from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -33,14 +33,12 @@ def results(page: Page) -> Locator:
 def test_a_new_home_shows_how_far_the_demo_is_and_then_its_results(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with running_app(tmp_path / "new", tmp_path / "app.log") as app:
-        visit = visit_with(browser, app)
+    home, log = tmp_path / "new", tmp_path / "app.log"
+    with running_app(home, log) as app, visiting(browser, app) as visit:
         page = visit.open()
         expect(page.get_by_text("Setting up")).to_be_visible()
         visit.shoot("first-start")
         expect(page.locator("article")).to_have_count(20, timeout=120_000)
-        page.context.close()
-        assert visit.errors == []
 
 
 def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visit) -> None:
@@ -79,33 +77,15 @@ def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visi
 def test_the_tour_stands_at_the_foot_of_a_phone_below_what_it_is_about(
     browser: Browser, server: Server
 ) -> None:
-    visit = visit_with(browser, server, viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = visit.open()
-    page.get_by_role("button", name="Next", exact=True).click()
-    panel = page.get_by_role("dialog", name="Aspect and instruction")
-    for button in panel.get_by_role("button").all():
-        expect(button).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("combobox", name="Similar in")).to_be_in_viewport()
-    assert_fits(page)
-    visit.shoot("explore-tour-narrow")
-    page.context.close()
-    assert visit.errors == []
-
-
-@pytest.mark.nightly
-def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
-    browser: Browser, server: Server
-) -> None:
-    for name, context in (
-        ("explore-dark", {"color_scheme": "dark"}),
-        ("explore-narrow", {"viewport": {"width": 800, "height": 900}}),
-    ):
-        visit = visit_with(browser, server, **context)
-        page = visit.open(METHOD)
-        expect(results(page)).to_have_count(20)
+    with visiting(browser, server, viewport=PHONE, dark=True) as visit:
+        page = visit.open()
+        page.get_by_role("button", name="Next", exact=True).click()
+        panel = page.get_by_role("dialog", name="Aspect and instruction")
+        for button in panel.get_by_role("button").all():
+            expect(button).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("combobox", name="Similar in")).to_be_in_viewport()
         assert_fits(page)
-        visit.shoot(name)
-        page.context.close()
+        visit.shoot("explore-tour-narrow")
 
 
 def finder(page: Page) -> Locator:
@@ -324,20 +304,19 @@ def test_the_trail_takes_two_lines_on_a_phone_and_marks_where_one_is(
     notebook = make_explorer(server.home).notebook
     for number in range(1, 7):
         notebook.add_step("long-walk", Query("demo", seed=f"demo-000{number}", aspect="method"))
-    visit = visit_with(browser, server, viewport={"width": 390, "height": 844})
-    page = visit.open("/?corpus=demo&seed=demo-0006&aspect=method&trail=long-walk")
-    steps = page.locator(".st-key-explore_trail li")
-    expect(steps).to_have_count(4)
-    expect(steps.last.locator("[aria-current=page]")).to_be_visible()
+    with visiting(browser, server, viewport=PHONE) as visit:
+        page = visit.open("/?corpus=demo&seed=demo-0006&aspect=method&trail=long-walk")
+        steps = page.locator(".st-key-explore_trail li")
+        expect(steps).to_have_count(4)
+        expect(steps.last.locator("[aria-current=page]")).to_be_visible()
 
-    def lines() -> int:
-        return len({round(step.bounding_box()["y"]) for step in steps.all()})  # type: ignore[index]
+        def lines() -> int:
+            return len({round(step.bounding_box()["y"]) for step in steps.all()})  # type: ignore[index]
 
-    until(page, lambda: lines() <= 2, what="two lines")
-    assert_fits(page)
-    page.get_by_role("button", name="Show 3 earlier seeds").click()
-    expect(steps).to_have_count(6)
-    page.context.close()
+        until(page, lambda: lines() <= 2, what="two lines")
+        assert_fits(page)
+        page.get_by_role("button", name="Show 3 earlier seeds").click()
+        expect(steps).to_have_count(6)
 
 
 def test_a_pasted_text_is_the_seed_at_the_first_click(visit: Visit) -> None:

@@ -201,15 +201,6 @@ def test_an_outsider_is_refused_and_can_come_back_as_somebody_else(
     log_in(page, "grace")
     expect(page.get_by_role("link", name="Library")).to_be_visible(timeout=60_000)
 
-    dark = visit_with(
-        browser, served.server, color_scheme="dark", viewport={"width": 800, "height": 700}
-    )
-    dark.open("/annotate?corpus=demo")
-    expect(dark.page.get_by_role("button", name="Log in")).to_be_visible()
-    dark.page.wait_for_load_state("networkidle")
-    dark.shoot("login-dark-narrow")
-    dark.page.context.close()
-
 
 def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themselves(
     visit: Visit, browser: Browser, served: Served

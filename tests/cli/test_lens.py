@@ -69,7 +69,7 @@ def test_a_bad_lens_is_one_line_and_changes_nothing(home: Path, tmp_path: Path) 
     bad = tmp_path / "bad.toml"
     bad.write_text('name = "Bad"\n[[aspects]]\nname = "One"\ndefinition = "Two."\n')
     for given, words in (
-        (bad, "bad.toml, aspect 1 (One): no example is given"),
+        (bad, "bad.toml, aspect 1 (One): examples: it is missing"),
         ("x", "no lens 'x'"),
     ):
         outcome = run_inside(home, "import", source, "--name", "a", "--lens", given)

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from engine.config import ROOT
-from engine.corpora import folders
+from engine.corpora import registry
 from engine.corpora.backup import Only, back_up, restore
-from engine.corpora.sharing import writing
-from engine.corpora.uploads import save_upload
+from engine.corpora.import_sources import save_upload
+from engine.corpora.registry import writing
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -479,12 +479,12 @@ def test_a_corpus_of_a_newer_version_is_refused_and_stays(place: Place, small_so
 
 _PUBLISH = """
 from engine.config import Settings
-from engine.corpora.sharing import home_of, writing
+from engine.corpora.registry import home_of, writing
 from storage.ledger import Ledger
 settings = Settings()
 home = home_of(settings)
 ledger = Ledger(home.ledger, url=settings.ledger_url.get_secret_value())
-with writing(home, ledger, "small", "", ""):
+with writing(home, ledger, "small"):
     print("begun", flush=True)
 """
 
@@ -566,7 +566,6 @@ def test_of_two_who_write_because_a_lock_was_lost_one_is_refused(
 
 def _written_over(explorer: Explorer, others: Callable[[], object], source: Path) -> None:
     """Import with a lock that another machine does not know of."""
-    name = explorer.home.corpus_lock("small")
     locks = explorer.ledger.locks
 
     def publish(*given: Any) -> Any:
@@ -577,8 +576,7 @@ def _written_over(explorer: Explorer, others: Callable[[], object], source: Path
     published = mirror.publish
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mirror, "publish", publish)
-        patch.setattr(type(locks), "alone", lambda *_, **__: locks.held(("test", name.name)))
-        patch.setattr(type(locks), "held", _unheld)
+        patch.setattr(type(locks), "alone", _unheld)
         import_to(explorer, source)
 
 
@@ -682,7 +680,7 @@ def test_what_nothing_needs_any_more_leaves_the_store_after_a_day(
     place.environment()
     one.library.empty_trash()
     assert other.library.deleted() == ["small"]
-    monkeypatch.setattr(folders, "DELETED_KEPT", timedelta(0))
+    monkeypatch.setattr(registry, "DELETED_KEPT", timedelta(0))
     other.library.empty_trash()
     assert place.keys == []
     assert other.library.deleted() == []
@@ -707,7 +705,7 @@ def test_copies_of_what_was_deleted_for_good_on_another_server_go_after_a_day(
         one.ledger.remove_corpus(row)
     other.library.empty_trash()
     assert other.home.corpus("small").is_dir(), "it may be needed when the ledger is restored"
-    monkeypatch.setattr(folders, "DELETED_KEPT", timedelta(0))
+    monkeypatch.setattr(registry, "DELETED_KEPT", timedelta(0))
     other.library.empty_trash()
     assert not other.home.corpus("small").exists()
     assert other.home.corpus("unshared").is_dir(), "the store lacks what was written there"
@@ -734,7 +732,7 @@ def test_documents_that_never_got_to_the_store_are_not_in_another_corpus_of_that
         import_to(one, small_source, "again")
     proxy.trouble = lambda *_: ""
     other.library.delete("again")
-    monkeypatch.setattr(folders, "DELETED_KEPT", timedelta(0))
+    monkeypatch.setattr(registry, "DELETED_KEPT", timedelta(0))
     other.library.empty_trash()
     with pytest.raises(BadInputError, match="which its ledger does not know"):
         import_to(one, more, "again")
@@ -767,6 +765,6 @@ def test_the_documents_of_an_import_that_failed_halfway_are_taken_up_again(
 
 
 def _half_done(explorer: Explorer) -> None:
-    with writing(explorer.home, explorer.ledger, "small", "", "", documents=False):
+    with writing(explorer.home, explorer.ledger, "small", documents=False):
         (explorer.home.corpus("small") / "scenarios.json").write_text('{"weight": 0.5}')
         raise BadInputError("something else", "")

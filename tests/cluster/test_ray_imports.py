@@ -201,9 +201,9 @@ def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
     on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     arrives: bool,
 ) -> None:  # fmt: skip
-    from storage import fragments
+    from storage import vectors
 
-    real, calls = fragments.commit, 0
+    real, calls = vectors.commit, 0
 
     def commit(*given: Any) -> None:
         nonlocal calls
@@ -213,7 +213,7 @@ def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
         if calls == 1:
             raise OSError("connection reset by peer")
 
-    monkeypatch.setattr(fragments, "commit", commit)
+    monkeypatch.setattr(vectors, "commit", commit)
     source = write_jsonl(tmp_path / "some.jsonl", generated(40))
     report = on_ray.library.import_documents(wanted(source, tiny_model))
     assert (report.added, ids(on_ray)) == (40, EXPECTED[:40])
@@ -223,14 +223,14 @@ def test_no_row_is_there_twice_or_missing_when_the_answer_to_a_commit_is_lost(
 def test_a_commit_that_never_succeeds_ends_the_import_and_the_next_one_goes_on(
     on_ray: Explorer, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from storage import fragments
+    from storage import vectors
 
     def commit(*_: Any) -> None:
         raise OSError("503 Slow Down")
 
     source = write_jsonl(tmp_path / "some.jsonl", generated(40))
     with monkeypatch.context() as patch:
-        patch.setattr(fragments, "commit", commit)
+        patch.setattr(vectors, "commit", commit)
         patch.setattr("engine.corpora.importing.WAIT_SECONDS", 0.01)
         with pytest.raises(StorageError, match="503 Slow Down"):
             on_ray.library.import_documents(wanted(source, tiny_model))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,10 @@ import pytest
 from benchmarks.servers import measure
 from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
-from engine.jobs import job_files, processes
-from engine.jobs.processes import ImportJobs
+from engine.jobs.imports import ImportJobs
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
+from storage import locks
 from tests.cli.command_line import run_inside, write_lines
 from tests.fakes import postgres_server
 from tests.fakes.postgres_server import PostgresServer
@@ -52,7 +51,7 @@ def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
 ) -> None:
     here, there = (server.library.jobs for server in servers)
     job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
-    monkeypatch.setattr(processes, "HOST", "another-machine")  # its processes are not to be seen
+    monkeypatch.setattr(locks, "MACHINE", "another-machine")  # its processes are not to be seen
     wait_until(lambda: there.job(job.id).progress.done, what="progress, seen from there")
     assert there.job(job.id).state == "running"
     with pytest.raises(CorpusBusyError, match=r"is being indexed \(started by Ada\)"):
@@ -63,18 +62,15 @@ def test_an_import_of_another_machine_over_the_same_home_is_seen_and_stopped(
 
 @pytest.mark.nightly
 def test_an_import_that_was_killed_on_another_machine_is_interrupted_and_resumed_on_this_one(
-    servers: list[Explorer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    servers: list[Explorer], tmp_path: Path
 ) -> None:
     here, there = (server.library.jobs for server in servers)
     job = here.start(ImportRequest(many(tmp_path), "many"), "Ada")
     wait_until(lambda: here.job(job.id).progress.done, what="progress")
     os.kill(here.job(job.id).pid, signal.SIGKILL)
     wait_until(lambda: here.job(job.id).state == "interrupted", what="its end")
-    with monkeypatch.context() as there_later:
-        there_later.setattr(processes, "HOST", "another-machine")
-        there_later.setattr(processes, "STARTING_SECONDS", 0.0)
-        assert there.job(job.id).state == "interrupted"
-        again = there.resume(job.id)
+    assert there.job(job.id).state == "interrupted"
+    again = there.resume(job.id)
     wait_until(lambda: here.job(again.id).progress.phase == "indexing", what="the same again")
     here.cancel(again.id)
     assert wait_until(lambda: ended(here, again.id), what="its end") == "cancelled"
@@ -113,22 +109,6 @@ def test_annotators_go_on_when_the_ledger_is_restarted_or_their_server_is_killed
     assert [figure.value for figure in wrong] == [0, 0, 0]
     killed = next(f for f in figures if "killed" in f.what and f.note)
     assert not killed.note.endswith(", 0 keys sent again"), "somebody's server was killed"
-
-
-def test_an_import_notes_its_end_in_the_home_while_the_ledgers_server_is_away(
-    own_postgres: PostgresServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = own_postgres.database()
-    jobs = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs
-    monkeypatch.setattr(jobs, "_spawn", lambda _: None)
-    job = jobs.start(ImportRequest(many(tmp_path), "many"))
-    new = make_explorer(home, ledger_url=url, ledger_wait_seconds=0.3).library.jobs._shared
-    own_postgres.stop("fast")
-    file = home / "jobs" / f"{job.id}.json"
-    job_files.Note(file, replace(job, state="done"), new).write()
-    assert job_files.read_job(file).state == "done"
-    own_postgres.start()
-    assert jobs.job(job.id).state == "done"
 
 
 def test_what_one_server_deletes_is_gone_at_the_others_and_back_when_it_is_brought_back(

@@ -111,7 +111,7 @@ class Behaviour:
     Attributes:
         faults: what the next requests meet, one each: a status (``429``, ``429 retry=3``, ``500``),
             ``html``, ``broken`` (half of a JSON value), ``silent`` (no answer), ``hang up``,
-            ``odd`` (JSON of another form), ``huge``,
+            ``odd`` (JSON of another form),
             ``endless`` (blanks without end); ``ok`` is none.
         paging: "" as documented; "same" sends the first page for every cursor; "endless" never
             says that it was the last; "overlap" begins each page with the last of the one before;
@@ -261,8 +261,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.raw(200, b'{"results": [{"id": "https://op', "application/json")
         elif fault == "odd":
             self.send(200, {"message": "Internal error"})
-        elif fault == "huge":
-            self.raw(200, b" " * (65 * 2**20), "application/json")
         elif fault == "endless":
             self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
             while not self.services.gone.wait(0.01):

@@ -62,7 +62,7 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     assert "the definition is empty" in shown(run(form))
     form.text_input(key="library_new_own_0_definition").set_value("Sentences that say what hurts.")
     form.text_input(key="library_new_own_0_first").set_value("My knee is swollen.")
-    assert "only one example is given" in shown(run(form))
+    assert "1 example is given" in shown(run(form))
     form.text_input(key="library_new_own_0_second").set_value("At night I cough.")
     run(form)
     assert not form.button(key="library_index").disabled

@@ -43,7 +43,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ImportRequest]:
         requests.append(request)
         return ImportJob("x", request, "running", Progress("checking", 0, 0, 0.0))
 
-    monkeypatch.setattr("engine.jobs.processes.ImportJobs.start", start)
+    monkeypatch.setattr("engine.jobs.imports.ImportJobs.start", start)
     return requests
 
 

@@ -9,7 +9,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from storage import fragments
+from storage.vectors import compact
 
 
 def written(path: Path, sizes: list[int]) -> lance.LanceDataset:
@@ -29,7 +29,7 @@ def sizes_of(path: Path) -> list[int]:
 def test_small_fragments_are_joined_and_every_row_stays(tmp_path: Path, sizes: list[int]) -> None:
     path = tmp_path / "rows.lance"
     written(path, sizes)
-    fragments.compact(path, 16, timedelta(0))
+    compact(path, 16, timedelta(0))
     after = sizes_of(path)
     assert sum(size < 16 for size in after) <= 1
     assert len(list((path / "data").iterdir())) == len(after)  # what was joined is gone
@@ -45,10 +45,10 @@ def test_large_fragments_are_left_as_they_are_until_many_of_their_rows_are_delet
     path = tmp_path / "rows.lance"
     written(path, [100, 4, 4])
     large = min((path / "data").iterdir(), key=lambda file: file.stat().st_mtime_ns)
-    fragments.compact(path, 16, timedelta(0))
+    compact(path, 16, timedelta(0))
     assert large.is_file()
     lance.dataset(str(path)).delete("n >= 20 and n < 60")
-    fragments.compact(path, 16, timedelta(0))
+    compact(path, 16, timedelta(0))
     assert not large.exists()
     assert (
         sum(fragment.physical_rows for fragment in lance.dataset(str(path)).get_fragments()) == 68

@@ -283,23 +283,12 @@ def test_a_home_that_cannot_be_made_says_where_and_how_to_choose_another(tmp_pat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_home_that_everybody_may_write_to_is_closed_or_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError  # it is somebody else's
-
+def test_a_home_that_everybody_may_write_to_is_closed(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.root.mkdir()
     home.root.chmod(0o777)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "chmod", refuse)
-        home.create()
-    assert f"may write to the home {home.root}" in caplog.text
-    caplog.clear()
     home.create()
     assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
-    assert not caplog.text
 
 
 @pytest.mark.parametrize("name", ["a", "CSFCube-v1_1", "größe", "論" * 64, "x" * 64])
@@ -319,7 +308,7 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
 
 def test_a_name_that_the_disk_has_no_room_for_is_refused_as_that() -> None:
     for name in ("𠀀" * 64, "𠀀" * 61):
-        with pytest.raises(CorpusNameError, match=f"take {4 * len(name)} bytes on disk, .* 240"):
+        with pytest.raises(CorpusNameError, match="at most 240 bytes"):
             check_corpus_name(name)
     check_corpus_name(suggest_corpus_name("𠀀" * 64))
     check_corpus_name("𠀀" * 60)

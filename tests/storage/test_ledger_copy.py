@@ -10,6 +10,7 @@ import pytest
 from storage.answers import AnswerRow
 from storage.builds import BuildRow, LabelRow, StepRow
 from storage.errors import StorageError
+from storage.jobs import JobRow
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import EvaluationRow, QrelsRow, RunRow
@@ -50,6 +51,8 @@ def fill(ledger: Ledger) -> None:
     ledger.trails.save_search("ann", "search", "?q=1")
     ledger.ended_logins.add(["a login"])
     ledger.spending.add("ada@example.org", 1, 2, 3)
+    job = JobRow("j", "demo", "done", "{}", "ann", "here", 1, False, NOW, NOW)
+    ledger.jobs.start(job, lambda _: None)
     ledger.asked.put(AskedRow("x", "ann", "demo", "why?", "done", "because", NOW))
 
 
@@ -68,6 +71,7 @@ def contents(ledger: Ledger) -> list[object]:
         ledger.answers.find(KEYS[-3:-1]), ledger.trails.all(), ledger.trails.kept("t"),
         ledger.ended_logins.has_any(["a login"]), ledger.spending.of("ada@example.org"),
         ledger.trails.saved("ann"), ledger.asked.find("x"), ledger.asked.latest("ann", 5),
+        ledger.jobs.all(),
     ]  # fmt: skip
 
 

@@ -7,19 +7,22 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from engine.config import ROOT
-from storage.errors import CorpusBusyError, StorageError
-from storage.locks import Locks
+from storage.errors import CorpusBusyError
+from storage.ledger import Ledger
+from storage.locks import LOCKS
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from storage.locks import Locks
-with Locks(Path(sys.argv[1])).hold("grading", "c", "p", what="It is graded"):
+from storage.ledger import Ledger
+with Ledger(Path(sys.argv[1])).locks.hold("grading", "c", "p", what="It is graded"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -27,9 +30,9 @@ WHAT = "It is graded"
 
 
 def test_a_lock_of_another_process_is_named_and_ends_with_that_process(tmp_path: Path) -> None:
-    locks = Locks(tmp_path / "locks")
+    locks = Ledger(tmp_path / "ledger.sqlite").locks
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path / "locks")],
+        [sys.executable, "-c", HOLDER, str(tmp_path / "ledger.sqlite")],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -50,11 +53,11 @@ def test_a_lock_of_another_process_is_named_and_ends_with_that_process(tmp_path:
 
 
 def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(tmp_path: Path) -> None:
-    refused: list[str] = []
+    locks, refused = Ledger(tmp_path / "ledger.sqlite").locks, []
 
     def other() -> None:
         try:
-            with Locks(tmp_path).hold("grading", "c", "p", what=WHAT):
+            with locks.hold("grading", "c", "p", what=WHAT):
                 pass
         except CorpusBusyError as error:
             refused.append(str(error))
@@ -68,18 +71,25 @@ def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(tmp_pa
 
     with (
         pytest.raises(ValueError, match="within"),
-        Locks(tmp_path).hold("grading", "c", "p", what=WHAT),
+        locks.hold("grading", "c", "p", what=WHAT),
     ):
         fail()
     assert refused == ["It is graded by another run here. Wait until it is done, or cancel it."]
-    with Locks(tmp_path).hold("grading", "c", "p", what=WHAT):
+    with locks.hold("grading", "c", "p", what=WHAT):
         pass
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "locks").write_text("a file")
-    with (
-        pytest.raises(StorageError, match=r"locks.*cannot be written to"),
-        Locks(tmp_path / "locks").hold("grading", what=WHAT),
-    ):
-        pass
+def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(tmp_path: Path) -> None:
+    locks = Ledger(tmp_path / "ledger.sqlite").locks
+    with locks.hold("grading", what=WHAT):
+        for renewed, held in ((datetime.now(UTC), True), (datetime(2026, 1, 1, tzinfo=UTC), False)):
+            with locks._database.write() as connection:
+                row = {"machine": "another", "process": 7, "renewed": renewed}
+                connection.execute(LOCKS.update().values(row))
+            refused = (
+                pytest.raises(CorpusBusyError, match=r"process 7 on another")
+                if held
+                else nullcontext()
+            )
+            with refused, locks.hold("grading", what=WHAT):
+                pass

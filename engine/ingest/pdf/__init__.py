@@ -14,7 +14,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,8 +23,6 @@ from engine.ingest.isolated import OutOfTimeError, isolated
 from engine.ingest.rows import InputFile, Row
 from engine.types.limits import MEGABYTE
 
-PDF_FILES = 20_000  # of one folder or zip; reading each takes 0.1 to 0.5 s
-PDF_BYTES = 200 * MEGABYTE  # unpacked; papers with many figures have 50 MB
 PDF_SECONDS = 30.0  # to read one PDF
 PDF_MEMORY = 1024 * MEGABYTE  # RLIMIT_DATA, for one PDF
 
@@ -54,11 +51,13 @@ def rows(file: InputFile) -> Iterator[Row]:
     a row with a problem."""
     for name in _names(file.path):
         where = f"{file.name}, {name}" if name != file.name else name
-        found, problem = read_paper(file.path, name)
-        if found is None:
+        paper, problem = read_paper(file.path, name)
+        if paper is not None and not (paper["abstract"] or paper["beginning"].strip()):
+            paper, problem = None, "has neither an abstract nor running text"
+        if paper is None:
             yield Row.broken(where, f"the file {problem}.", REMEDY)
         else:
-            yield from _rows(where, name, found, sections=file.pdf == "sections")
+            yield from _rows(where, name, paper, sections=file.pdf == "sections")
 
 
 def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) -> Iterator[Row]:
@@ -73,27 +72,21 @@ def _rows(where: str, name: str, paper: Mapping[str, Any], *, sections: bool) ->
         "doi": paper["doi"],
         "arxiv": paper["arxiv"],
         "file": name,
+        "pages left out": paper["pages_left_out"] or None,
     }
-    if paper["pages_left_out"]:
-        values["pages left out"] = paper["pages_left_out"]
-    first = (ABSTRACT, paper["abstract"]) if paper["abstract"] else (BEGINNING, paper["beginning"])
-    if not first[1].strip():
-        yield Row.broken(where, "the file has neither an abstract nor running text.", REMEDY)
-        return
-    given = {column: value for column, value in values.items() if value not in (None, "", ())}
-    if not sections or not paper["sections"]:
-        yield Row(where, {**given, "text": first[1], "section": first[0]})
-        return
-    parts = [
-        *([first] if paper["abstract"] else []),
-        *((s["name"], s["text"]) for s in paper["sections"]),
-    ]
+    values = {column: value for column, value in values.items() if value not in (None, "", ())}
+    parts = [(s["name"], s["text"]) for s in paper["sections"]] if sections else []
+    if paper["abstract"] or not parts:
+        heading = ABSTRACT if paper["abstract"] else BEGINNING
+        parts.insert(0, (heading, paper["abstract"] or paper["beginning"]))
     for number, (heading, text) in enumerate(parts):
-        own = given
-        if heading != ABSTRACT or number:
+        own = {"text": text, "section": heading}
+        if number or heading not in (ABSTRACT, BEGINNING):
             title = f"{paper['title']}: {heading}" if paper["title"] else heading
-            own = {**given, "key": f"{key}#{number}", "title": title}
-        yield Row(f"{where} ({heading[:60]})", {**own, "text": text, "section": heading})
+            own |= {"key": f"{key}#{number}", "title": title}
+        yield Row(
+            f"{where} ({heading[:60]})" if sections and paper["sections"] else where, values | own
+        )
 
 
 def is_pdf(name: str) -> bool:
@@ -109,31 +102,20 @@ def holds_pdfs(folder: Path) -> bool:
 def _names(path: Path) -> list[str]:
     """The PDFs at a path, in the order of their names."""
     if path.is_dir():
-        found = _in_folder(path)
-    elif path.suffix.lower() == ".zip":
-        found = _in_zip(path)
-    else:
+        return sorted(_in_folder(path))
+    if path.suffix.lower() != ".zip":
         return [path.name]
-    names = sorted(islice(found, PDF_FILES + 1))
-    if len(names) > PDF_FILES:
-        raise BadInputError(
-            f"{path.name} holds more than {PDF_FILES:,} PDFs.", "Import them folder by folder."
-        )
-    return names
+    # macOS puts another file beside each.
+    names = [n for n in zip_names(path) if is_pdf(n) and not n.startswith("__MACOSX/")]
+    if not names:
+        raise BadInputError(f"{path.name} holds no PDF.", "Choose a zip with PDFs in it.")
+    return sorted(names)
 
 
 def _in_folder(folder: Path) -> Iterator[str]:
     for parent, _, names in os.walk(folder):
         for name in filter(is_pdf, names):
             yield (Path(parent) / name).relative_to(folder).as_posix()
-
-
-def _in_zip(path: Path) -> Iterator[str]:
-    # macOS puts another file beside each.
-    names = [n for n in zip_names(path) if is_pdf(n) and not n.startswith("__MACOSX/")]
-    if not names:
-        raise BadInputError(f"{path.name} holds no PDF.", "Choose a zip with PDFs in it.")
-    yield from names
 
 
 def read_paper(path: Path, name: str) -> Read:
@@ -171,7 +153,13 @@ def _read(path: Path, name: str) -> Read:
     from engine.ingest.pdf.paper import find_paper
 
     try:
-        content = _content(path, name)
+        if path.is_file() and path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                content = archive.read(name)
+        else:
+            content = (path / name if path.is_dir() else path).read_bytes()
+        if not content:
+            return None, "is empty"
         date = _XMP_DATE.search(content)
         paper = find_paper(read_pages(content), date[1].decode() if date else "")
         return asdict(paper), ""
@@ -179,20 +167,3 @@ def _read(path: Path, name: str) -> Read:
         return None, str(error)
     except ZIP_ERRORS as error:
         return None, f"cannot be opened ({getattr(error, 'strerror', None) or error})"
-
-
-def _content(path: Path, name: str) -> bytes:
-    """A file's bytes; UnreadableError where it is empty or too large."""
-    from engine.ingest.pdf.pages import UnreadableError
-
-    if path.is_file() and path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive, archive.open(name) as member:
-            content = member.read(PDF_BYTES + 1)
-    else:
-        with (path / name if path.is_dir() else path).open("rb") as file:
-            content = file.read(PDF_BYTES + 1)
-    if not content:
-        raise UnreadableError("is empty")
-    if len(content) > PDF_BYTES:
-        raise UnreadableError(f"has more than {PDF_BYTES // MEGABYTE} MB")
-    return content

@@ -5,31 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.ingest.pdf.layout import abstract_heading
+from engine.ingest.pdf.layout import WORDS, abstract_heading, words_of
 from engine.ingest.pdf.pages import Line, PdfText
 
 _PARTED = re.compile(r"\s*(?:[,;·•|]|\band\b|\bund\b|\bet\b|&|\s{3,})\s*")
-_NO_NAME = re.compile(
-    r"universi|institut|department|dept\b|school|college|laborator|\blabs?\b|facult|cent(?:er|"
-    r"re)\b|"
-    r"research|open access|academy|hospital|clinic|inc\b|corp|gmbh|ltd\b|google|microsoft|"
-    r"facebook|ibm\b|street|avenue|road\b|"
-    r"broadway|floor|email|e-mail|@|http|www|abstract|received|accepted|published|available|online|"
-    r"conference|journal|proceedings|fakult|lehrstuhl|hochschule|technische|technical|polytechn|"
-    r"école|"
-    r"laboratoire|author|correspond|equal contribution|member|fellow\b|ieee|acm|preprint|keywords|"
-    r"version|draft|january|february|march\b|april|june\b|july|august|september|october|november|"
-    r"december|"
-    r"usa\b|u\.s\.a|germany|china|france|switzerland|netherlands|italy|india\b|japan|canada|"
-    r"australia|spain|sweden|norway|austria|united|kingdom|division|group\b|team\b|foundation|"
-    r"sciences?\b|engineering|computing|informatics|informatik|technolog|physics|science|society|"
-    r"by\b.*\d|article|paper|vol\.|doi|arxiv|copyright|license|nasa\b|council|agency|ministry",
-    re.I,
-)
+_NO_NAME = words_of("no_name")
 _PARTICLE = re.compile(
     r"van|von|de|der|den|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ten|ter|zu|zur|st\.|af|jr\.?|sr\."
     r"|ii|iii",
@@ -109,31 +92,8 @@ def _name(part: str) -> bool:
     return len(proper) >= 2 and all(_WORD.match(w) and w[0].isupper() for w in proper)
 
 
-_NO_TITLE = re.compile(
-    r"untitled|no ?title|title|microsoft (?:word|powerpoint)|.*\.(?:docx?|tex|dvi|pdf|odt|rtf|"
-    r"indd|qxd|ps)\b"
-    r"|(?:paper|manuscript|main|template|document|draft|submission|article|proof|"
-    r"layout)[\s_-]*\d*\Z"
-    r"|pii:|doi:|\d+\.\.\d+|[\w-]*\d{4,}[\w-]*\Z|slide \d|powerpoint|latex|acl \d{4}"
-    r"|instructions for",
-    re.I,
-)
-_NO_HEADLINE = re.compile(
-    r"(?:(?:the )?(?:journal|proceedings|transactions|annals|bulletin|archives|advances in|letters|"
-    r"international journal|european journal|american journal|ieee|acm|contents lists|"
-    r"sciencedirect|"
-    r"elsevier|springer|nature|plos|bmc|frontiers|lecture notes|published as|under review|preprint|"
-    r"available online|vol(?:ume)?\.|issn|doi|https?:|www\.|research (?:article|paper|"
-    r"open access)|original (?:article|paper|"
-    r"research|investigation)|review(?: article| paper)?\Z|article\Z|letter\Z|report\Z|"
-    r"short (?:communication|paper)|"
-    r"technical report|working paper|case report|full (?:length )?(?:article|paper)|"
-    r"regular (?:article|paper)|open access|arxiv|"
-    r"accepted (?:manuscript|for)|journal homepage|homepage|editorial\Z|master’?s? thesis|"
-    r"\d{4} .*\bconference\b|.*\b(?:conference|workshop|symposium) on\b.*\d{4}))",
-    re.I,
-)
-
+_NO_TITLE = words_of("no_title")
+_NO_HEADLINE = words_of("no_headline", "(?:the )?(?:WORDS)")
 _VOLUME = re.compile(r"\d{1,4}\s*[(:,]\s*\d|\bvol\b|\b(?:19|20)\d{2}\b|\bISSN\b", re.I)
 _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 
@@ -141,23 +101,23 @@ _HOMEPAGE = re.compile(r"home\s?page|www\.|https?:", re.I)
 def find_title(head: Sequence[Line], body: float, described: str) -> tuple[str, list[Line]]:
     """The title, and the lines of page 1 that hold it. Returns ("", lines) where the lines are to
     be joined; (title, []) where only the file tells it."""
-    if not head:
-        return (described if _trusted(described) else ""), []
-    groups = _groups(head)
+    described = described if _trusted(described) else ""
+    wanted = _letters(described)
+    groups = _groups(head) if head else []
     authors = [group for group in groups if _of_authors(group, groups)]
     groups = [group for group in groups if group not in authors]
-    if any(_letters_of(group) == _letters(described) for group in authors):
-        described = ""
+    if any(_letters_of(group) == wanted for group in authors):
+        described = wanted = ""
     if not groups:
-        return (described if _trusted(described) else ""), []
-    if _trusted(described):
-        wanted = _letters(described)
-        for group in groups:
-            have = _letters_of(group)
-            if have and (have == wanted or (len(wanted) > 12 and _alike(have, wanted))):
-                return "", group
+        return described, []
+    for group in groups if wanted else ():
+        # Marks of footnotes and cut ends aside.
+        shorter, longer = sorted((_letters_of(group), wanted), key=len)
+        most = 3 if len(wanted) > 12 else 0
+        if shorter and longer.startswith(shorter) and len(longer) - len(shorter) <= most:
+            return "", group
     best = max(groups, key=lambda group: _score(group, head, body))
-    if _trusted(described) and _score(best, head, body) < 1.05 and _is_on_page(described, head):
+    if wanted and _score(best, head, body) < 1.05 and wanted in _letters_of(head):
         return " ".join(described.split()), []
     return "", best
 
@@ -188,16 +148,6 @@ def _trusted(described: str) -> bool:
 def _letters(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(c for c in plain if c.isalnum())
-
-
-def _alike(have: str, wanted: str) -> bool:
-    """Whether two titles are the same, marks of footnotes and cut ends aside."""
-    shorter, longer = sorted((have, wanted), key=len)
-    return longer.startswith(shorter) and len(longer) - len(shorter) <= 3
-
-
-def _is_on_page(described: str, head: Sequence[Line]) -> bool:
-    return _letters(described) in _letters_of(head)
 
 
 def _groups(head: Sequence[Line]) -> list[list[Line]]:
@@ -271,33 +221,10 @@ def _names_journal(group: Sequence[Line], head: Sequence[Line]) -> bool:
 
 
 _YEAR = r"((?:19|20)\d{2})(?![\d-]\d|/\d{4})"
-_MONTH = (
-    r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|"
-    r"juli|aug(?:ust)?|"
-    r"sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)"
-)
-# In order of trust.
+_MONTH, _VENUE = (f"(?:{'|'.join(WORDS[name])})" for name in ("month", "venue"))
 _CUES = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        rf"(?:©|\(c\)|copyright|licensed)\D{{0,60}}?\b{_YEAR}",
-        rf"\b{_YEAR}\W{{0,3}}(?:©|the authors?|elsevier|springer|ieee|acm|association|copyright|"
-        r"by the)",
-        rf"(?<!pre-)\bpublished(?: online)?\b[^.;]{{0,60}}?\b{_YEAR}",
-        rf"(?:proceedings|conference|workshop|symposium|meeting|iclr|neurips|nips|icml|acl|emnlp|"
-        rf"naacl|coling|sigir|"
-        rf"cvpr|iccv|eccv|aaai|ijcai|kdd|www|chi|chiir|ecir|cikm|interspeech|lrec)\b.{{0,100}}?(?<!\d){_YEAR}",
-        r"(?:iclr|neurips|nips|icml|acl|emnlp|naacl|coling|sigir|cvpr|iccv|eccv|aaai|ijcai|kdd|"
-        r"chi|chiir|ecir|cikm)"
-        r"[’']?\s?(?:[’'])(\d\d)\b",
-        rf"(?:vol(?:ume)?\.?|no\.?|issue|pp\.?|pages|journal|transactions|letters|review)\b.{{0,80}}?\b{_YEAR}",
-        rf"\d+\s*\({_YEAR}\)\s*[\d:e]",
-        rf"available online\b.{{0,30}}?\b{_YEAR}",
-        rf"accepted\b.{{0,40}}?\b{_YEAR}",
-        rf"(?:preprint|submitted|revised|dated?|version|draft)\b.{{0,50}}?\b{_YEAR}",
-        rf"\b{_MONTH}\b\.?\s*(?:\d{{1,2}}(?:st|nd|rd|th)?)?,?\s*{_YEAR}",
-        rf"\b\d{{1,2}}[./]\d{{1,2}}[./]{_YEAR}",
-    )
+    re.compile(cue.replace("YEAR", _YEAR).replace("MONTH", _MONTH).replace("VENUE", _VENUE), re.I)
+    for cue in WORDS["year"]
 )
 _STAMP = re.compile(
     r"arXiv:\s?(?:[a-z-]+(?:\.[A-Z]{2})?/)?(\d\d)(?:0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})", re.I
@@ -307,26 +234,19 @@ _DESCRIBED = re.compile(r"(?:D:)?\s*((?:19|20)\d{2})")
 FIRST_YEAR = 1900
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What stands on page 1 outside title, abstract and text."""
-
-    head: tuple[str, ...]  # above the abstract, and running heads
-    foot: tuple[str, ...]  # footnotes and what stands in the lower margin
-
-
-def find_year(pdf: PdfText, outside: Outside, described: str) -> int | None:
-    """The year in which a paper came out. What page 1 says counts first: marks of a publication,
-    then arXiv's stamp (the id's year, as papers are cited by it), then any year above the abstract.
-    Then the date of publication in the XMP, then when the file was made."""
-    lines = (*outside.head, *outside.foot)
+def find_year(pdf: PdfText, head: Sequence[str], foot: Sequence[str], described: str) -> int | None:
+    """The year in which a paper came out. What page 1 says above the abstract and in footnotes
+    counts first: marks of a publication, then arXiv's stamp (the id's year, as papers are cited by
+    it), then any year above the abstract. Then the date of publication in the XMP, then when the
+    file was made."""
+    lines = (*head, *foot)
     stamp = _STAMP.search(pdf.pages[0].turned) or _STAMP.search("\n".join(lines))
     for cue in _CUES[:-2]:
         if year := _first(cue, lines):
             return year
     if stamp:
         return _century(stamp[1])
-    for cue, where in ((_CUES[-2], lines), (_CUES[-1], lines), (_ANY, outside.head)):
+    for cue, where in ((_CUES[-2], lines), (_CUES[-1], lines), (_ANY, head)):
         if year := _first(cue, where):
             return year
     for date in (described, pdf.info.get("CreationDate", ""), pdf.info.get("ModDate", "")):

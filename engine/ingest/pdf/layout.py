@@ -3,80 +3,43 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from engine.config import ASSETS
 from engine.ingest.pdf.pages import Line, Page, PdfText
 
-_ABSTRACTS = (
-    "abstract summary zusammenfassung kurzfassung kurzzusammenfassung résumé resume resumen "
-    "riassunto sommario resumo samenvatting sammanfattning"
+WORDS: dict[str, list[str]] = tomllib.loads(
+    (ASSETS / "ingest" / "paper_words.toml").read_text(encoding="utf-8")
 )
-_ABSTRACT_WORDS = tuple(_ABSTRACTS.split())
-_ABSTRACT = re.compile(
-    rf"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|{'|'.join(_ABSTRACT_WORDS)})"
+_NUMBER_OF = r"(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?"
+
+
+def words_of(name: str, form: str = "(?:WORDS)") -> re.Pattern[str]:
+    """The pattern of a list in ``paper_words.toml``; in ``form``, ``WORDS`` stands for it."""
+    return re.compile(form.replace("WORDS", "|".join(WORDS[name])), re.I)
+
+
+_ABSTRACT = words_of(
+    "abstract",
+    r"(?:\d\.?\s+)?(?P<word>a\s?b\s?s\s?t\s?r\s?a\s?c\s?t|WORDS)"
     r"(?:\s*(?P<mark>[.:—–\-−]+)\s*|\s+(?=[A-ZÄÖÜÉ“\"(])|\s*\Z)(?P<rest>.*)",
-    re.I,
 )
-_AFTER = re.compile(
-    r"(?:(?:\d|[ivx]+)\s*[.:]?\s+)?(?:"
-    r"(?:introduction|einleitung|einführung|introducción|introduzione|inleiding|"
-    r"1\s+background|motivation and background)\s*\Z"
-    r"|key\s?-?\s?words?\b|index terms|ccs concepts|categories and subject|general terms|"
-    r"additional key\s?words|acm reference|jel\b|msc\b|mathematics subject|pacs\b|"
-    r"schlüsselwörter|schlagwörter|stichwörter|mots[- ]cl|palabras clave|parole chiave|trefwoorden|"
-    r"subject class|nomenclature\s*\Z|graphical abstract|highlights\s*\Z|"
-    r"©|\(c\)\s|copyright\b|preprint submitted|correspondence( to)?:|received[: ]|"
-    r"abbreviations\b|article info|this (?:article|paper|work) is (?:licensed|published)|"
-    r"author summary|significance statement|plain language summary"
-    r")",
-    re.I,
-)
+_AFTER = words_of("after_abstract", r"(?:(?:\d|[ivx]+)\s*[.:]?\s+)?(?:WORDS)")
 _NUMBERED = re.compile(
     r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-H](?:\.\d{1,2}){0,2})(?P<mark>[.):]?)\s+"
     r"(?P<name>[^\W\d_].*)"
 )
-_NAMES = re.compile(
-    r"(?:introduction|background|motivation|preliminaries|related work|previous work|prior work|"
-    r"literature review|theory|model|methods?|methodology|materials and methods|"
-    r"methods and materials|"
-    r"approach|experiments?|experimental (?:setup|results|evaluation|section)|evaluation|results?|"
-    r"results and discussion|discussion|analysis|conclusions?|concluding remarks|"
-    r"conclusions? and (?:future work|outlook)|discussion and conclusions?|future work|limitations|"
-    r"summary|acknowledge?ments?|appendix|appendices|einleitung|einführung|verwandte arbeiten|"
-    r"methode[n]?|"
-    r"ergebnisse|diskussion|fazit|schluss|ausblick|zusammenfassung und ausblick|danksagung|anhang|"
-    r"introduction|méthodes?|résultats|conclusion|remerciements)\s*\.?\Z",
-    re.I,
-)
-_REFERENCES = re.compile(
-    r"(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?(?:references(?: and notes)?|references cited|bibliography|"
-    r"literature cited|"
-    r"works cited|literatur|literaturverzeichnis|quellen|quellenverzeichnis|références|"
-    r"bibliographie|"
-    r"referencias|riferimenti bibliografici|bibliografia)\s*:?\Z",
-    re.I,
-)
-_APPENDIX = re.compile(
+NAMES = words_of("sections", r"(?:WORDS)\s*\.?\Z")
+REFERENCES = words_of("references", _NUMBER_OF + r"(?:WORDS)\s*:?\Z")
+APPENDIX = re.compile(
     r"(?:(?:[A-H]|\d{1,2})\.?\s+)?(?:appendix|appendices|anhang|annexe)\b|supplementary material",
     re.I,
 )
-_UNTOLD = re.compile(
-    r"acknowledge?ments?|danksagung|remerciements|funding|author contributions|"
-    r"(?:declaration of )?(?:competing|conflicts? of) interests?|data availability(?: statement)?|"
-    r"open access|publisher’?s note|ethics (?:statement|approval)",
-    re.I,
-)
-_PARTS = re.compile(
-    r"(?:background|objectives?|aims?|purpose|introduction|context|methods?|materials and methods|"
-    r"design|"
-    r"setting|participants|results?|findings|conclusions?|interpretation|discussion|significance|"
-    r"methodology|study design|patients and methods|main results|practical implications|"
-    r"originality|"
-    r"hintergrund|ziele?|methode[n]?|ergebnisse|schlussfolgerungen?)\s*[.:]?\Z",
-    re.I,
-)
+BACK_MATTER = words_of("back_matter")
+PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
 
 
 def abstract_heading(line: Line) -> tuple[str, str] | None:
@@ -95,34 +58,14 @@ def abstract_heading(line: Line) -> tuple[str, str] | None:
 
 def ends_abstract(line: Line) -> bool:
     """Whether a line tells that the abstract before it is over."""
-    return _AFTER.match(line.text) is not None or is_references(line)
-
-
-def is_abstract_part(line: Line) -> bool:
-    """Whether a line is a heading within a structured abstract."""
-    return _PARTS.match(line.text) is not None
-
-
-def is_references(line: Line) -> bool:
-    return _REFERENCES.match(line.text) is not None
-
-
-def is_appendix(line: Line) -> bool:
-    return _APPENDIX.match(line.text) is not None
-
-
-def is_back_matter(name: str) -> bool:
-    """Whether a section says nothing of the paper's subject: thanks, funding and the like."""
-    return _UNTOLD.match(name) is not None
+    return bool(_AFTER.match(line.text) or REFERENCES.match(line.text))
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Attributes:
-    number: "" for none, else without its mark: ``3.1``, ``IV``, ``B``.
-    """
+    """The heading of a part of a paper."""
 
-    number: str
+    number: str  # "" for none, else without its mark: ``3.1``, ``IV``, ``B``
     name: str
 
     @property
@@ -165,21 +108,16 @@ def as_heading(line: Line, body: float) -> Heading | None:
     stands_out = line.bold or line.size > 1.08 * body or upper
     match = _NUMBERED.fullmatch(text)
     if match is not None:
-        named = _NAMES.match(match["name"]) is not None
+        named = NAMES.match(match["name"]) is not None
         fits = match["name"][0].isupper() and (stands_out or named or match["name"].isupper())
         return Heading(match["number"], name_of(match["name"])) if fits else None
     if not text[0].isupper() or len(text) < 4:
         return None
-    named = _NAMES.match(text) is not None and (stands_out or len(words) < 3)
+    named = NAMES.match(text) is not None and (stands_out or len(words) < 3)
     big = line.size > 1.12 * body
     if named or big or (line.bold and line.size >= 0.95 * body):
         return Heading("", name_of(text))
     return None
-
-
-def is_named(name: str) -> bool:
-    """Whether a heading is one that papers commonly have: Introduction, Results ..."""
-    return _NAMES.match(name) is not None
 
 
 def _sentence(text: str) -> bool:
@@ -371,7 +309,7 @@ class Vocabulary:
         return not both or last in _JOINED
 
 
-_NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
+NUMBERED_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[IVX]{1,5})[.)]?\s+\S")
 
 
 class Reading:
@@ -400,12 +338,7 @@ class Reading:
 def is_section(line: Line, body: float) -> bool:
     """Whether a line is surely the heading of a section: by its number or its name."""
     heading = as_heading(line, body)
-    return heading is not None and (is_numbered(line) or is_named(heading.name))
-
-
-def is_numbered(line: Line) -> bool:
-    """Whether a line begins with a number as headings do."""
-    return _NUMBERED_LINE.match(line.text) is not None
+    return heading is not None and bool(NUMBERED_LINE.match(line.text) or NAMES.match(heading.name))
 
 
 def goes_on(before: Line, line: Line) -> bool:

@@ -20,17 +20,10 @@ import pypdfium2
 import pypdfium2.raw as raw
 
 PDF_PAGES = 100  # that are read; the document says which are left out ("pages left out")
-PDF_CHARS = 2_000_000  # that are read: some 700 pages
-
 
 # Letters with accents, as fonts without them are set by TeX: the accent, then the letter.
-_ACCENTS = dict(
-    zip(
-        "¨´`ˆ˜ˇ˚¸˘¯˝",
-        "\u0308\u0301\u0300\u0302\u0303\u030c\u030a\u0327\u0306\u0304\u030b",
-        strict=True,
-    )
-)
+_COMBINING = "\u0308\u0301\u0300\u0302\u0303\u030c\u030a\u0327\u0306\u0304\u030b"
+_ACCENTS = dict(zip("¨´`ˆ˜ˇ˚¸˘¯˝", _COMBINING, strict=True))
 _SIGNS = re.escape("".join(_ACCENTS))
 _ACCENTED = re.compile(rf"(?:(?<=\w) )?([{_SIGNS}]) ?([A-Za-zı])(?![{_SIGNS}])")
 _CEDILLA = re.compile(r"([cCsStT])¸")
@@ -252,27 +245,28 @@ def read_pages(content: bytes | Path) -> PdfText:
     try:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
-        raise UnreadableError(_reason(str(error))) from error
+        reasons = {
+            "password": "is protected by a password",
+            "security": "is protected in a way that cannot be read",
+        }
+        found = (reason for word, reason in reasons.items() if word in str(error).lower())
+        raise UnreadableError(next(found, "is damaged, or no PDF")) from error
     with document:
         count = len(document)
         if not count:
             raise UnreadableError("has no pages")
         info = _info(document)
         pages: list[Page] = []
-        left = PDF_CHARS
         for number in range(min(count, PDF_PAGES)):
             try:
-                page = _page(document[number], len(pages), left)
+                page = _page(document[number], len(pages))
             except pypdfium2.PdfiumError as error:
                 raise UnreadableError(f"is damaged (page {number + 1} cannot be read)") from error
-            left -= sum(len(line.text) for line in page.lines)
             if page.lines or pages:  # empty pages in front are no part of the paper
                 pages.append(page)
-            if left <= 0:
-                break
     _check_text(pages)
     pages = _without_bold(pages)
-    return PdfText(tuple(pages), info, max(0, count - number - 1))
+    return PdfText(tuple(pages), info, max(0, count - PDF_PAGES))
 
 
 def _info(document: pypdfium2.PdfDocument) -> dict[str, str]:
@@ -281,15 +275,6 @@ def _info(document: pypdfium2.PdfDocument) -> dict[str, str]:
         with suppress(UnicodeDecodeError):  # half a character in a title is no reason to stop
             info[name] = str(document.get_metadata_value(name))
     return info
-
-
-def _reason(error: str) -> str:
-    lower = error.lower()
-    if "password" in lower:
-        return "is protected by a password"
-    if "security" in lower:
-        return "is protected in a way that cannot be read"
-    return "is damaged, or no PDF"
 
 
 def _check_text(pages: list[Page]) -> None:
@@ -316,12 +301,12 @@ def _without_bold(pages: list[Page]) -> list[Page]:
     ]
 
 
-def _page(page: pypdfium2.PdfPage, number: int, most: int) -> Page:
+def _page(page: pypdfium2.PdfPage, number: int) -> Page:
     text_page = page.get_textpage()
     try:
         width, height = page.get_size()
         left, bottom, *_ = page.get_mediabox()
-        runs, turned = _runs(text_page, most)
+        runs, turned = _runs(text_page)
         fragments = [line_of(number, run, left, bottom) for run in runs]
         return Page(width, height, tuple(joined_lines(fragments)), turned)
     finally:
@@ -329,14 +314,14 @@ def _page(page: pypdfium2.PdfPage, number: int, most: int) -> Page:
         page.close()
 
 
-def _runs(text_page: Any, most: int) -> tuple[list[list[Char]], str]:
+def _runs(text_page: Any) -> tuple[list[list[Char]], str]:
     """Letters in the file's order, cut where the baseline changes or a wide gap opens."""
     runs: list[list[Char]] = []
     turned: list[str] = []
     run: list[Char] = []
     style, fresh = 0, True
     probe = _Probe(text_page)
-    for index in range(min(text_page.count_chars(), most)):
+    for index in range(text_page.count_chars()):
         code = raw.FPDFText_GetUnicode(text_page, index)
         text = _PLAIN.get(code) or (chr(code) if 0 < code < 0x110000 else "")
         if not text.strip():

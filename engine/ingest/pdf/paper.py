@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from engine.ingest.pdf.front import Outside, find_authors, find_title, find_year
+from engine.ingest.pdf.front import find_authors, find_title, find_year
 from engine.ingest.pdf.layout import (
+    APPENDIX,
+    BACK_MATTER,
+    NAMES,
+    NUMBERED_LINE,
+    PARTS,
+    REFERENCES,
     Heading,
     Reading,
     abstract_heading,
     as_heading,
     ends_abstract,
     goes_on,
-    is_abstract_part,
-    is_appendix,
-    is_back_matter,
-    is_named,
-    is_numbered,
-    is_references,
     is_section,
     name_of,
 )
@@ -73,7 +73,7 @@ def _under(reading: Reading, heading: Line, rest: str, behind: list[Line]) -> Ab
         if abstract_heading(line) is not None:
             break
         read.append(line)
-        if is_abstract_part(line):
+        if PARTS.match(line.text):
             texts.append(line.text.rstrip(" .:") + ":")
         else:
             texts.append(line.text)
@@ -88,7 +88,7 @@ def _ends(heading: Line, lines: Sequence[Line], line: Line, *, run_in: bool) -> 
     """Whether an abstract is over before a line."""
     if ends_abstract(line) or _MARKED.match(line.text):
         return True
-    if is_abstract_part(line) and not is_numbered(line):
+    if PARTS.match(line.text) and not NUMBERED_LINE.match(line.text):
         return False
     before = lines[-1] if lines else heading
     size = _usual(lines) if lines else (heading.size if run_in else line.size)
@@ -113,7 +113,7 @@ def _is_other_heading(lines: Sequence[Line], before: Line, line: Line, size: flo
     """Whether a line is a heading, and no line of an abstract that is set in bold."""
     if as_heading(line, size) is None or goes_on(before, line):
         return False
-    if not (line.bold or line.size > 1.05 * size or is_numbered(line)):
+    if not (line.bold or line.size > 1.05 * size or NUMBERED_LINE.match(line.text)):
         return False
     all_bold = sum(one.bold for one in lines) > 0.6 * len(lines) if lines else line.bold
     return not (all_bold and line.bold and line.size <= 1.05 * size)
@@ -217,15 +217,15 @@ def find_sections(reading: Reading, used: set[Line]) -> tuple[Section, ...]:
             part.name, part.last = name_of(name), line
         elif heading is not None and heading.depth == 1:
             parts.append(_Part(heading.name, last=line, left_out=part.left_out))
-            if is_references(line):
+            if REFERENCES.match(line.text):
                 parts[-1].left_out = True
-            elif heading.series == "A" or is_appendix(line):
+            elif heading.series == "A" or APPENDIX.match(line.text):
                 parts[-1].left_out = False
         elif heading is None and abs(line.size - reading.body) <= 0.08 * reading.body:
             part.texts.append(line.text)
     kept = [part for part in parts if part.name and not part.left_out]
     texts = [
-        (p.name, reading.vocabulary.joined(p.texts)) for p in kept if not is_back_matter(p.name)
+        (p.name, reading.vocabulary.joined(p.texts)) for p in kept if not BACK_MATTER.match(p.name)
     ]
     return tuple(Section(name, text) for name, text in texts if len(text) > LEAST_SECTION_CHARS)
 
@@ -237,17 +237,17 @@ def _headings(reading: Reading, lines: Sequence[Line]) -> dict[Line, Heading]:
     for line in lines:
         if one := as_heading(line, reading.body):
             found[line] = one
-        elif is_references(line):
+        elif REFERENCES.match(line.text):
             found[line] = Heading("", name_of(line.text))
     # A table of contents says them before: the last of equal ones is the heading.
     last = {line.text: line for line in found}
     found = {line: one for line, one in found.items() if last[line.text] is line}
     counted = _in_series(found)
-    sure = counted or [line for line in found if is_named(found[line].name)]
+    sure = counted or [line for line in found if NAMES.match(found[line].name)]
     looks = {(round(line.size), line.bold, line.text.isupper()) for line in sure}
     for line, one in found.items():
         same = (round(line.size), line.bold, line.text.isupper()) in looks
-        plain = not one.number and (same or not sure or is_references(line))
+        plain = not one.number and (same or not sure or REFERENCES.match(line.text))
         appendix = one.series == "A" and one.depth == 1 and same
         if line not in counted and one.depth == 1 and not (plain or appendix):
             found[line] = Heading("0.0", one.name)
@@ -326,7 +326,7 @@ def find_paper(pdf: PdfText, described: str = "") -> Paper:
     return Paper(
         title=title,
         authors=find_authors(head),
-        year=find_year(pdf, _outside(reading, title_lines, abstract.first), described),
+        year=find_year(pdf, *_outside(reading, title_lines, abstract.first), described),
         abstract=abstract.text,
         beginning=_beginning(reading, title_lines, head),
         sections=find_sections(reading, used),
@@ -347,8 +347,10 @@ def _beginning(reading: Reading, title: Sequence[Line], head: Sequence[Line]) ->
     return cut[: cut.rfind(". ") + 1] or cut
 
 
-def _outside(reading: Reading, title: Sequence[Line], abstract: Line | None) -> Outside:
-    """What stands on page 1 above the abstract, in its margins and in its footnotes."""
+def _outside(
+    reading: Reading, title: Sequence[Line], abstract: Line | None
+) -> tuple[list[str], list[str]]:
+    """What page 1 has above the abstract and in its margins, and in its footnotes."""
     first = reading.pdf.pages[0]
     text, read = set(reading.lines), set(reading.head)
     ceiling = _ceiling(reading, abstract)
@@ -359,7 +361,7 @@ def _outside(reading: Reading, title: Sequence[Line], abstract: Line | None) -> 
         for line in lines
         if line.text not in top and (line not in text or line.y < 0.1 * first.height)
     ]
-    return Outside(tuple(top), tuple(foot))
+    return top, foot
 
 
 def _ceiling(reading: Reading, abstract: Line | None) -> float:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.corpora.contracts import RankedDocuments, Request, Rows, ScenarioScores
+from engine.corpora.contracts import RankedDocuments, Request, Rows
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.search.systems.baselines import Corpus, DenseSystem, System
+
+if TYPE_CHECKING:
+    from engine.search.scenario_index import ScenarioIndex
 
 CANDIDATES = 1000
 """Documents that each side retrieves, at least, where the corpus is not ranked whole."""
@@ -34,7 +38,7 @@ class ScenarioSystem:
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         if request.scenarios is None:
             raise BadInputError("There are no scenarios to rank by.")
-        scenarios = request.scenarios()
+        scenarios: ScenarioIndex = request.scenarios()
         weight = scenarios.weight if self._weight is None else self._weight
         rows, own = self._scored(corpus, request, scenarios)
         best = scenarios.best(rows, request.seed.vector)
@@ -42,7 +46,7 @@ class ScenarioSystem:
         return corpus.ranked(rows, np.asarray(scores, dtype=np.float32), request.depth)
 
     def _scored(
-        self, corpus: Corpus, request: Request, scenarios: ScenarioScores
+        self, corpus: Corpus, request: Request, scenarios: ScenarioIndex
     ) -> tuple[Rows, FloatArray]:
         """Documents that may be ranked, and their own scores."""
         size, candidates = request.scope.size, max(2 * request.depth, CANDIDATES)

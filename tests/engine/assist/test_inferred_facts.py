@@ -12,9 +12,8 @@ import pytest
 
 from engine.assist.infer_claims import Claim, Counts, value_of
 from engine.assist.infer_facts import FactsByModel, InferRequest
-from engine.corpora.folders import store_of
-from engine.corpora.sharing import writing
-from engine.corpora.stored_facts import facts_to_read
+from engine.corpora.registry import store_of, writing
+from engine.corpora.stored_facts import FACT_SOURCES
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
@@ -159,7 +158,7 @@ def test_importing_again_keeps_what_was_generated_for_unchanged_documents(
     assert travels.facts("travels", "ruins") == kept
     assert generated(travels, "rock") == []
     stored = table_of(travels)
-    rows = stored.rows(["ruins"], facts_to_read(stored)).to_pylist()
+    rows = stored.rows(["ruins"], FACT_SOURCES).to_pylist()
     assert rows[0]["facts_version"] != 0
 
 
@@ -167,7 +166,7 @@ def test_a_corpus_that_is_being_written_is_left_alone(
     travels: Explorer, server: ModelServer
 ) -> None:
     library = travels.library
-    alone = writing(library._home, library._ledger, "travels", "It is being written.", "")
+    alone = writing(library._home, library._ledger, "travels")
     with alone, pytest.raises(CorpusBusyError):
         infer(travels)
     with pytest.raises(BadInputError, match="Kinds of facts"):

@@ -71,8 +71,8 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     explorer: Explorer, by_model: ModelComparisons, server: ModelServer
 ) -> None:
     job = over(by_model, by_model.start(REQUEST))
-    assert (job.state, set(job.progress.whole)) == ("done", {"asked", "bare", "other"})
-    before, after = compared(explorer), compared(explorer, job.progress.orders)
+    assert (job.state, set(job.progress.partial.whole)) == ("done", {"asked", "bare", "other"})
+    before, after = compared(explorer), compared(explorer, job.progress.partial.orders)
     assert set(verdicts(before).values()) == {"nothing"}, "dense reads no wording"
     found = dict(verdicts(after))
     # How far it goes wrong depends on the last digits of the vectors, and so on the processor.
@@ -85,7 +85,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     deaf = replace(REQUEST, depth=59)
     server.behaviour.handlers = []
     found = over(by_model, by_model.start(deaf, session(server, SEEDLENS_LLM_MODEL="deaf")))
-    kinds = verdicts(compared(explorer, found.progress.orders))
+    kinds = verdicts(compared(explorer, found.progress.partial.orders))
     assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
 
 
@@ -93,7 +93,7 @@ def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
     explorer: Explorer, by_model: ModelComparisons
 ) -> None:
     job = over(by_model, by_model.start(REQUEST))
-    before, after = compared(explorer), compared(explorer, job.progress.orders)
+    before, after = compared(explorer), compared(explorer, job.progress.partial.orders)
     ndcg = [c.variants[0].measures["nDCG@20 (CSFCube)"] for c in (before, after)]
     assert ndcg[0] is not None
     assert ndcg[1] is not None
@@ -117,12 +117,15 @@ def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
     assert by_model.recall(REQUEST) is None
     assert server.seen.requests == 0, "to look is not to ask"
     job = over(by_model, by_model.start(REQUEST))
-    assert job.progress.report.questions <= three.calls
+    assert job.progress.partial.report.questions <= three.calls
     asked = server.seen.questions
     recalled = by_model.recall(REQUEST)
     assert recalled is not None
-    assert by_model.jobs.job(recalled).progress.orders == job.progress.orders
-    assert (by_model.jobs.job(recalled).progress.report.calls, server.seen.questions) == (0, asked)
+    assert by_model.jobs.job(recalled).progress.partial.orders == job.progress.partial.orders
+    assert (by_model.jobs.job(recalled).progress.partial.report.calls, server.seen.questions) == (
+        0,
+        asked,
+    )
 
 
 def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
@@ -130,14 +133,14 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
 ) -> None:
     calls = by_model.estimate(replace(REQUEST, variants=(BARE,))).calls
     job = over(by_model, by_model.start(REQUEST, most_calls=round(2.4 * calls)))
-    assert job.progress.report.stopped == "budget"
-    assert set(job.progress.whole) == {"bare", "asked"}
+    assert job.progress.partial.report.stopped == "budget"
+    assert set(job.progress.partial.whole) == {"bare", "asked"}
     orders = {
         name: order
-        for name, order in job.progress.orders.variants.items()
-        if name in job.progress.whole
+        for name, order in job.progress.partial.orders.variants.items()
+        if name in job.progress.partial.whole
     }
-    after = compared(explorer, replace(job.progress.orders, variants=orders))
+    after = compared(explorer, replace(job.progress.partial.orders, variants=orders))
     assert after.by_model == ("asked", "bare")
     assert "does not read wordings" in {v.variant: v.text for v in after.verdicts}["other"]
 
@@ -147,12 +150,17 @@ def test_a_cancelled_reranking_keeps_its_orders_so_far(
 ) -> None:
     server.behaviour.latency = 0.02
     job_id = by_model.start(replace(REQUEST, mode="heapsort"))
-    wait_until(lambda: by_model.jobs.job(job_id).progress.report.rounds, what="the first round")
+
+    def rounds() -> int:
+        reached = by_model.jobs.job(job_id).progress.partial
+        return 0 if reached is None else reached.report.rounds
+
+    wait_until(rounds, what="the first round")
     time.sleep(0.5)
     by_model.jobs.cancel(job_id)
     job = over(by_model, job_id)
-    assert (job.state, job.progress.report.stopped) == ("cancelled", "cancelled")
-    after = compared(explorer, job.progress.orders)
+    assert (job.state, job.progress.partial.report.stopped) == ("cancelled", "cancelled")
+    after = compared(explorer, job.progress.partial.orders)
     assert after.by_model
     for found in after.variants:
         assert len(set(found.ranking.doc_ids)) == 479

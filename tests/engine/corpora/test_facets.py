@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.facets import MILLISECONDS, SIZE, synthetic
-from engine.corpora.facet_index import FacetIndex
+from engine.corpora.facets import FacetIndex
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.search.queries import parse_filters
@@ -140,17 +140,6 @@ def test_several_aspects_are_all_had(small: Explorer) -> None:
     assert "bees-network" in both
     either = met(small, "small", "has.aspect=background|method")
     assert both < either <= set(opened.doc_ids)
-
-
-@pytest.mark.parametrize("rows", [DATED[:3], [{**DATED[0], "doc_id": str(n)} for n in range(5)]])
-def test_three_documents_and_identical_ones_are_counted(
-    fresh: Explorer, rows: list[dict[str, str]]
-) -> None:
-    fresh.library.add("few", rows)
-    facets = fresh.facets("few", parse_filters("has.place=FR"))
-    same = sum("Paris" in row["text"] for row in rows)
-    assert (facets.documents, facets.total) == (same, len(rows))
-    assert facets.dates[1990] == same
 
 
 def test_counts_are_kept_until_the_corpus_changes(fresh: Explorer) -> None:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from engine.corpora.field_codes import read_fields
+from engine.corpora.facets import read_fields
 from engine.corpora.schema import facet
 from engine.explorer import Explorer
 from engine.types.limits import FIELD_CHARS, FIELDS
@@ -30,11 +30,6 @@ def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
     assert fields["author"].without == sum(not d.get("authors") for d in DOCUMENTS)
     assert fields["year"].counts["2021"] == 1
     assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
-
-
-def test_they_are_counted_once_per_version_of_a_corpus(small: Explorer) -> None:
-    opened = small.library.open("small")
-    assert opened.fields is opened.fields
 
 
 def test_a_value_with_an_equals_sign_is_kept_whole() -> None:

@@ -33,33 +33,24 @@ def titles(explorer: Explorer) -> dict[str, str]:
     return {one.doc_id: one.title for one in corpus.documents(corpus.doc_ids)}
 
 
-def test_another_file_of_the_same_name_takes_the_place_of_no_document(
-    explorer: Explorer, tmp_path: Path
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        (WHALES, "export-1"),
+        ([*WHALES[:1], *BREAD], "export-1"),
+        ([*BREAD[:3], BREAD[4]], "export-4"),
+    ],
+    ids=["another file", "rows that moved", "a row taken out"],
+)
+def test_rows_take_the_place_of_no_other(
+    explorer: Explorer, tmp_path: Path, rows: list[dict[str, str]], named: str
 ) -> None:
     imported(explorer, tmp_path / "first" / "export.jsonl", BREAD)
     before = titles(explorer), explorer.library.corpus("mine")
-    with pytest.raises(BadInputError, match=r"'export-1', are those of other documents in 'mine'"):
-        imported(explorer, tmp_path / "second" / "export.jsonl", WHALES)
+    with pytest.raises(BadInputError, match=f"'{named}', are those of other documents in 'mine'"):
+        imported(explorer, tmp_path / "second" / "export.jsonl", rows)
     assert (titles(explorer), explorer.library.corpus("mine")) == before
     assert imported(explorer, tmp_path / "second" / "whales.jsonl", WHALES).added == 3
-
-
-def test_rows_that_moved_take_the_place_of_no_other(explorer: Explorer, tmp_path: Path) -> None:
-    imported(explorer, tmp_path / "export.jsonl", BREAD)
-    before = titles(explorer)
-    with pytest.raises(BadInputError, match="are those of other documents"):
-        imported(explorer, tmp_path / "export.jsonl", [*WHALES[:1], *BREAD])
-    assert titles(explorer) == before
-
-
-def test_a_row_that_is_taken_out_near_the_end_moves_no_other_into_its_place(
-    explorer: Explorer, tmp_path: Path
-) -> None:
-    imported(explorer, tmp_path / "export.jsonl", BREAD)
-    before = explorer.document("mine", "export-4")
-    with pytest.raises(BadInputError, match="'export-4', are those of other documents"):
-        imported(explorer, tmp_path / "export.jsonl", [*BREAD[:3], BREAD[4]])
-    assert explorer.document("mine", "export-4") == before
 
 
 def test_rows_in_their_places_are_corrected_and_added_to(

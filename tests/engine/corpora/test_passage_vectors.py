@@ -19,6 +19,7 @@ from engine.corpora.recent import Recent
 from engine.explorer import Explorer
 from engine.numeric import widened
 from engine.types.searches import Query
+from storage.files import folder_bytes
 from storage.vectors import DocumentTable
 
 Tokens = Recent[tuple[int, int], TokenRows]
@@ -196,10 +197,10 @@ def test_former_versions_on_the_disk_do_not_keep_a_corpus_from_being_held(
     opened = small_copy.library.open("small")
     table = opened.table
     own, rows = table.own_bytes(), table.of(opened.doc_ids.array.to_pylist(), table.schema.names)
-    assert own <= table.bytes()
+    assert own <= folder_bytes(table.path)
     for _ in range(3):
         table.write(rows.to_batches()[0], replace=True)
-    assert table.bytes() > 3 * own
+    assert folder_bytes(table.path) > 3 * own
     assert table.own_bytes() < 2 * own
     monkeypatch.setattr(engine.corpora.opened, "HELD_BYTES", 2 * own)
     again = OpenCorpus("small", table, opened.lens, opened.spec, resident_bytes=2**30)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.corpora.backup import back_up, restore
-from engine.corpora.folders import store_of
+from engine.corpora.backup import Only, back_up, restore
+from engine.corpora.registry import store_of
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
@@ -104,18 +104,12 @@ def test_it_outlives_a_change_of_lens_and_new_documents(small_copy: Explorer) ->
     assert small_copy.facets("small", [kept]).documents == 3
 
 
-def test_it_is_in_a_backup(small_copy: Explorer, tmp_path: Path) -> None:
-    kept = small_copy.select("small", CHOSEN)
-    back_up(small_copy.home, small_copy.ledger, tmp_path / "all.zip")
-    restore(tmp_path / "all.zip", Home(tmp_path / "restored"))
-    assert make_explorer(tmp_path / "restored").facets("small", [kept]).documents == 3
-
-
-def test_it_is_among_what_cannot_be_made_again(
-    small_copy: Explorer, small_source: Path, tmp_path: Path
+@pytest.mark.parametrize("only", [None, "irreplaceable"])
+def test_it_is_in_a_backup(
+    small_copy: Explorer, small_source: Path, tmp_path: Path, only: Only | None
 ) -> None:
     kept = small_copy.select("small", CHOSEN)
-    back_up(small_copy.home, small_copy.ledger, tmp_path / "small.zip", "irreplaceable")
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "small.zip", only)
     restore(tmp_path / "small.zip", Home(tmp_path / "restored"))
     restored = make_explorer(tmp_path / "restored")
     restored.library.import_documents(ImportRequest(small_source, "small"))

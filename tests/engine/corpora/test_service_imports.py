@@ -17,20 +17,17 @@ import pytest
 
 from engine.config import ROOT
 from engine.corpora import backup
-from engine.corpora.service_imports import KEPT, sweep_retrieved
+from engine.corpora.import_sources import KEPT, sweep_retrieved
 from engine.errors import BadInputError, NotAllowedError, ServiceError
 from engine.explorer import Explorer
-from engine.jobs.job_files import read_job, write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import (
-    ImportJob,
     ImportReport,
     ImportRequest,
     NamedDataset,
     Progress,
     Repairs,
     ServiceQueries,
-    ServiceQuery,
 )
 from engine.types.people import Person
 from engine.types.searches import Query
@@ -210,24 +207,6 @@ def test_an_import_that_is_cancelled_while_it_retrieves_goes_on(
     assert served.library.import_documents(request).documents == 130
 
 
-def test_the_file_of_a_job_holds_what_services_are_asked(home: Path) -> None:
-    (home / "jobs").mkdir(parents=True)
-    queries = ServiceQueries((
-        ServiceQuery("openalex", "deep sea", limit=20, with_abstract=True),
-        ServiceQuery("acl", ids=("2024.acl-long", "P18-1")),
-    ))  # fmt: skip
-    progress = Progress("retrieving", 3, 20, 1.0)
-    job = ImportJob("20260101T000000000000-abcdef", ImportRequest(queries, "c"), "done", progress)
-    file = home / "jobs" / f"{job.id}.json"
-    write_job(file, job)
-    assert read_job(file).request.source == queries
-    assert str(queries) == "openalex:deep sea; acl:2024.acl-long,P18-1"
-    dataset = NamedDataset("beir/scifact")
-    write_job(file, replace(job, request=ImportRequest(dataset, "c")))
-    assert read_job(file).request.source == dataset
-    assert str(dataset) == "ir:beir/scifact"
-
-
 def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     served: Explorer, services: ServiceServer
 ) -> None:
@@ -237,9 +216,9 @@ def test_leads_may_ask_services_but_not_the_zotero_of_whoever_runs_seedlens(
     local = asked(served, "zotero:local")
     for do in (
         lambda: lead.look_up(local.queries[0]),
-        lambda: lead.start_from_services("c", local),
+        lambda: lead.start_import(local, "c"),
         lambda: other.look_up(asked(served).queries[0]),
-        lambda: other.start_from_services("c", asked(served)),
+        lambda: other.start_import(asked(served), "c"),
         lambda: other.update("c"),
     ):
         with pytest.raises(NotAllowedError):
@@ -268,8 +247,8 @@ def test_data_sets_that_would_fill_the_disk_are_for_whoever_runs_seedlens(
     lead, other = (served.acting_as(person).library for person in (GRACE, EVE))
     assert lead.describe_dataset("msmarco-passage").documents == 8_841_823
     for do in (
-        lambda: lead.start_dataset("c", "msmarco-passage"),
-        lambda: other.start_dataset("c", "beir/scifact"),
+        lambda: lead.start_import(NamedDataset("msmarco-passage"), "c"),
+        lambda: other.start_import(NamedDataset("beir/scifact"), "c"),
         lambda: other.describe_dataset("beir/scifact"),
         other.datasets,
     ):
@@ -300,7 +279,7 @@ def test_a_process_retrieves_and_what_was_broken_off_is_resumed(
         monkeypatch.setenv(name, value)
     jobs = served.library.jobs
     services.behaviour.faults = deque(["ok", "429 retry=5000"])
-    job = served.library.start_from_services("papers", asked(served), owner="Ada")
+    job = served.library.start_import(asked(served), "papers", owner="Ada")
     failed = ended(lambda: jobs.job(job.id))
     assert failed.state == "failed"
     assert "OpenAlex wants no more requests for 83 minutes" in failed.error

@@ -146,22 +146,12 @@ def test_searches_and_indexing_get_the_same_vectors(encoder: OnePassEncoder) -> 
             assert (getattr(a, name) * getattr(b, name)).sum(axis=1).min() >= CLOSE["indexing"]
 
 
-def test_the_same_call_gives_the_same_bits(encoder: OnePassEncoder) -> None:
-    passages = [passage(t, title="Twice") for t in texts()[:12]]
-    for first, second in zip(encoder.encode(passages), encoder.encode(passages), strict=True):
-        assert same(first, second)
-
-
 def test_threads_may_share_an_encoder(encoder: OnePassEncoder) -> None:
     passages = [passage(t) for t in texts()[:8]]
     expected = [encoder.encode([p])[0] for p in passages]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda p: encoder.encode([p])[0], passages * 4))
     assert all(same(a, b) for a, b in zip(found, expected * 4, strict=True))
-
-
-def test_no_passages_give_no_encodings(encoder: OnePassEncoder) -> None:
-    assert encoder.encode([]) == []
 
 
 # Texts longer than the model's window

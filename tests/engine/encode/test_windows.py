@@ -63,7 +63,3 @@ def test_a_batch_stays_within_its_budget_padding_included_and_no_window_is_lost(
             assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= budget
         found = sorted((w for b in batches for w in b), key=lambda w: (w.document, w.start))
         assert found == windows
-
-
-def test_without_windows_there_is_no_batch() -> None:
-    assert batch_windows([], 4096) == []

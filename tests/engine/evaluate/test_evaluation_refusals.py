@@ -208,8 +208,7 @@ def test_a_grade_that_would_take_gigabytes_to_measure_by_is_refused(tmp_path: Pa
         ("q Q0 d 1 0.5 me\nq Q0 e 2 0.4\n", "line 2: 5 columns"),
         ("q Q0 d 1 high me\n", "line 1: the score 'high' is not a number"),
         ("q Q0 d 1 nan me\n", "line 1: the score 'nan' is not a number"),
-        ("q Q0 d first 1 me\n", "line 1: the rank 'first' is not a number"),
-        ("q Q0 d 1 2 me\n\nq Q0 d 2 1 me\n", "lines 1 and 3: document 'd' stands twice"),
+        ("q Q0 d 1 2 me\n\nq Q0 d 2 1 me\n", "line 3: query 'q' ranks 'd' twice"),
         ("", "has no lines"),
     ],
 )

@@ -21,14 +21,15 @@ from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate, judge_runs
+from engine.evaluate.measuring import query_rows, without_own
 from engine.explorer import Explorer
 from engine.measures.p_mrr import P_MRR
 from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.search.topics import SystemRun, sampled
-from engine.types.evaluations import CSFCUBE_NDCG, Collection, Evaluation
-from engine.types.searches import Query
+from engine.types.evaluations import CSFCUBE_NDCG, Collection, Evaluation, Topic
+from engine.types.searches import Query, Ranking
 from tests.support import make_explorer, write_jsonl
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}
@@ -288,6 +289,20 @@ def test_a_sample_is_reported(explorer: Explorer) -> None:
 def test_a_report_can_be_read_back(demo: Evaluation) -> None:
     report = evaluation_report(demo)
     assert evaluation_report(evaluation_from_report(json.loads(json.dumps(report)))) == report
+
+
+# A query that is a document of the corpus, as in ArguAna
+
+
+@pytest.mark.parametrize(("grades", "score"), [({"d2": 1}, 1.0), ({"d1": 1, "d3": 1}, 0.920)])
+def test_a_query_s_own_document_is_left_out_unless_it_is_judged_relevant(
+    grades: dict[str, int], score: float
+) -> None:
+    topics = (Topic("d1", text="The text of d1."),)
+    collection = Collection("c", topics, {"d1": grades}, Path(), "beir")
+    ranked = [Ranking("d1", ("d1", "d2", "d3"), (3.0, 2.0, 1.0))]
+    (row,) = query_rows(collection, topics, without_own(collection, topics, ranked))
+    assert row["nDCG@20"] == pytest.approx(score, abs=0.001)
 
 
 # People

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import engine.evaluate.evaluation_store
+import engine.evaluate.stored_reports
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.evaluation_store import FITTED
+from engine.evaluate.stored_reports import FITTED
 from engine.explorer import Explorer
 from engine.llm.client import finish
 from engine.llm.tasks import TaskRun
@@ -20,8 +20,6 @@ from engine.types.evaluations import (
     Evaluation,
     EvaluationRequest,
 )
-from engine.types.models import TaskProgress
-from engine.types.scenarios import ScenarioRequest
 from tests.fakes.small_corpus import QUERIES
 from tests.support import ended, make_explorer
 
@@ -86,7 +84,7 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
 
     request = EvaluationRequest("lab", ("hybrid", "transport"))
     run = TaskRun(cancelled=after_the_first_system)
-    report = finish(lab.evaluations._compute(request, run))
+    report = finish(lab.evaluations._task(request).run(run))
     assert (report.result.evaluation, report.stopped) == (None, "cancelled")
     assert lab.evaluations.find(request) is None
     assert lab.evaluations.missing(request) == ("transport",)
@@ -140,7 +138,7 @@ def test_other_weights_rank_anew(
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir(exist_ok=True)
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
-    monkeypatch.setattr(engine.evaluate.evaluation_store, "ASSETS", tmp_path)
+    monkeypatch.setattr(engine.evaluate.stored_reports, "ASSETS", tmp_path)
     assert lab.evaluations.missing(request) == ()
     (tmp_path / name).write_text("{}", encoding="utf-8")
     assert lab.evaluations.missing(request) == ("bm25",)
@@ -225,21 +223,3 @@ def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> N
 def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"'<seed>_background'.*'q1'.*topics.jsonl"):
         lab.collections.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
-
-
-def test_rankings_by_scenarios_that_changed_meanwhile_are_not_kept(lab: Explorer) -> None:
-    request = EvaluationRequest("lab", ("dense", "scenario"))
-    lab.scenarios.run(ScenarioRequest("lab", "extractive", component="M"))
-    other = make_explorer(lab.home.root)
-    changed: list[TaskProgress] = []
-
-    def change(progress: TaskProgress) -> None:
-        if progress.phase == "Ranking with scenario" and not changed:
-            changed.append(progress)
-            other.scenarios.run(ScenarioRequest("lab", "extractive", component="E"))
-
-    with pytest.raises(BadInputError, match="scenarios of 'lab' changed while it was ranked"):
-        lab.evaluations.run(request, tell=change)
-    assert lab.evaluations.find(request) is None
-    assert lab.evaluations.missing(request) == ("scenario",)
-    assert lab.evaluations.run(request).result.known == ("dense",)

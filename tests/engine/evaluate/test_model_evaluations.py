@@ -104,19 +104,6 @@ def test_the_time_that_is_left_is_of_all_runs_that_a_model_still_makes(
     assert first.seconds_left == first.seconds * (first.total / first.done - 1)
 
 
-def test_a_run_that_a_model_made_elsewhere_stands_beside_the_own_one(
-    lab: Explorer, server: ModelServer
-) -> None:
-    own = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"]
-    text = lab.evaluations.run_file(evaluated(lab, server, RERANKED).request, "dense")
-    theirs = text.replace(" dense\n", " dense+pairwise\n")
-    run = lab.collections.add_run("lab", "theirs.run", theirs.encode())
-    found = kept(lab, evaluated(lab, server, RERANKED))
-    assert found.systems["dense+pairwise"].metrics == own.metrics
-    assert len(found.systems) == 3
-    lab.collections.remove_run(run.id)
-
-
 def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
     lab: Explorer, server: ModelServer, lab_source: Path
 ) -> None:
@@ -316,17 +303,3 @@ def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
     assert gap_of(job).report.stopped == "budget"
     assert lab.gaps.find(GAP, lab.evaluations.model(session(server))) is None
     assert gap_of(measured(lab, server)).report.stopped == ""
-
-
-def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
-    lab: Explorer, server: ModelServer
-) -> None:
-    server.behaviour.latency = 0.1
-    job_id = lab.gaps.start(GAP, session(server))
-    lab.gaps.jobs.cancel(job_id)
-    assert ended(lambda: lab.gaps.job("lab")).state == "cancelled"
-    server.stop()
-    gone = measured(lab, server)
-    assert gone.state == "failed"
-    assert gone.error
-    assert lab.gaps.job("lab") == gone

@@ -12,7 +12,6 @@ from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
 from engine.explorer import Explorer
-from engine.llm.budget import Budget
 from engine.llm.client import complete
 from engine.rerank.candidates import merged
 from engine.types.corpora import ImportRequest
@@ -24,7 +23,7 @@ from storage.answers import Answers
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection, session
 from tests.fakes.small_corpus import write_collection
-from tests.support import ended, make_explorer
+from tests.support import make_explorer
 
 SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
 REQUEST = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
@@ -116,23 +115,6 @@ def test_what_the_verifier_did_not_answer_is_said_where_the_run_came_to_its_end(
     assert found.report.stopped == ""
     assert found.report.unread > 0
     assert any("too low" in note for note in found.notes)
-
-
-def test_a_budget_that_is_reached_is_said(verify: Verify, pool_server: ModelServer) -> None:
-    found = verify(budget=Budget(calls=20))
-    assert found.report.stopped == "budget"
-    assert any("too low" in note for note in found.notes)
-    assert pool_server.seen.requests == 20
-
-
-def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
-    job_id = tiny.gaps.start(REQUEST, session(pool_server))
-    job = ended(lambda: tiny.gaps.job("tiny"))
-    assert (job.id, job.state, job.error) == (job_id, "done", "")
-    assert job.progress.done == job.progress.total > 0
-    assert job.report is not None
-    assert job.report.result is not None
-    assert job.report.result.collection == "tiny"
 
 
 def test_a_gap_is_kept_for_the_judgments_and_scenarios_that_it_was_measured_with(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import BadInputError
-from engine.ingest import check, detect_format, open_source
-from engine.ingest.values import resolve
+from engine.ingest import check, open_source
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
@@ -43,7 +42,7 @@ def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write: Writ
     for name, text in (("latin-1", "café"), ("cp1251", "cafй"), ("mac-roman", "cafÈ")):
         (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(encoding=name))
         assert document.text == text
-    with pytest.raises(BadInputError, match=r"line 2: not UTF-8 \(byte 0xe9 at offset 13\).*--enc"):
+    with pytest.raises(BadInputError, match=r"line 2: not UTF-8\..*--enc"):
         list(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf8")))
     with pytest.raises(BadInputError, match="not UTF-16"):
         check(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf-16")), MAX_CHARS)
@@ -84,68 +83,6 @@ def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
     path = write("a.tsv", "id;text\n1;a\n")
     (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(delimiter=";"))
     assert document.text == "a"
-
-
-@pytest.mark.parametrize(
-    ("content", "source_format"),
-    [
-        (GERMAN.replace(";", "\t").encode("utf-16"), "csv"),
-        (b"TY  - JOUR\nER  - \n", "ris"),
-        (b"@article{k, title={A}}\n", "bibtex"),
-        (b'{"id": "1"}\n', "jsonl"),
-        (b'\n[{"id": "1"}]\n', "json"),
-    ],
-)
-def test_what_programs_export_as_text_is_recognised(
-    write: Write, content: bytes, source_format: str
-) -> None:
-    assert detect_format(write("export.txt", content)) == source_format
-
-
-@pytest.mark.parametrize(
-    ("names", "people"),
-    [
-        ("A. Lee, B. Okafor", ("A. Lee", "B. Okafor")),
-        ("Lee, A., Okafor, B.", ("A. Lee", "B. Okafor")),
-        ("Ada Lovelace, Alan Turing and A. Lee", ("Ada Lovelace", "Alan Turing", "A. Lee")),
-        ("van der Berg, Jan Willem", ("Jan Willem van der Berg",)),
-        ("Lovelace, Ada and Turing, Alan", ("Ada Lovelace", "Alan Turing")),
-        ("['A. Lee', 'B. O\\'Hara']", ("A. Lee", "B. O'Hara")),
-        ("Lovelace, Ada", ("Ada Lovelace",)),
-        ("Lee, A., Okafor, B., et al.", ("A. Lee", "B. Okafor")),
-        ("Ada Lovelace et al", ("Ada Lovelace",)),
-    ],
-)  # fmt: skip
-def test_names_in_one_cell_are_parted_as_people_write_them(
-    write: Write, names: str, people: tuple[str, ...]
-) -> None:
-    quoted = names.replace('"', '""')
-    assert one(write("a.csv", f'id,text,authors\n1,a,"{quoted}"\n')).authors == people
-
-
-@pytest.mark.parametrize(
-    ("columns", "fields"),
-    [
-        (
-            "Key;Title;Author(s);Year;Abstract;DOI;URL",
-            {"doc_id": "Key", "authors": "Author(s)", "text": "Abstract", "url": "URL"},
-        ),
-        (  # Zotero
-            "Key;Item Type;Publication Year;Author;Title;DOI;Url;Abstract Note",
-            {"doc_id": "Key", "text": "Abstract Note", "year": "Publication Year", "url": "Url"},
-        ),
-        (  # Scopus
-            "Authors;Author(s) ID;Title;Year;DOI;Link;Abstract;EID",
-            {"doc_id": "EID", "authors": "Authors", "url": "Link"},
-        ),
-        (  # Web of Science
-            "Author Full Names;Article Title;Abstract;Publication Year;DOI",
-            {"doc_id": "DOI", "authors": "Author Full Names", "title": "Article Title"},
-        ),
-    ],
-)
-def test_columns_of_well_known_exports_are_found(columns: str, fields: dict[str, str]) -> None:
-    assert resolve(columns.split(";")).items() >= fields.items()
 
 
 def test_html_in_cells_becomes_plain_text_and_is_counted(write: Write) -> None:

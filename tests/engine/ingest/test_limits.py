@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.text_rules import GROWTH, PATTERNS, RULES, rate
 from engine.config import ROOT, Settings
-from engine.corpora import uploads
+from engine.corpora import import_sources
 from engine.errors import BadInputError
 from engine.facts import numbers
 from engine.facts.amounts import find_amounts
@@ -35,41 +35,12 @@ from storage.home import Home, suggest_corpus_name
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 from tests.support import make_explorer
 
-WORDS = ("a", "LONG", "c")
 SKIP = Repairs(skip_broken=True)
-RIS = "TY  - JOUR\nID  - %s\nAB  - %s\nER  - \n"
 
 
 def reading(path: Path, **changes: Any) -> Reading:
     chosen = {"source_format": "auto", "mapping": None, "lens": RESEARCH, "max_chars": MAX_CHARS}
     return Reading(path, **{**chosen, **changes})
-
-
-def bomb(path: Path, rows: int = 256, megabytes: int = 8) -> Path:
-    """A file in which one long text is that of all rows."""
-    words = pa.array(["a" * (megabytes * MEGABYTE)])
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), words)
-    ids = [str(number) for number in range(rows)]
-    pq.write_table(pa.table({"id": ids, "text": texts}), path, compression="zstd")
-    return path
-
-
-def peak(path: Path) -> float:
-    """Megabytes that the process of a preview takes at most."""
-    code = """
-import resource, sys
-from pathlib import Path
-from engine.facts.amounts import find_amounts
-from engine.ingest.previews import Reading, preview
-from engine.ingest.values import authors
-from engine.lenses.definitions import RESEARCH
-preview(Reading(Path(sys.argv[1]), "auto", None, RESEARCH, 1_000_000))
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, check=True, cwd=ROOT
-    )
-    return float(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +66,12 @@ def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
         ),
         ("a.csv", "id,text\n1,a\n2,LONG\n3,c\n"),
         ("b.csv", 'id,text\n1,a\n2,"b\nLINES"\n3,c\n'),
-        ("a.bib", "@misc{1, title={A}}\n@misc{2, abstract={LINES}}\n@misc{3, title={C}}\n"),
-        ("a.ris", f"{RIS % (1, 'a')}{RIS % (2, 'LINES')}{RIS % (3, 'c')}"),
     ],
 )
 def test_a_row_that_would_fill_the_memory_is_passed_over(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    for module in ("encodings", "tables", "bibtex", "tagged"):
+    for module in ("encodings", "tables"):
         monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
     long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
     for word, stands_for in long.items():
@@ -133,25 +102,14 @@ def test_a_reader_says_nothing_of_the_many_faults_of_a_file(write: Write) -> Non
     assert (done.stdout, len(done.stderr)) == (b"1\n", 0)
 
 
-def test_a_little_parquet_file_of_two_gigabytes_is_previewed_in_little_memory(
-    tmp_path: Path,
-) -> None:
-    path = bomb(tmp_path / "bomb.parquet")
-    assert path.stat().st_size < 2_000
-    assert peak(path) < 700
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
-def test_a_line_of_21_megabytes_takes_no_memory(write: Write) -> None:
-    line = b'{"id": "2", "text": [' + b'"a",' * 5_000_000 + b'"b"]}\n'
-    assert peak(write("a.jsonl", b'{"id": "1", "text": "a"}\n' + line)) < 150
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited elsewhere")
 def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    path = bomb(tmp_path / "bomb.parquet", rows=32)
+    """One long text is that of all rows."""
+    path = tmp_path / "bomb.parquet"
+    texts = pa.DictionaryArray.from_arrays([0] * 32, pa.array(["a" * (8 * MEGABYTE)]))
+    pq.write_table(pa.table({"id": [str(n) for n in range(32)], "text": texts}), path)
     monkeypatch.setattr(previews, "PREVIEW_BYTES", 200 * MEGABYTE)
     monkeypatch.setattr(previews, "CHECK_BYTES", 200 * MEGABYTE)
     says = r"bomb\.parquet.*: reading it takes more than 200 MB of memory\. Leave out"
@@ -161,12 +119,12 @@ def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
         make_explorer(home).library.import_documents(ImportRequest(path, "bomb"))
 
 
-def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
+def test_a_file_that_takes_too_long_is_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(previews, "CHECK_SECONDS", 0.2)
     path = write("a.jsonl", "".join(f'{{"id": "{n}", "text": "a"}}\n' for n in range(100_000)))
-    with pytest.raises(BadInputError, match=r"a\.jsonl, after row [\d]+: reading it takes longer"):
+    with pytest.raises(BadInputError, match=r"a\.jsonl: reading it takes longer"):
         previews.examine(reading(path))
 
 
@@ -211,9 +169,9 @@ def test_uploads_have_the_limit_that_the_app_is_started_with(
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     assert config["server"]["maxUploadSize"] * MEGABYTE == UPLOAD_BYTES
     assert config["server"]["maxMessageSize"] * MEGABYTE == limits.MESSAGE_BYTES
-    monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
+    monkeypatch.setattr(import_sources, "UPLOAD_BYTES", 10)
     with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
-        uploads.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
+        import_sources.save_upload(Home(tmp_path), "a.csv", b"x" * 11)
 
 
 def test_the_table_of_limits_says_what_holds() -> None:

@@ -221,12 +221,6 @@ def test_a_zip_without_papers_is_refused(content: bytes | None, says: str, tmp_p
         check(open_source(path, lens=RESEARCH), 10**6)
 
 
-def test_no_document_is_left_where_no_pdf_can_be_read(tmp_path: Path) -> None:
-    (tmp_path / "one.pdf").write_bytes(b"")
-    with pytest.raises(BadInputError, match="No document is left"):
-        check(open_source(tmp_path, lens=RESEARCH), 10**6)
-
-
 def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,12 +238,6 @@ def test_a_file_that_keeps_the_reader_busy_or_ends_it_costs_that_file(
     paper, problem = pdf._isolated(folder.parent, fifo.name)
     assert paper is None
     assert "takes longer than" in problem
-
-
-def test_too_large_files_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "PDF_BYTES", 100)
-    with pytest.raises(Exception, match="has more than"):
-        pdf._content(folder, "acl.pdf")
 
 
 @pytest.mark.parametrize(

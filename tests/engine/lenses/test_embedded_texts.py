@@ -39,7 +39,7 @@ def test_a_text_is_embedded_once_for_each_model(tmp_path: Path) -> None:
     assert model.asked == 4
 
 
-@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 48])
+@pytest.mark.parametrize("damage", [b"", b"\0" * 48])
 def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     model = Lengths()
     embed = EmbeddedTexts(tmp_path, "model", model)

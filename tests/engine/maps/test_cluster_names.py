@@ -21,16 +21,7 @@ from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection
 from tests.fakes.small_corpus import DOCUMENTS
-from tests.support import made_once, make_explorer
-
-
-@pytest.fixture(scope="module")
-def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
-    def make(home: Path) -> None:
-        shutil.copytree(small_home, home)
-        make_explorer(home).maps.build("small")
-
-    return made_once("mapped", tmp_path_factory, make)
+from tests.support import make_explorer
 
 
 @pytest.fixture

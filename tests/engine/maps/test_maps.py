@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from engine.corpora import map_making
-from engine.corpora.folders import store_of
 from engine.corpora.map_making import MapMaker
+from engine.corpora.registry import store_of
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -28,23 +28,12 @@ from engine.types.corpora import ImportRequest, Progress
 from engine.types.maps import OVERLAYS, WHOLE_DOCUMENT, CorpusMap
 from engine.types.people import Person
 from engine.types.searches import Query
-from storage.maps import FILE, read_map, write_map
+from storage.maps import FILE
 from tests.fakes.small_corpus import DOCUMENTS, METHODS
-from tests.support import made_once, make_explorer, wait_until, write_jsonl
+from tests.support import make_explorer, wait_until, write_jsonl
 
 SEED = "bees-network"
 ADA = Person("ada@example.org", "Ada", "annotator")
-
-
-@pytest.fixture(scope="module")
-def mapped_home(tmp_path_factory: pytest.TempPathFactory, small_home: Path) -> Path:
-    """A home whose corpus ``small`` has a map. For reading only."""
-
-    def make(home: Path) -> None:
-        shutil.copytree(small_home, home)
-        make_explorer(home).maps.build("small")
-
-    return made_once("mapped", tmp_path_factory, make)
 
 
 @pytest.fixture(scope="module")
@@ -159,17 +148,6 @@ def test_a_damaged_map_is_named_and_made_anew(mapped_copy: Explorer) -> None:
     assert "seedlens map" in refused.value.remedy
     assert mapped_copy.maps.build("small").layouts
     assert seen(mapped_copy).missing == 0
-
-
-def test_a_map_with_clusters_beyond_its_names_is_damaged(mapped_copy: Explorer) -> None:
-    """It may be of somebody's backup: a label is an index, and counting makes room up to it."""
-    folder = file_of(mapped_copy).parent
-    kept = read_map(folder)
-    assert kept is not None
-    kept.layouts[WHOLE_DOCUMENT].labels[0, 0] = 2**31 - 1
-    write_map(folder, kept)
-    with pytest.raises(StorageError, match="cluster that has no name"):
-        mapped_copy.maps.view("small")
 
 
 def test_a_map_that_is_cancelled_changes_nothing(mapped_copy: Explorer) -> None:

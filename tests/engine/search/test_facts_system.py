@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from engine.corpora.folders import store_of
+from engine.corpora.registry import store_of
 from engine.corpora.stored_facts import FACT_COLUMNS, facts_of
 from engine.explorer import Explorer
 from engine.search.systems.facts_system import topic_words

@@ -7,9 +7,9 @@ import json
 import os
 import signal
 import stat
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,22 @@ import pytest
 from engine.corpora.library import Library
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
-from engine.jobs.job_files import HOST, Note, process_runs, process_started, read_job, write_job
-from engine.jobs.processes import ImportJobs
+from engine.jobs.imports import ImportJobs
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportRequest, Progress, Repairs
+from engine.types.corpora import (
+    ImportJob,
+    ImportReport,
+    ImportRequest,
+    NamedDataset,
+    Progress,
+    Repairs,
+    ServiceQueries,
+    ServiceQuery,
+)
 from storage.home import CorpusNameError, Home
-from tests.support import make_explorer, wait_until
+from storage.ledger import Ledger
+from storage.locks import process_runs
+from tests.support import make_explorer, store_job, wait_until
 
 PATIENCE = 120.0
 
@@ -64,14 +74,14 @@ def an_old_job(**changes: object) -> ImportJob:
         progress=Progress("done", 3, 3, 1.0),
         seconds=1.0,
         started_at="2026-01-01T00:00:00+00:00",
-        updated_at="2026-01-01T00:00:00+00:00",
     )
     return replace(job, **changes)  # type: ignore[arg-type]
 
 
-def put(home: Path, job: ImportJob) -> ImportJob:
-    write_job(home / "jobs" / f"{job.id}.json", job)
-    return job
+@pytest.fixture
+def jobs(home: Path) -> ImportJobs:
+    Home(home).create()
+    return ImportJobs(Home(home), Ledger(Home(home).ledger).jobs)
 
 
 @pytest.fixture
@@ -190,42 +200,39 @@ def test_a_name_that_is_not_allowed_starts_nothing(app: Explorer, tmp_path: Path
     assert app.library.jobs.list() == []
 
 
-def test_jobs_are_listed_newest_first_without_unreadable_files(
-    home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    jobs = ImportJobs(Home(home))
-    Home(home).create()
-    old = put(home, an_old_job())
-    new = put(home, an_old_job(id="20260102T000000000000-abcdef", started_at="2026-01-02"))
-    broken = "20260103T000000000000-abcdef.json"
-    for content in ("{", "[]", json.dumps({"id": "x"})):
-        (home / "jobs" / broken).write_text(content)
-        caplog.clear()
-        assert jobs.list() == [new, old]
-        assert broken in caplog.text
+def test_jobs_are_listed_newest_first(jobs: ImportJobs) -> None:
+    old = store_job(jobs, an_old_job())
+    new = store_job(jobs, an_old_job(id="new", started_at="2026-01-02T00:00:00+00:00"))
+    assert jobs.list() == [new, old]
 
 
 @pytest.mark.parametrize("id_", ["../ledger", "20260101T000000000000-000000", ""])
-def test_an_unknown_job_is_refused(home: Path, id_: str) -> None:
-    Home(home).create()
-    jobs = ImportJobs(Home(home))
+def test_an_unknown_job_is_refused(jobs: ImportJobs, id_: str) -> None:
     for ask in (jobs.job, jobs.cancel, jobs.resume, jobs.dismiss):
         with pytest.raises(UnknownNameError):
             ask(id_)
 
 
-def test_a_job_of_a_process_long_gone_is_interrupted_even_if_its_number_was_given_out_again(
-    home: Path,
+OLD = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("pid", "columns", "state"),
+    [
+        (os.getpid(), {}, "running"),
+        (os.getpid(), {"renewed": OLD}, "interrupted"),  # its number was given out again
+        (2**30, {}, "interrupted"),
+        (0, {}, "running"),  # it starts
+        (0, {"renewed": OLD}, "interrupted"),  # it never came up
+        (2**30, {"machine": "another"}, "running"),  # its processes are not seen from here
+        (2**30, {"machine": "another", "renewed": OLD}, "interrupted"),
+    ],
+)
+def test_a_job_whose_process_is_gone_is_interrupted(
+    jobs: ImportJobs, pid: int, columns: dict[str, object], state: str
 ) -> None:
-    Home(home).create()
-    jobs = ImportJobs(Home(home))
-    mine, began = os.getpid(), process_started(os.getpid())
-    job = put(home, an_old_job(state="running", pid=mine, pid_started=began))
-    assert jobs.job(job.id).state == "running"
-    put(home, replace(job, pid_started="1"))
-    assert jobs.job(job.id).state == "interrupted"
-    put(home, replace(job, pid=0, pid_started=None))  # it never came up
-    assert jobs.job(job.id).state == "interrupted"
+    job = store_job(jobs, an_old_job(state="running", pid=pid), **columns)
+    assert jobs.job(job.id).state == state
 
 
 def test_a_zombie_does_not_count_as_running() -> None:
@@ -233,70 +240,67 @@ def test_a_zombie_does_not_count_as_running() -> None:
     if child == 0:
         os._exit(0)
     try:
-        wait_until(lambda: not process_runs(child, None), what="the end of the child", seconds=5)
+        wait_until(lambda: not process_runs(child), what="the end of the child", seconds=5)
     finally:
         os.waitpid(child, 0)
-    assert process_started(child) is None
 
 
-def test_a_job_survives_its_file_unchanged(tmp_path: Path) -> None:
-    job = an_old_job(state="failed", error="Zeile 3: „kaputt“", remedy="Mend it.")
-    write_job(tmp_path / "job.json", job)
-    assert read_job(tmp_path / "job.json") == job
-    assert [p.name for p in tmp_path.iterdir()] == ["job.json"]
-
-
-def test_a_job_keeps_its_choices_and_one_from_before_there_were_any_has_none(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        Path("/nowhere/papers.csv"),
+        ServiceQueries((ServiceQuery("openalex", "deep sea"), ServiceQuery("acl", ids=("a", "b")))),
+        NamedDataset("beir/scifact"),
+    ],
+)
+def test_a_job_comes_back_as_it_was(jobs: ImportJobs, source: object) -> None:
     chosen = Repairs(encoding="cp1252", delimiter=";", skip_empty=True, duplicates="merge")
-    old = an_old_job()
-    job = replace(old, request=replace(old.request, repairs=chosen))
-    write_job(tmp_path / "job.json", job)
-    assert read_job(tmp_path / "job.json") == job
-    fields = json.loads((tmp_path / "job.json").read_text("utf-8"))
-    del fields["repairs"]
-    (tmp_path / "job.json").write_text(json.dumps(fields), "utf-8")
-    assert read_job(tmp_path / "job.json") == old
+    report = ImportReport("papers", 300, 290, 0, 10, 300, 6.0, ("3 documents had no year.",))
+    job = an_old_job(state="failed", error="Zeile 3: „kaputt“", remedy="Mend it.", report=report)
+    request = replace(job.request, source=source, repairs=chosen)
+    job = store_job(jobs, replace(job, request=request))
+    assert jobs.job(job.id) == job
+
+
+def test_a_job_of_an_earlier_version_is_taken_over_with_its_choices(jobs: ImportJobs) -> None:
+    fields = {
+        "id": "20260101T000000000000-abcdef", "state": "running", "error": "", "remedy": "",
+        "owner": "Ada", "started_at": "2026-01-01T00:00:00+00:00",
+        "updated_at": "2026-01-01T00:00:01+00:00", "pid": os.getpid(), "host": "x",
+        "pid_started": "1", "corpus": "papers", "path": "uploads/a/papers.csv", "queries": [],
+        "dataset": "", "source_format": "csv", "mapping": {"doc_id": "PMID"}, "encoder": None,
+        "lens": asdict(RESEARCH), "repairs": asdict(Repairs(skip_empty=True)),
+        "progress": asdict(Progress("indexing", 1, 2, 0.5)), "report": None,
+    }  # fmt: skip
+    file = jobs._home.jobs / f"{fields['id']}.json"
+    file.write_text(json.dumps(fields), "utf-8")
+    (jobs._home.jobs / "broken.json").write_text("{")
+    (job,) = jobs.list()
+    assert (job.id, job.state, job.owner) == (fields["id"], "interrupted", "Ada")
+    assert (job.request.repairs.skip_empty, job.request.lens) == (True, RESEARCH)
+    assert job.progress == Progress("indexing", 1, 2, 0.5)
+    assert not file.exists()
 
 
 def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(
-    home: Path, tmp_path: Path
+    jobs: ImportJobs, tmp_path: Path
 ) -> None:
-    Home(home).create()
-    jobs = ImportJobs(Home(home))
     request = ImportRequest(tmp_path / "papers.csv", "papers")
     # A former run of the same command was killed.
-    put(home, an_old_job(state="running", pid=os.getpid(), pid_started="1", request=request))
+    store_job(jobs, an_old_job(state="running", pid=2**30, request=request))
     assert [job.state for job in jobs.list()] == ["interrupted"]
     told: list[Progress] = []
     with jobs.here(request, "Ada", told.append, lambda: False) as (tell, cancelled):
         (job,) = jobs.list()
         assert (job.state, job.owner, job.pid) == ("running", "Ada", os.getpid())
         tell(Progress("indexing", 1, 2, 0.5))
-        assert jobs.job(job.id).progress == told[0]
+        wait_until(lambda: jobs.job(job.id).progress == told[0], what="its progress")
         with pytest.raises(CorpusBusyError, match="started by Ada"):
             jobs.start(request)
         assert not cancelled()
         jobs.cancel(job.id)
-        assert cancelled()
-    assert list((home / "jobs").iterdir()) == []
-
-
-def test_progress_is_written_at_most_five_times_a_second_but_every_phase_is(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "job.json"
-    note = Note(file, an_old_job(progress=Progress("checking", 0, 0, 0.0)))
-    note.tell(Progress("indexing", 1, 1000, 0.0))
-    written, started = set(), time.monotonic()
-    for done in range(2, 400):
-        note.tell(Progress("indexing", done, 1000, 0.0))
-        written.add(read_job(file).progress.done)
-    assert 1 in written
-    assert len(written) <= 2 + 5 * (time.monotonic() - started)
-    note.tell(Progress("finishing", 1000, 1000, 1.0))
-    assert read_job(file).progress.phase == "finishing"
+        wait_until(cancelled, what="its end")
+    assert jobs.list() == []
 
 
 def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explorer) -> None:
@@ -315,22 +319,3 @@ def test_a_suggested_name_is_always_one_that_is_accepted(text: str) -> None:
     Library.check_name(name)  # raises for a name that an import would refuse
     assert 1 <= len(name) <= 64
     assert not set(name) & set(" /\\.\n")
-
-
-def test_a_job_of_another_machine_is_not_called_interrupted(app: Explorer) -> None:
-    jobs = app.library.jobs
-    here, there = (
-        put(
-            app.home.root,
-            an_old_job(id=f"20260101T00000000000{n}-abcdef", state="running", pid=2**30, host=host),
-        )
-        for n, host in enumerate((HOST, "another.example"))
-    )
-    assert jobs.job(here.id).state == "interrupted"
-    job = jobs.job(there.id)
-    assert job.state == "elsewhere"
-    assert "another.example" in job.error
-    assert "Resume" in job.remedy
-    jobs.check_idle("papers")  # the corpus's lock keeps the two apart where it reaches
-    jobs.dismiss(there.id)
-    assert [job.id for job in jobs.list()] == [here.id]

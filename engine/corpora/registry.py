@@ -1,21 +1,30 @@
-"""Corpora that several servers share: copied before they are read, published after a change; and a
-corpus's row of the registry, beside its documents, to rebuild the registry from.
+"""Where corpora lie, who writes them, and their rows in the registry.
 
-Without an object store a corpus lies in its home, and all of sharing is next to nothing."""
+A corpus begins in ``corpora/NAME``. What is derived for all of its documents (another lens), and
+another corpus under the name of a deleted one, is written to the next numbered folder
+(``corpora/NAME.2``); its row in the registry says which folder is the corpus, so a change is one
+transaction. Folders that no row names, and those of deleted corpora, go some time later. A copy of
+the row lies beside the documents, to rebuild the registry from.
+
+With an object store, several servers share corpora: they are copied before they are read, and
+published after a change.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from engine.config import Settings
-from engine.corpora.folders import folders_of, registered, store_of
 from engine.errors import (
     BadInputError,
     CorpusBusyError,
@@ -24,19 +33,125 @@ from engine.errors import (
     StorageError,
     StorageFullError,
 )
-from engine.lenses.definitions import lens_from_json
+from engine.lenses.definitions import lens_from_json, lens_to_json
 from engine.types.encoders import EncoderSpec
-from storage.files import write_whole
+from engine.types.lenses import Lens
+from storage import removal
+from storage.files import COPY, write_whole
 from storage.home import Home, is_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
+from storage.removal import changed_at, delete, delete_unused
 from storage.vectors import DocumentTable, Remote
 
 if TYPE_CHECKING:
     from storage.mirror import Copy, Generation
 
+READERS_GRACE = timedelta(hours=1)
+"""How long a search may go on reading the corpus as it was before a change."""
+DELETED_KEPT = timedelta(days=1)  # How long a deleted corpus can be brought back
+_STORE = "store"
+_MANIFEST = "corpus.json"
+_ROW = TypeAdapter(CorpusRow)
 WAIT_SECONDS = 10.0  # To write a corpus, for results that took long to make
 log = logging.getLogger("seedlens")
+
+
+def store_of(home: Home, row: CorpusRow) -> Path:
+    """The folder that holds the documents of a corpus."""
+    return _folder(home, row.name, int(json.loads(row.lens).get(_STORE, 1)))
+
+
+def next_store(home: Home, row: CorpusRow) -> Path:
+    """A folder for the corpus that was never used before."""
+    return _folder(home, row.name, max(_numbers(home, row.name), default=1) + 1)
+
+
+def registered(lens: Lens, store: Path) -> str:
+    """The lens column of the registry: the lens, and the number of the folder."""
+    number = _number(store)
+    text = lens_to_json(lens)
+    return text if number == 1 else json.dumps({**json.loads(text), _STORE: number})
+
+
+def folders_of(home: Home, name: str) -> list[Path]:
+    """All folders of a corpus, the newest first."""
+    return [_folder(home, name, number) for number in sorted(_numbers(home, name), reverse=True)]
+
+
+def names_of_folders(home: Home) -> list[str]:
+    """The corpora that have a folder, whatever the ledger has of them."""
+    found = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    return sorted(filter(is_corpus_name, found))
+
+
+def in_trash(home: Home, row: CorpusRow) -> Path:
+    """Where earlier versions moved the documents of a deleted corpus."""
+    return home.trash / row.name
+
+
+def sweep(home: Home, row: CorpusRow) -> None:
+    """Remove folders of a corpus that nobody reads. The caller holds the corpus's lock. Those
+    numbered higher than the corpus were never finished; lower ones were superseded. Where the
+    corpus itself is not there, the ledger may be older than they are, and they stay."""
+    current = store_of(home, row)
+    for folder in folders_of(home, row.name):
+        if _number(folder) > _number(current):
+            if row.state != "ready" or DocumentTable.is_stored(current):
+                delete(folder)
+        elif folder != current:
+            delete_unused(folder, partial(changed_at, folder), READERS_GRACE)
+
+
+def sweep_all(home: Home, ledger: Ledger) -> None:
+    """:func:`sweep` every corpus that nobody is writing to; corpora that were deleted more than
+    :data:`DELETED_KEPT` ago go for good."""
+    for name in {*names_of_folders(home), *(row.name for row in ledger.corpora())}:
+        with suppress(CorpusBusyError), alone(home, ledger, name):
+            row = ledger.corpus(name)
+            if row is None:
+                _sweep_copies(home, name)
+            elif row.state == "deleted" and removal.now() - row.updated_at >= DELETED_KEPT:
+                forget(home, ledger, row)
+            else:
+                sweep(home, row)
+    held = {in_trash(home, row) for row in ledger.corpora() if row.state == "deleted"}
+    for folder in {*home.trash.glob("[!.]*")} - held:
+        delete_unused(folder, partial(changed_at, folder), DELETED_KEPT)
+
+
+def forget(home: Home, ledger: Ledger, row: CorpusRow) -> None:
+    """Remove all of a deleted corpus. The caller holds the corpus's lock."""
+    for folder in (in_trash(home, row), *folders_of(home, row.name)):
+        delete(folder)
+    if home.mirror is not None:
+        home.mirror.remove(row.name)
+    ledger.remove_corpus(row)
+
+
+def _sweep_copies(home: Home, name: str) -> None:
+    """Remove copies of a corpus that another server deleted for good, unless they have changes
+    that the store lacks."""
+    for folder in folders_of(home, name) if home.mirror else ():
+        copy = home.mirror.copy_in(folder) if home.mirror else None
+        if copy is not None and not copy.writing:
+            delete_unused(folder, partial(changed_at, folder / COPY), DELETED_KEPT)
+
+
+def _folder(home: Home, name: str, number: int) -> Path:
+    first = home.corpus(name)
+    return first if number == 1 else first.with_name(f"{name}.{number}")
+
+
+def _number(store: Path) -> int:
+    return int(store.suffix[1:] or 1)
+
+
+def _numbers(home: Home, name: str) -> list[int]:
+    """Numbers of the folders that are there."""
+    first = home.corpus(name)
+    others = (p.suffix[1:] for p in home.corpora.glob(f"{name}.*") if p.is_dir())
+    return [*([1] if first.is_dir() else []), *(int(n) for n in others if n.isdecimal())]
 
 
 def home_of(settings: Settings) -> Home:
@@ -49,14 +164,13 @@ def home_of(settings: Settings) -> Home:
             "who writes them, is in a ledger that all servers share.",
             "Set SEEDLENS_LEDGER_URL=postgresql://USER:PASSWORD@HOST:PORT/DATABASE as well.",
         )
-    from storage.mirror import Mirror, Places
+    from storage.mirror import Mirror
     from storage.object_store import ObjectStore
 
     megabytes = settings.mirror_megabytes
     most = None if megabytes is None else megabytes * 2**20
     home = Home(settings.home)
-    places = Places(home.root, home.corpora, home.uploads, home.corpus_lock)
-    return Home(settings.home, Mirror(ObjectStore(settings.store), places, most))
+    return replace(home, mirror=Mirror(ObjectStore(settings.store), home, most))
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -88,7 +202,7 @@ def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool
         folder = store_of(home, row)
         mirror.find_selections(row.name, folder)
         copy = mirror.copy_in(folder)  # it may have given way to those after it
-        if copy is None or (documents and not copy.documents):
+        if copy is None or copy.documents < documents:
             raise StorageFullError(
                 f"The corpus '{row.name}' has no room in {home.root}.",
                 "Free some space, or set SEEDLENS_MIRROR_MEGABYTES to more.",
@@ -129,20 +243,22 @@ def _check_own(home: Home, row: CorpusRow) -> None:
 # -- writing ------------------------------------------------------------------------------
 
 
+def alone(
+    home: Home, ledger: Ledger, name: str, wait: float = 0.0, doing: str = "indexed"
+) -> AbstractContextManager[None]:
+    """Hold the lock of who writes a corpus; CorpusBusyError where somebody is ``doing`` that."""
+    busy = f"The corpus '{name}' is being {doing} by another process."
+    remedy = "Wait until it is done, or cancel it."
+    return ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait)
+
+
 @contextmanager
 def writing(
-    home: Home,
-    ledger: Ledger,
-    name: str,
-    busy: str,
-    remedy: str,
-    *,
-    wait: float = 0.0,
-    documents: bool = True,
+    home: Home, ledger: Ledger, name: str, *, wait: float = 0.0, documents: bool = True
 ) -> Iterator[None]:
-    """Write a corpus, alone on all servers that share it, which then have what was written. `busy`,
-    `remedy`, `wait`: as `alone`. `documents`: False where only what lies beside them is written."""
-    with ledger.locks.alone(home.corpus_lock(name), busy, remedy, wait):
+    """Write a corpus, :func:`alone` on all servers that share it, which then have what was written.
+    `documents`: False where only what lies beside them is written."""
+    with alone(home, ledger, name, wait, "indexed" if documents else "written to"):
         _begin(home, ledger, name, documents)
         try:
             yield
@@ -161,8 +277,9 @@ def _begin(home: Home, ledger: Ledger, name: str, documents: bool) -> None:
         if row is not None:
             _check_own(home, row)
     elif row is None or not row.generation:
-        # The folder has a corpus that was deleted, or an import to go on with.
-        mirror.forget(name, home.corpus(name) if row is None else store_of(home, row))
+        # A folder may have a corpus that was deleted; others have an import to go on with.
+        for folder in folders_of(home, name):
+            mirror.forget(name, folder)
     else:
         with mirror.lock(name):
             mirror.refresh(name, store_of(home, row), row.generation, documents, writing=True)
@@ -203,21 +320,20 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
             )
         copy = Copy(generation, held.documents if held else True)
         mirror.note(folder, copy)
-        mirror.make_room(folder, copy.files)
+        mirror.make_room(folder, copy)
 
 
 @contextmanager
 def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
     """Write files beside the documents of a corpus. As :func:`writing`; without an object store it
     does not wait for imports."""
-    busy = f"The corpus '{name}' is being written to by another process."
-    remedy = "Do the same again when that is done."
     if home.mirror is None:
         lock = home.corpus_lock(name).with_suffix(".beside.lock")
-        with ledger.locks.alone(lock, busy, remedy, WAIT_SECONDS):
+        busy = f"The corpus '{name}' is being written to by another process."
+        with ledger.locks.alone(lock, busy, "Do the same again when that is done.", WAIT_SECONDS):
             yield
         return
-    with writing(home, ledger, name, busy, remedy, wait=WAIT_SECONDS, documents=False):
+    with writing(home, ledger, name, wait=WAIT_SECONDS, documents=False):
         yield
 
 
@@ -231,35 +347,24 @@ def publish_all(home: Home, ledger: Ledger) -> None:
         copy = home.mirror.copy_in(folder)
         own = row.state == "ready" and not row.generation and DocumentTable.is_stored(folder)
         if copy.writing if copy else own:
-            with suppress(CorpusBusyError), writing(home, ledger, row.name, "", ""):
+            with suppress(CorpusBusyError), writing(home, ledger, row.name):
                 log.info("Bringing the corpus '%s' into %s.", row.name, home.mirror.store.name)
 
 
 def sweep_store(home: Home, ledger: Ledger) -> None:
     """Remove from the store what no generation of its corpora needs."""
     for name in home.mirror.names() if home.mirror else ():
-        with suppress(CorpusBusyError), ledger.locks.alone(home.corpus_lock(name), "", ""):
+        with suppress(CorpusBusyError), alone(home, ledger, name):
             row = ledger.corpus(name)
             if row is not None and home.mirror:  # else the ledger may be a new one
                 home.mirror.sweep(name, row.generation)
 
 
-_MANIFEST = "corpus.json"
-_ROW = TypeAdapter(CorpusRow)
-
-
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
     """Put a corpus into the registry and its manifest beside its documents, for all servers. The
-    caller is :func:`engine.corpora.sharing.writing` it."""
-    _write_manifest(home, row)
+    caller is :func:`writing` it."""
+    write_manifest(home, row)
     publish(home, ledger, row)
-
-
-def write_missing(home: Home, ledger: Ledger) -> None:
-    """Write the manifests of corpora that earlier versions imported."""
-    for row in ledger.corpora():
-        if row.state == "ready" and _found_manifest(home, row.name) is None:
-            _write_manifest(home, row)
 
 
 def has_manifest(home: Home, name: str) -> bool:
@@ -279,11 +384,9 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     Returns names of those that are registered now, and of those without a manifest (imported again
     under their name, they are whole)."""
     found, unknown = [], []
-    names = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
-    names |= {*home.mirror.names()} if home.mirror is not None else set()
-    for name in sorted(filter(is_corpus_name, names)):
-        busy = f"The corpus '{name}' is being indexed by another process."
-        with ledger.locks.alone(home.corpus_lock(name), busy, "Wait until it is done."):
+    names = {*names_of_folders(home), *(home.mirror.names() if home.mirror is not None else ())}
+    for name in sorted(names):
+        with alone(home, ledger, name):
             known = ledger.corpus(name)
             if known is not None and not _is_behind(home, known):
                 continue
@@ -305,17 +408,16 @@ def _is_behind(home: Home, row: CorpusRow) -> bool:
     """Whether a row is older than what lies in the home or the store, as in a copy of the ledger
     from before an import, a change of the lens, or another corpus of that name."""
     if row.generation:
-        is_lost = home.mirror is not None and not home.mirror.has(row.name, row.generation)
+        is_lost = home.mirror is not None and row.generation not in home.mirror.ages(row.name)
         return row.state == "ready" and is_lost
     found = _found_manifest(home, row.name)
     if found is not None and found.updated_at > row.updated_at:
         return True
-    # The documents of one that was deleted are in the trash, unless it was brought back.
-    is_stored = DocumentTable.is_stored(store_of(home, row))
-    return is_stored if row.state == "deleted" else row.state == "ready" and not is_stored
+    return row.state == "ready" and not DocumentTable.is_stored(store_of(home, row))
 
 
-def _write_manifest(home: Home, row: CorpusRow) -> None:
+def write_manifest(home: Home, row: CorpusRow) -> None:
+    """Write a corpus's row beside its documents."""
     store = store_of(home, row)
     if store.is_dir():
         with suppress(OSError):  # the ledger has it

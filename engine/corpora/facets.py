@@ -1,0 +1,532 @@
+"""What the documents of a corpus can be filtered by: which documents meet filters, and counts.
+
+Everything is one of two kinds of columns: values by document (:class:`Column`: fields, years,
+aspects, places), and ranges by document (:class:`Ranges`: days, amounts).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache, partial, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.corpora.recent import Recent
+from engine.corpora.schema import FACET_MARK, MANY, StoredTexts, condition, rows_of, year_of
+from engine.corpora.stored_facts import flat_facts
+from engine.errors import BadInputError, UnknownNameError
+from engine.facts.fact_index import CLOSE
+from engine.facts.places import atlas
+from engine.types.callbacks import tell_nobody
+from engine.types.corpora import FieldValues
+from engine.types.lenses import Lens
+from engine.types.limits import FIELD_CHARS, FIELDS
+from engine.types.searches import (
+    AMOUNT,
+    ASPECT,
+    DATE,
+    NUMBER,
+    PLACE,
+    SELECTION,
+    YEAR,
+    AmountCount,
+    Facets,
+    Filter,
+    PlaceCount,
+)
+from storage.selections import read_selection
+from storage.vectors import DocumentTable
+
+MOST_VALUES = 200  # Values of a field that are counted out, beside those that are filtered by
+MOST_UNITS = 12  # Units of amounts that are described, beside those that are filtered by
+FEW_VALUES = 8  # Values that texts are looked through for, one after the other
+MOST_REMEMBERED = 16  # Sets of filters whose counts are kept, and selections whose documents are
+LONGEST = 20  # Years: a date that spans more of them, or recurs, is counted in its first one
+_DATE = re.compile(r"(\d{4})(?:-(\d\d?))?(?:-(\d\d?))?")
+Mask = NDArray[np.bool_]  # (n,) over the documents of a corpus
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Values of documents as pairs of a row and a code, each pair once."""
+
+    size: int  # documents of the corpus
+    rows: NDArray[np.int32]  # rows, codes: (p,), by row
+    codes: NDArray[np.int32]
+    values: StoredTexts  # by code
+
+    @classmethod
+    def of(cls, size: int, rows: Rows, codes: Rows, values: Iterable[str] | pa.Array) -> Column:
+        """From pairs in any order, which may repeat."""
+        texts = StoredTexts(values)
+        if not (rows[1:] > rows[:-1]).all():
+            width = max(1, len(texts))
+            # np.unique of so many takes a hundred times as long.
+            pairs = np.sort(rows.astype(np.int64) * width + codes.astype(np.int64))
+            pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+            rows, codes = pairs // width, pairs % width
+        return cls(size, rows.astype(np.int32), codes.astype(np.int32), texts)
+
+    def codes_of(self, wanted: Iterable[str]) -> NDArray[np.intp]:
+        """The codes of those of the wanted values that there are."""
+        among = pa.array(list(wanted), pa.string())
+        found = pc.is_in(self.values.array, value_set=among)
+        return np.flatnonzero(found.to_numpy(zero_copy_only=False))
+
+    def mask(self, wanted: Iterable[str]) -> Mask:
+        """Which documents (n,) have any of the wanted values."""
+        known = np.zeros(len(self.values), dtype=np.bool_)
+        known[self.codes_of(wanted)] = True
+        return _mask(self.size, self.rows[known[self.codes]])
+
+    def counted(
+        self, allowed: Mask, most: int | None = None, also: Iterable[str] = ()
+    ) -> FieldValues:
+        """The most frequent values among the allowed documents, and those of ``also``."""
+        inside = allowed[self.rows]
+        counts = np.bincount(self.codes[inside], minlength=len(self.values))
+        shown = np.flatnonzero(counts)
+        if most is not None and len(shown) > most:
+            shown = shown[np.argpartition(-counts[shown], most)[:most]]
+        shown = np.union1d(shown, self.codes_of(also))
+        pairs = list(zip(self.values.at(shown), counts[shown].tolist(), strict=True))
+        pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+        having = _different(self.rows[inside])
+        return FieldValues(dict(pairs), without=int(allowed.sum()) - having)
+
+    def by_number(self, allowed: Mask) -> dict[int, int]:
+        """How many of the allowed documents have which number, ascending."""
+        counts = self.counted(allowed).counts
+        return dict(sorted((int(value), count) for value, count in counts.items()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Numbers of documents, each from ``low`` to ``high``, by row."""
+
+    size: int  # documents of the corpus
+    rows: Rows  # rows, low, high: (f,)
+    low: Doubles
+    high: Doubles
+
+    def mask(
+        self, filters: Sequence[Filter], bounds: Callable[[str, Filter], tuple[float, float]]
+    ) -> Mask:
+        """Which documents (n,) have one range of which some part meets every filter.
+
+        Args:
+            bounds: the lowest and highest number that a filter's value stands for.
+        """
+        met = np.ones(len(self.rows), dtype=np.bool_)
+        for one in filters:
+            found = np.zeros(len(self.rows), dtype=np.bool_)
+            for value in one.values:
+                low, high = bounds(value, one)
+                after = self.high >= low if one.op != "<=" else True
+                found |= after & (self.low <= high if one.op != ">=" else True)
+            met &= found
+        return _mask(self.size, self.rows[met])
+
+    def described(self, unit: str, allowed: Mask) -> AmountCount | None:
+        """The allowed documents, and the quartiles of their numbers; None without any."""
+        inside = allowed[self.rows]
+        if not inside.any():
+            return None
+        a, b, c, d, e = np.quantile(self.low[inside], (0, 0.25, 0.5, 0.75, 1)).tolist()
+        return AmountCount(unit, _different(self.rows[inside]), (a, b, c, d, e))
+
+
+def _mask(size: int, rows: Rows) -> Mask:
+    out = np.zeros(size, dtype=np.bool_)
+    out[rows] = True
+    return out
+
+
+def _different(rows: Rows) -> int:
+    """How many different numbers there are in an ascending array."""
+    return int(np.count_nonzero(np.diff(rows))) + 1 if len(rows) else 0
+
+
+class FacetIndex:
+    """Which documents of one version of a corpus meet filters, and how many have what. Each part is
+    read on first use. Safe to share between threads."""
+
+    def __init__(
+        self,
+        name: str,
+        table: DocumentTable,
+        lens: Lens,
+        years: NDArray[np.int32],
+        bring_selection: Callable[[str], None] = tell_nobody,
+    ) -> None:
+        self._name, self._table, self._lens = name, table, lens
+        self._years = years
+        self._size = len(years)
+        self._counted: Recent[tuple[Filter, ...], Facets] = Recent(MOST_REMEMBERED)
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
+        self._selected = lru_cache(maxsize=MOST_REMEMBERED)(
+            partial(_read_selected, table, name, bring_selection)
+        )
+
+    # -- what is read ----------------------------------------------------------------------
+
+    @cached_property
+    def fields(self) -> Mapping[str, FieldValues]:
+        """What all documents have in each field, ``year`` first."""
+        every = np.ones(self._size, dtype=np.bool_)
+        return {name: column.counted(every) for name, column in self._columns.items()}
+
+    @cached_property
+    def _stored(self) -> pa.ChunkedArray:
+        """What the documents have in stored fields, as it is stored."""
+        columns = [batch["facets"] for batch in self._table.columns(["facets"], MANY)]
+        return pa.chunked_array(columns, pa.string())
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        found = read_fields(self._stored.chunks, self._years)
+        vars(self).pop("_stored", None)
+        return found
+
+    @cached_property
+    def _aspects(self) -> Column:
+        """The aspects that are the likeliest role of a sentence of a document."""
+        keys = [aspect.key for aspect in self._lens.aspects]
+        batches = [batch["roles"] for batch in self._table.columns(["roles"])]
+        of_documents = rows_of(pa.chunked_array(batches)) if batches else []
+        sentences = [len(roles) // max(1, len(keys)) for roles in of_documents]
+        flat = np.concatenate([np.zeros(0, np.float32), *of_documents])
+        roles = flat.reshape(sum(sentences), len(keys))
+        clear = roles.max(axis=1, initial=0) > 0
+        rows = np.repeat(np.arange(len(sentences)), sentences)[clear]
+        likeliest = roles[clear].argmax(axis=1) if clear.any() else rows
+        return Column.of(self._size, rows, likeliest, keys)
+
+    @cached_property
+    def _stated(self) -> Stated:
+        return read_stated(self._table, self._size)
+
+    # -- which documents ---------------------------------------------------------------------
+
+    def mask(self, filters: Sequence[Filter]) -> Mask:
+        """Which documents (n,) meet every filter."""
+        return self._met(self._by_facet(filters).values())
+
+    def _met(self, masks: Iterable[Mask]) -> Mask:
+        return reduce(np.logical_and, masks, np.ones(self._size, dtype=np.bool_))
+
+    def _by_facet(self, filters: Sequence[Filter]) -> dict[str, Mask]:
+        """What meets the filters on each field. Bounds on one field hold for one and the same
+        value of it: a date from 2010 to 2012 is not one of 1990 and another one of 2020."""
+        groups: dict[str, list[Filter]] = {}
+        for one in filters:
+            groups.setdefault(one.field, []).append(one)
+        return {name: self._facet_mask(name, group) for name, group in groups.items()}
+
+    def _facet_mask(self, name: str, group: Sequence[Filter]) -> Mask:
+        if name == ASPECT:
+            return self._met(self._with_aspect(one) for one in group)
+        if name == SELECTION:
+            return self._met(self._within(one) for one in group)
+        if name == PLACE:
+            named = [{value.upper() for value in one.values} for one in map(_unordered, group)]
+            return self._stated.places.mask(set.intersection(*named))
+        if name == DATE:
+            return self._stated.days.mask(group, _days)
+        if name.startswith(AMOUNT):
+            return self._amounts_in(name).mask(group, _amount)
+        if name == YEAR:
+            known = np.flatnonzero(self._years >= 0)
+            years = self._years[known].astype(np.float64)
+            return Ranges(self._size, known, years, years).mask(group, _year)
+        return self._with_values(name, group)
+
+    def _with_values(self, name: str, group: Sequence[Filter]) -> Mask:
+        if "_columns" not in vars(self):
+            # To look through the texts for a few values takes a tenth of the time that it takes
+            # to number all values of a million documents.
+            few = sum(len(one.values) for one in group) <= FEW_VALUES
+            met = self._met(map(self._having, group)) if few else np.zeros(0, dtype=np.bool_)
+            if met.any():
+                return met
+        if name not in self._columns:
+            derived = (ASPECT, DATE, PLACE, f"{AMOUNT}UNIT")
+            raise UnknownNameError(
+                f"There is no field '{name}' in corpus '{self._name}'.",
+                f"Its fields are: {', '.join(self._columns)}. "
+                f"Every corpus has {', '.join(derived)}.",
+            )
+        asked = [one for one in group if condition(one)]
+        return self._met(self._columns[name].mask(one.values) for one in asked)
+
+    def _having(self, one: Filter) -> Mask:
+        found = [pc.match_substring(self._stored, str(v)) for v in condition(one).values]
+        return np.asarray(reduce(pc.or_, found).fill_null(False).to_numpy())
+
+    def _with_aspect(self, one: Filter) -> Mask:
+        keys = [aspect.key for aspect in self._lens.aspects]
+        unknown = [value for value in one.values if value not in keys]
+        if unknown:
+            raise UnknownNameError(
+                f"There is no aspect '{unknown[0]}' in corpus '{self._name}'.",
+                f"Its aspects are: {', '.join(keys)}.",
+            )
+        return self._aspects.mask(one.values)
+
+    def _within(self, one: Filter) -> Mask:
+        return np.asarray(reduce(np.logical_or, map(self._selected, _unordered(one).values)))
+
+    def _amounts_in(self, name: str) -> Ranges:
+        unit = name.removeprefix(AMOUNT)
+        return self._stated.amounts_in("" if unit == NUMBER else unit)
+
+    # -- how many ----------------------------------------------------------------------------
+
+    def facets(self, filters: Sequence[Filter] = ()) -> Facets:
+        """How many documents have what; raises as :meth:`mask`. The latest results are kept."""
+        key = tuple(filters)
+        return self._counted.one(key, partial(self._count, key))
+
+    def _count(self, filters: tuple[Filter, ...]) -> Facets:
+        started = time.perf_counter()
+        masks = self._by_facet(filters)
+
+        def others(name: str) -> Mask:
+            """What meets the filters on all other fields."""
+            return self._met(mask for field, mask in masks.items() if field != name)
+
+        def chosen(name: str) -> list[str]:
+            return [value for one in filters if one.field == name for value in one.values]
+
+        aspects_of = others(ASPECT)
+        covered = self._aspects.counted(aspects_of).counts
+        dated = others(YEAR)
+        places = self._places(others(PLACE), chosen(PLACE))
+        return Facets(
+            documents=int(self._met(masks.values()).sum()),
+            total=self._size,
+            years=self._columns[YEAR].by_number(dated),
+            undated=int((dated & (self._years < 0)).sum()),
+            fields={
+                name: column.counted(others(name), MOST_VALUES, chosen(name))
+                for name, column in self._columns.items()
+                if name != YEAR
+            },
+            aspects=tuple((one, covered.get(one.key, 0)) for one in self._lens.aspects),
+            aspects_of=int(aspects_of.sum()),
+            dates=self._stated.years.by_number(others(DATE)),
+            places=places,
+            land=atlas().land if places else (),
+            amounts=self._amounts(others, [one.field for one in filters]),
+            seconds=time.perf_counter() - started,
+        )
+
+    def _places(self, allowed: Mask, chosen: Sequence[str]) -> tuple[PlaceCount, ...]:
+        found = self._stated.places.counted(allowed).counts
+        counts = {**found, **{code: 0 for code in chosen if code not in found}}
+        if not counts:
+            return ()
+        known = atlas()
+        return tuple(
+            PlaceCount(code, known.names.get(code, code), known.at.get(code), count)
+            for code, count in counts.items()
+        )
+
+    def _amounts(
+        self, others: Callable[[str], Mask], filtered: Sequence[str]
+    ) -> tuple[AmountCount, ...]:
+        usual = list(self._stated.units.counted(others("")).counts)[:MOST_UNITS]
+        fields = [f"{AMOUNT}{unit or NUMBER}" for unit in usual]
+        fields += [field for field in filtered if field.startswith(AMOUNT)]
+        found = [
+            self._amounts_in(field).described(field.removeprefix(AMOUNT), others(field))
+            for field in dict.fromkeys(fields)
+        ]
+        return tuple(sorted(filter(None, found), key=lambda amount: -amount.documents))
+
+
+def _unordered(one: Filter) -> Filter:
+    """A filter of values without an order."""
+    if one.op != "=":
+        what, value = ("place", "FR") if one.field == PLACE else ("selection", "KEY")
+        raise BadInputError(
+            f"The filter '{one}' cannot be used: a {what} has no order.",
+            f"Write {one.field}={value}.",
+        )
+    return one
+
+
+def _year(value: str, _: Filter) -> tuple[float, float]:
+    return year_of(value), year_of(value)
+
+
+def _days(value: str, one: Filter) -> tuple[float, float]:
+    """First and last day of ``2010``, ``2010-05`` or ``2010-05-03``."""
+    match = _DATE.fullmatch(value.strip())
+    try:
+        if match is None:
+            raise ValueError
+        year, month, day = (int(part) if part else None for part in match.groups())
+        first = date(year or 0, month or 1, day or 1)
+        last = (
+            first if day else date(first.year, month or 12, monthrange(first.year, month or 12)[1])
+        )
+    except ValueError:
+        raise BadInputError(
+            f"'{value}' is not a date.",
+            f"Write a filter like {one.field}>=2010, {one.field}>=2010-05 or {one.field}>="
+            "2010-05-03.",
+        ) from None
+    return first.toordinal(), last.toordinal()
+
+
+def _amount(value: str, one: Filter) -> tuple[float, float]:
+    """What counts as this amount: people round."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInputError(f"'{value}' is not a number.", f"Write a filter like {one.field}>=100.")
+    slack = CLOSE * abs(number) if one.op == "=" else 0.0
+    return number - slack, number + slack
+
+
+def _read_selected(
+    table: DocumentTable, corpus: str, bring: Callable[[str], None], key: str
+) -> Mask:
+    """Which documents are in a selection; those of it that the corpus lost are left out."""
+    doc_ids = read_selection(table.path, corpus, key)
+    if doc_ids is None:
+        bring(key)
+        doc_ids = read_selection(table.path, corpus, key)
+    if doc_ids is None:
+        raise UnknownNameError(
+            f"The selection '{key}' of corpus '{corpus}' is not stored here.",
+            "Links to selections work only with the home and the corpus that they were made in. "
+            "Remove the filter, or select the documents again on Map.",
+        )
+    stored = StoredTexts.read(table, "doc_id").array
+    found = pc.is_in(stored, value_set=pa.array(doc_ids, pa.string()))
+    return np.asarray(found.to_numpy(zero_copy_only=False))
+
+
+# -- facts --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """What documents state or imply."""
+
+    days: Ranges  # proleptic ordinals of dates
+    years: Column  # in which these are
+    places: Column  # by code
+    units: Column  # of amounts
+    unit_of: NDArray[np.intp]  # of each amount, by its place in ``units.values``
+    amounts: Ranges
+
+    def amounts_in(self, unit: str) -> Ranges:
+        """The amounts in one unit; "" for those without one."""
+        codes = self.units.codes_of([unit])
+        own = self.unit_of == (codes[0] if len(codes) else -1)
+        known = self.amounts
+        return Ranges(known.size, known.rows[own], known.low[own], known.high[own])
+
+
+def read_stated(table: DocumentTable, size: int) -> Stated:
+    """The facts of all documents of a corpus of ``size`` documents."""
+    row_of, facts = flat_facts(table)
+    kinds = facts.field("kind")
+
+    def of_kind(kind: str) -> tuple[Ranges, NDArray[np.intp], list[str], Any]:
+        """Ranges, their units as codes, the names of these, and the facts themselves."""
+        chosen = pc.equal(kinds, kind)
+        own = facts.filter(chosen)
+        low, high = (own.field(name).to_numpy(zero_copy_only=False) for name in ("low", "high"))
+        encoded = own.field("unit").dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+        rows = row_of[chosen.to_numpy(zero_copy_only=False)]
+        return Ranges(size, rows, low, high), codes, encoded.dictionary.to_pylist(), own
+
+    days, _, _, dates = of_kind("date")
+    recurs = pc.not_equal(dates.field("recurrence"), "").to_numpy(zero_copy_only=False)
+    places, countries, codes, _ = of_kind("place")
+    amounts, unit_of, units, _ = of_kind("amount")
+    return Stated(
+        days=days,
+        years=_by_year(days, recurs),
+        places=Column.of(size, places.rows, countries, codes),
+        units=Column.of(size, amounts.rows, unit_of, units),
+        unit_of=unit_of,
+        amounts=amounts,
+    )
+
+
+def _by_year(days: Ranges, recurring: Mask) -> Column:
+    """In which years the dates of documents are."""
+    first, last = _years(days.low), _years(days.high)
+    lengths = np.where(recurring | (last - first > LONGEST), 1, last - first + 1)
+    steps = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    years, codes = np.unique(np.repeat(first, lengths) + steps, return_inverse=True)
+    rows = np.repeat(days.rows, lengths)
+    return Column.of(days.size, rows, codes, list(map(str, years.tolist())))
+
+
+def _years(days: Doubles) -> NDArray[np.int64]:
+    """The years of proleptic ordinals."""
+    epoch = date(1970, 1, 1).toordinal()
+    within = np.clip(days, 1, date.max.toordinal()).astype(np.int64) - epoch
+    return within.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
+
+
+# -- fields -------------------------------------------------------------------------------------
+
+
+def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[str, Column]:
+    """The fields that documents have, ``year`` first, the others by name; of very many fields,
+    those that most documents have, and without values that are texts (:mod:`engine.types.limits`).
+    """
+    stored = pa.chunked_array(list(facets), pa.string()).combine_chunks()
+    parts = pc.split_pattern(stored, FACET_MARK)
+    rows, flat = pc.list_parent_indices(parts), pc.list_flatten(parts)
+    usable = pc.and_(pc.not_equal(flat, ""), pc.less_equal(pc.utf8_length(flat), FIELD_CHARS))
+    pairs = flat.filter(usable).dictionary_encode()
+    rows, codes = rows.filter(usable).to_numpy(), pairs.indices.to_numpy()
+    names, values = _named(pairs.dictionary)
+    known = np.flatnonzero(years >= 0)
+    different, of = np.unique(years[known], return_inverse=True)
+    found = {YEAR: Column.of(len(years), known, of, list(map(str, different.tolist())))}
+    # Of each different pair: its field.
+    field_of, fields = names.indices.to_numpy(), names.dictionary.to_pylist()
+    documents = np.bincount(field_of[codes], minlength=len(fields))
+    # A column called ``year`` that is not the year of the documents is none.
+    by_use = sorted(range(len(fields)), key=lambda at: (-documents[at], fields[at]))
+    used = [at for at in by_use if fields[at] != YEAR][:FIELDS]
+    for at in sorted(used, key=fields.__getitem__):
+        own = field_of == at
+        place = np.cumsum(own, dtype=np.int32) - 1
+        chosen = own[codes]
+        values_of = values.filter(pa.array(own))
+        found[fields[at]] = Column.of(len(years), rows[chosen], place[codes[chosen]], values_of)
+    return found
+
+
+def _named(pairs: pa.Array) -> tuple[pa.DictionaryArray, pa.Array]:
+    """Names and values of texts like ``venue=ACL``; the first sign parts them."""
+    parts = pc.split_pattern(pairs, "=", max_splits=1)
+    flat, first = parts.flatten(), parts.offsets.to_numpy()[:-1]
+    has_value = pc.equal(pc.list_value_length(parts), 2)
+    last = pc.if_else(has_value, pa.array(first + 1), None)
+    return flat.take(pa.array(first)).dictionary_encode(), flat.take(last).fill_null("")
