@@ -184,7 +184,7 @@ class CurrentJudgments:
         """
         with self._lock:
             tallies = self._tallies.setdefault(pool, {})
-            own = dict(self._said.get((annotator, False), ()))
+            own = dict(self._said.get((annotator, False), {}))
             if "" not in tallies:
                 tallies[""] = Counter(self.annotated.get(item, 0) for item in pool)
             if annotator not in tallies:
