@@ -36,7 +36,8 @@ from engine.lenses.variants import ALL_SETS, SETS
 from engine.maps.facade import Maps
 from engine.numeric import FloatArray
 from engine.permissions import check_operator, leads_only, operator_only
-from engine.scenarios.facade import Scenarios
+from engine.scenarios.pair_grading import PairGrading
+from engine.scenarios.writing import Scenarios
 from engine.search.finding import find_documents
 from engine.search.interpretation import lens_words, load_network
 from engine.search.queries import check_held
@@ -46,7 +47,6 @@ from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.search.systems import reads_wording as wording_counts
 from engine.text import size
-from engine.tuning.pair_grading import PairGrading
 from engine.types.annotating import Project
 from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document, Fact

@@ -59,6 +59,8 @@ class CurrentRow:
         return (self.query_id, self.doc_id)
 
 
+Tally = Counter[int | str]
+"""How many have a verdict, how many are audits, and how many are of an item with n annotations."""
 Changed = Sequence[tuple[CurrentRow, Judgment | None]]
 """Current rows with their judgments; None where all were withdrawn or undone."""
 Change = Callable[[Changed], Iterable[Judgment]]
@@ -88,7 +90,7 @@ _UNDONE = exists().where(
     _UNDOS.c.project == EVENTS.c.project,
 )
 _COUNTS = and_(~_IS_UNDO, ~_UNDONE)
-"""An event that nobody took back."""
+"""An event that was not undone."""
 _DECIDED = EVENTS.c.origin == "adjudication"
 CURRENT = table("current_judgments", CurrentRow, key=(*_KEY, "decided"))
 Index("current_judgments_changed", CURRENT.c.corpus, CURRENT.c.project, CURRENT.c.changed)
@@ -126,7 +128,8 @@ class CurrentJudgments:
         self._lock = threading.Lock()
         # (annotator, whether they are adjudications) -> judgments in order of arrival
         self._said: dict[tuple[str, bool], dict[Item, Judgment]] = {}
-        self._spreads: WeakKeyDictionary[Collection[Item], Counter[int]] = WeakKeyDictionary()
+        # pool -> annotator ("" for all of its items) -> counts
+        self._tallies: WeakKeyDictionary[Collection[Item], dict[str, Tally]] = WeakKeyDictionary()
         for judgment in judgments:
             who = (judgment.annotator, judgment.origin == "adjudication")
             self._put(who, judgment.item, judgment)
@@ -140,20 +143,27 @@ class CurrentJudgments:
                     self.last = row.changed
 
     def _put(self, who: tuple[str, bool], item: Item, judgment: Judgment | None) -> None:
-        own = self._said.setdefault(who, {})
-        before = own.pop(item, None)
-        if judgment is not None:
-            newest = next(reversed(own.values()), judgment)
-            own[item] = judgment
-            if judgment.id < newest.id:  # an undo brought it back
-                self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
+        own, (annotator, decided) = self._said.setdefault(who, {}), who
+        before, count = own.pop(item, None), self.annotated[item]
+        tallies = [t for pool, t in self._tallies.items() if not decided and item in pool]
+        for by_name in tallies:
+            if before is not None and annotator in by_name:
+                _add(by_name[annotator], before, count, -1)
         if change := _annotations(judgment) - _annotations(before):
-            count = self.annotated[item]
             self.annotated[item] = count + change
-            for pool, spread in self._spreads.items():
-                if item in pool:
-                    spread[count] -= 1
-                    spread[count + change] += 1
+            for name, counts in chain.from_iterable(by_name.items() for by_name in tallies):
+                if not name or item in self._said.get((name, False), ()):
+                    counts[count] -= 1
+                    counts[count + change] += 1
+        if judgment is None:
+            return
+        for by_name in tallies:
+            if annotator in by_name:
+                _add(by_name[annotator], judgment, count + change, 1)
+        newest = next(reversed(own.values()), judgment)
+        own[item] = judgment
+        if judgment.id < newest.id:  # an undo brought it back
+            self._said[who] = {j.item: j for j in sorted(own.values(), key=attrgetter("id"))}
 
     def judgments(self) -> list[Judgment]:
         """All of them, in order of arrival, adjudications included."""
@@ -165,19 +175,38 @@ class CurrentJudgments:
 
     def of(
         self, annotator: str, pool: Collection[Item]
-    ) -> tuple[dict[Item, Judgment], Mapping[int, int]]:
-        """The annotator's judgments in order of arrival, without adjudications, and how the
-        annotations spread: number of annotations -> number of items of the pool.
+    ) -> tuple[dict[Item, Judgment], Tally, Tally]:
+        """The annotator's judgments in order of arrival, without adjudications; counts of those in
+        the pool, and of all items of the pool by number of annotations.
 
         Args:
             pool: counted once per object, which must not change.
         """
         with self._lock:
-            spread = self._spreads.get(pool)
-            if spread is None:
-                spread = Counter(self.annotated.get(item, 0) for item in pool)
-                self._spreads[pool] = spread
-            return dict(self._said.get((annotator, False), ())), spread.copy()
+            tallies = self._tallies.setdefault(pool, {})
+            own = dict(self._said.get((annotator, False), {}))
+            if "" not in tallies:
+                tallies[""] = Counter(self.annotated.get(item, 0) for item in pool)
+            if annotator not in tallies:
+                tallies[annotator] = tally(own.values(), pool, self.annotated)
+            return own, tallies[annotator].copy(), tallies[""].copy()
+
+
+def tally(
+    judgments: Iterable[Judgment], pool: Collection[Item], annotated: Mapping[Item, int]
+) -> Tally:
+    """Counts of the judgments in a pool."""
+    counts: Tally = Counter()
+    for judgment in judgments:
+        if judgment.item in pool:
+            _add(counts, judgment, annotated.get(judgment.item, 0), 1)
+    return counts
+
+
+def _add(counts: Tally, judgment: Judgment, annotations: int, change: int) -> None:
+    counts[judgment.verdict] += change
+    counts["audit"] += change * (judgment.origin == "audit")
+    counts[annotations] += change
 
 
 def _annotations(judgment: Judgment | None) -> int:

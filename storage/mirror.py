@@ -177,8 +177,7 @@ class Mirror:
             write_whole(folder / COPY, _COPY.dump_json(copy))
 
     def current(self, folder: Path, id_: str, documents: bool) -> Copy | None:
-        """The copy in a folder if it is of this generation, with the documents if wanted and
-        fitting."""
+        """The copy in a folder if it is of this generation, with the documents that fit."""
         copy = self.copy_in(folder)
         if copy is None or copy.generation.id != id_:
             return None
@@ -271,8 +270,7 @@ class Mirror:
     # -- room ------------------------------------------------------------------------------
 
     def make_room(self, folder: Path, copy: Copy) -> bool:
-        """Delete the copies used longest ago until this one fits; False, deleting nothing, where
-        it cannot."""
+        """Delete the copies used longest ago until this one fits; False where it cannot."""
         found = {at.parent: self.copy_in(at.parent) for at in self._home.corpora.glob(f"*/{COPY}")}
         others = {at: one for at, one in found.items() if one is not None and at != folder}
         movable = [at for at, one in others.items() if not one.writing]

@@ -174,8 +174,7 @@ class StoredTable:
 
     @classmethod
     def stamp(cls, path: Path) -> Hashable:
-        """A cheap stamp of the table under ``path``, which changes with every write or replacement;
-        None without the table."""
+        """A stamp of the table that every write changes; None without the table."""
         versions = path / f"{cls.name}.lance" / "_versions"
         try:
             found = versions.stat()
@@ -203,8 +202,7 @@ class StoredTable:
 
     @classmethod
     def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:
-        """Open the table, or create it with ``schema``; older tables get missing last columns,
-        empty."""
+        """Open the table, or create it; older tables get missing last columns, empty."""
         try:
             table = cls.open(path)
         except CorpusMissingError:
@@ -313,8 +311,7 @@ class StoredTable:
         return self._table.merge_insert(self.key).when_matched_update_all()
 
     def write_fragments(self, batch: pa.RecordBatch) -> list[str]:
-        """Write rows that :meth:`append` commits; allowed to any process at any time. Returns its
-        arguments, in order."""
+        """Write rows for :meth:`append`, at any time, by any process; returns its arguments."""
         from lance.fragment import write_fragments  # late: searches do without another Lance
 
         with _wrapped(f"writing {self.name}", self.path):
@@ -323,8 +320,7 @@ class StoredTable:
         return [json.dumps(one.to_json()) for one in written]
 
     def append(self, fragments: Sequence[str]) -> None:
-        """Commit written rows, all at once. After an error they may be there: look before a
-        retry."""
+        """Commit written rows, all at once. After an error they may be there."""
         with self._writing(f"writing {self.name}"):
             try:
                 commit(self._dataset, fragments)
@@ -353,8 +349,7 @@ class StoredTable:
             return _Columns(self._table.to_lance(), names)
 
     def nearest(self, column: str, vector: np.ndarray, limit: int) -> list[str]:
-        """Keys of the rows nearest to ``vector`` by cosine, best first; approximate with a vector
-        index."""
+        """Keys of the rows nearest to ``vector`` by cosine, best first."""
         found = self._nearest(column, vector, limit, None, "doc_id")
         return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
 
@@ -467,8 +462,7 @@ def compact(dataset: Path, rows: int, grace: timedelta) -> None:
 
 
 def _clean(dataset: Path, grace: timedelta) -> None:
-    """Delete the files of versions older than ``grace``, and files of no version: the caller must
-    be the only writer."""
+    """Delete files of versions older than ``grace`` and of none; only for the one writer."""
     import lance
 
     lance.dataset(str(dataset)).cleanup_old_versions(
@@ -543,8 +537,7 @@ class DocumentTable(StoredTable):
         return self._take(rows, names)
 
     def hold(self, names: Sequence[str]) -> int:
-        """Cache columns of all rows in memory for :meth:`take`, ten times as fast; returns their
-        bytes."""
+        """Cache columns in memory for :meth:`take`, ten times as fast; returns their bytes."""
         schema = pa.schema([self.schema.field(name) for name in names])
         held = pa.Table.from_batches(self.columns(names), schema).combine_chunks()
         self._held = held
@@ -575,8 +568,7 @@ class DocumentTable(StoredTable):
         limit: int,
         among: NDArray[np.intp] | None = None,
     ) -> NDArray[np.intp]:
-        """Like :meth:`nearest`, but rows; ``among`` at most some ten thousand rows, None for
-        all."""
+        """As :meth:`nearest`, but rows; ``among`` at most some ten thousand, None for all."""
         where = None if among is None else self._at(among)
         found = self._nearest(column, vector, limit, where, ROW_ID)
         return self._placed().rows(found[ROW_ID].to_numpy())

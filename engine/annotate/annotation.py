@@ -112,7 +112,7 @@ class Annotation(ProjectStore):
         k: int = DEPTH,
         runs: Mapping[str, Sequence[Ranking]] | None = None,
     ) -> tuple[Unjudged, ...]:
-        """What is unjudged in the top ``k`` of each system, over the project's queries without
+        """Unjudged documents in the top ``k`` of each system, over the project's queries without
         :meth:`unaskable`.
 
         Args:
@@ -151,7 +151,7 @@ class Annotation(ProjectStore):
         asked = query or self.query(project, judgment.query_id)
         opened = self._library.open(project.corpus)
         if judgment.doc_id not in opened.row_of:
-            opened.document(judgment.doc_id)  # says that it is not there
+            opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin == "adjudication":
@@ -161,7 +161,7 @@ class Annotation(ProjectStore):
         check_not_seed(judgment, asked)
         self._check_asked(project, judgment)
         if judgment.origin == "audit":
-            # What was judged as part of the project stays so.
+            # Judgments of the project's own queue stay such.
             own = self._ledger.judging.latest(*project.key, judgment.query_id, judgment.annotator)
             if any(j.item == judgment.item and j.origin in ("person", "import") for j in own):
                 judgment = replace(judgment, origin="person")
@@ -267,7 +267,7 @@ class Annotation(ProjectStore):
         own = next((one for one in lens.aspects if one.key == aspect), None)
         return guideline_template(project.scale, lens, own)
 
-    # -- what comes of it --------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------
 
     @leads_only
     def progress(self, project: Project) -> ProjectProgress:
@@ -292,7 +292,7 @@ class Annotation(ProjectStore):
 
     @leads_only
     def disagreements(self, project: Project) -> list[Disagreement]:
-        """What there is to adjudicate, the widest spread first; decided items come last."""
+        """Items to adjudicate, the widest spread first; decided items come last."""
         retired = self.retired(project)
         return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
 

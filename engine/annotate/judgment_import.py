@@ -245,7 +245,7 @@ class JudgmentImport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was left out, in plain sentences."""
+        """Sentences about lines that were left out or replaced."""
         seeds = counted(len(self._seeds), "judgment is", "judgments are")
         changed = counted(len(self._changed), "line differs", "lines differ")
         said = {
@@ -522,23 +522,13 @@ def _as_query(fields: Mapping[str, Any], corpus: str) -> Query:
 
 
 def _hand_over_rows(text: str, incoming: JudgmentImport) -> Rows:
-    """One annotator's judgments, with the queries."""
-    about = header(text) or {}
-    queries = events = 0
+    """One annotator's judgments, after the queries."""
     for number, fields in [*json_rows(text)][1:]:
         if isinstance(fields, str) or "query" not in fields:
-            events += 1
             yield number, fields
             continue
-        queries += 1
         try:
             query = _as_query(fields["query"], incoming.corpus.name)
             incoming.offered[str(fields["query_id"])] = query
         except (BadInputError, KeyError, TypeError) as error:
             yield number, f"The query cannot be read: {error}"
-    if (queries, events) != (about.get("queries"), about.get("events")):
-        yield (
-            0,
-            f"It has {events:,} events on {queries:,} queries, and its first line says "
-            f"{about.get('events')} on {about.get('queries')}: a part is missing.",
-        )

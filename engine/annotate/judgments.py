@@ -18,7 +18,7 @@ BY_MODEL, BUILT = MADE = ("grading-", "build-")
 """First words of the ids of judgments by a model that grades, and of a build, which are known
 positives of its queries."""
 GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
-"""What a person can say of an item; an undo is asked for separately."""
+"""Verdicts that a person can give; an undo is separate."""
 
 
 def checked(project: Project, judgment: Judgment) -> Judgment:

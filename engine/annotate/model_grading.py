@@ -197,7 +197,7 @@ def _notes(plan: GradingPlan) -> list[str]:
 
 
 class NothingGradedError(EndpointError):
-    """A run asked about candidates, and not one of them has a grade by it."""
+    """No candidate of a run got a grade."""
 
 
 @all_for_leads

@@ -1,4 +1,4 @@
-"""What a model is to grade in a project, its known positives, and the question.
+"""Grading by a model: candidates, known positives and prompts.
 
 After OBLIQ-Bench, section 4, step 5: query, known positives as anchors, one candidate. The
 project's scale and guidelines are instructions; document texts never are.
@@ -44,7 +44,7 @@ class Anchor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradingPlan:
-    """What is to be graded."""
+    """The candidates of a request and their anchors."""
 
     annotator: str
     request: GradingRequest
@@ -220,7 +220,7 @@ class Asked:
 
 
 def guidelines_for(project: Project, aspect: str | None) -> str:
-    """What a project's leads say of all aspects and of this one, cut to a limit each."""
+    """The project's guidelines for all aspects and for this one, cut to a limit each."""
     texts = [project.guidelines.get(key, "").strip() for key in dict.fromkeys(("", aspect or ""))]
     return "\n\n".join(harmless(cut_text(text, GUIDE_TOKENS).text) for text in texts if text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,6 @@ from engine.annotate.annotation import Annotation
 from engine.annotate.judgments import checked_note
 from engine.annotate.projects import printable
 from engine.corpora.library import Library
-from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
 from engine.search.queries import check_text, query_from_json, query_id, query_to_json
@@ -92,12 +91,12 @@ class Notebook(ForPerson):
         Args:
             owner: "" for those made without login; None for everybody's.
         """
-        rows = self._ledger.trails.all(self.person.name or owner)
-        seeds = (self._different_seeds(row.queries) for row in rows)
-        return [
-            TrailInfo(row.trail_id, row.name, own, len(row.queries), row.kept, row.time)
-            for row, own in zip(rows, seeds, strict=True)
-        ]
+        trails = []
+        for row in self._ledger.trails.all(self.person.name or owner):
+            seeds = dict.fromkeys(self.seed_titles([*map(query_from_json, row.queries)]))
+            info = (row.trail_id, row.name, tuple(seeds), len(row.queries), row.kept, row.time)
+            trails.append(TrailInfo(*info))
+        return trails
 
     def trail_name(self, trail_id: str) -> str:
         """What the trail is called; "" when it has no name."""
@@ -120,18 +119,16 @@ class Notebook(ForPerson):
         A trail belongs to the first who opens it before it has a search. Without login ("") it is
         shared; nobody gets it by logging in later.
         """
-        owner = self._own(owner)
-        if len(trail_id) > LONGEST_TRAIL:
-            trail_id = ""
-        if trail_id and not owner:
+        owner, new = self._own(owner), secrets.token_urlsafe(9)
+        trail_id = trail_id if 0 < len(trail_id) <= LONGEST_TRAIL else new
+        if not owner:
             return trail_id
-        row = self._ledger.trails.name(trail_id) if trail_id else None
-        if trail_id and row is not None and row.owner == owner:
+        row = self._ledger.trails.name(trail_id)
+        if row is not None and row.owner == owner:
             return trail_id
-        if not trail_id or row is not None or self._ledger.trails.steps(trail_id):
-            trail_id = secrets.token_urlsafe(9)
-        if owner:
-            self._put_name(trail_id, owner)
+        if row is not None or self._ledger.trails.steps(trail_id):
+            trail_id = new
+        self._put_name(trail_id, owner)
         return trail_id
 
     def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
@@ -141,11 +138,6 @@ class Notebook(ForPerson):
 
     def _check_own(self, trail_id: str) -> None:
         """With login, only one's own trails are writable; all others are read-only."""
-        if len(trail_id) > LONGEST_TRAIL:
-            raise BadInputError(
-                f"The id of the trail has {len(trail_id):,} characters, more than any has.",
-                "Start a new trail.",
-            )
         if self.person.is_operator:
             return
         row = self._ledger.trails.name(trail_id)
@@ -154,9 +146,6 @@ class Notebook(ForPerson):
                 "This trail is another person's, or was made without login.",
                 "Start a trail of your own from a search of it.",
             )
-
-    def _different_seeds(self, queries: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.seed_titles([*map(query_from_json, queries)])))
 
     def seed_title(self, query: Query) -> str:
         """What to call the seed of a query: its title, or the beginning of its text."""
@@ -167,7 +156,14 @@ class Notebook(ForPerson):
         wanted = {query.corpus for query in queries if query.text is None}
         there = wanted.intersection(self._library.names())
         opened = {corpus: self._library.open(corpus) for corpus in there}
-        return [_seed_title(query, opened.get(query.corpus)) for query in queries]
+
+        def title(query: Query) -> str:
+            if query.text is not None:
+                return query.text[:60]
+            corpus, seed = opened.get(query.corpus), query.seed or ""
+            return corpus.titles[corpus.row_of[seed]] if corpus and seed in corpus.row_of else ""
+
+        return [title(query) or query.seed or "" for query in queries]
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/searches.py``)."""
@@ -278,13 +274,6 @@ class Notebook(ForPerson):
                 "Links to pasted texts work only with the home that they were made in.",
             )
         return text
-
-
-def _seed_title(query: Query, opened: OpenCorpus | None) -> str:
-    if query.text is not None:
-        return query.text[:60]
-    row = None if opened is None else opened.row_of.get(query.seed or "")
-    return (opened.titles[row] if opened and row is not None else "") or query.seed or ""
 
 
 def _one_line(name: str) -> str:

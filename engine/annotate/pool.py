@@ -72,7 +72,7 @@ def retrieved(
 
 
 def but_seed(ranking: Ranking, query: Query) -> list[str]:
-    """The documents of a run that somebody brought, without the seed, which ours do not hold."""
+    """The documents of an external run, without the seed, which our runs leave out."""
     return [doc_id for doc_id in ranking.doc_ids if doc_id != query.seed]
 
 
@@ -129,7 +129,7 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
 def tops_of(
     searcher: Searcher, queries: Mapping[str, Query], systems: Sequence[str], k: int = DEPTH
 ) -> dict[str, dict[str, Sequence[str]]]:
-    """system -> query_id -> the documents of its top ``k``, of queries that can be asked."""
+    """system -> query_id -> the documents of its top ``k``, without :func:`unaskable` queries."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
     for query_id, query in queries.items():
         found = _by_systems(searcher, query, PoolRequest(tuple(systems), k))
@@ -153,7 +153,7 @@ def find_unjudged(
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
 ) -> tuple[Unjudged, ...]:
-    """What is unjudged in the top ``k`` of each system.
+    """Unjudged documents in the top ``k`` of each system.
 
     Args:
         tops: system -> query_id -> ranked doc_ids.

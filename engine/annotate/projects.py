@@ -398,7 +398,7 @@ class ProjectStore(ForPerson):
     # -- pools and judgments ---------------------------------------------------------------
 
     def pool(self, project: Project) -> list[PoolItem]:
-        """What is to be judged, with the sources that retrieved it, in order of arrival."""
+        """The items to judge with their sources, in order of arrival."""
         return [*self.pooled(project).items]
 
     def pooled(self, project: Project) -> Pool:

@@ -1,4 +1,4 @@
-"""In which order one annotator is asked, what is left, and how fast it goes."""
+"""Queues of annotators: order, progress, pace, and shares of people who work at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
-from storage.judgment_events import CurrentJudgments
+from storage.judgment_events import CurrentJudgments, tally
 from storage.people import SECONDS, Lease
 
 MOST_AHEAD = 60  # items leased at once: six seconds at ten keys a second
@@ -32,7 +32,7 @@ MOST_ORDERS = 64  # annotators whose orders are kept for a pool
 
 
 def ordered_items(project: Project, items: Collection[PoolItem], annotator: str) -> list[PoolItem]:
-    """The items in the order in which one annotator is asked.
+    """The items in the order of one annotator's queue.
 
     Items of a query stay together. Queries, and in a ``shuffled`` project items, are ordered by a
     hash per annotator, against effects of order; ``same`` shuffles alike for all. ``disagreement``
@@ -76,7 +76,7 @@ def _hash(*parts: str) -> str:
 
 
 class Order(NamedTuple):
-    """In which order one annotator is asked; ``places`` are by number of the item in its pool."""
+    """The order of one annotator's queue; ``places`` are by number of the item in its pool."""
 
     items: Sequence[PoolItem]
     places: Sequence[int]
@@ -155,11 +155,12 @@ class Queue:
         audit: bool = False,
     ) -> None:
         self.project, self.annotator, self.pool = project, annotator, pool
-        # what the annotator said, by item, without adjudications, in order of arrival
-        self.said, self._spread = current.of(annotator, pool)
-        if not audit:
-            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
         self.annotated = current.annotated
+        # own judgments by item, without adjudications, in order of arrival
+        self.said, self._own, self._all = current.of(annotator, pool)
+        if self._own["audit"] and not audit:
+            self.said = {item: j for item, j in self.said.items() if j.origin != "audit"}
+            self._own = tally(self.said.values(), pool, self.annotated)
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -178,10 +179,10 @@ class Queue:
     def missing(self) -> int:
         """How many annotations all of the pool lacks."""
         needed = self.project.per_item
-        return sum((needed - n) * items for n, items in self._spread.items() if n < needed)
+        return sum((needed - n) * self._all[n] for n in range(needed))
 
     def is_due(self, item: PoolItem) -> bool:
-        """The annotator has said nothing of it, and it needs more people."""
+        """Whether the annotator has not judged it, and it needs more annotations."""
         key = item.item
         return key not in self.said and self.annotated.get(key, 0) < self.project.per_item
 
@@ -197,17 +198,15 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        own = [judgment for item, judgment in self.said.items() if item in self.pool]
-        verdicts = Counter(judgment.verdict for judgment in own)
-        needed, counts = self.project.per_item, self.annotated
-        lacking = sum(items for n, items in self._spread.items() if n < needed)
-        left = lacking - sum(counts.get(judgment.item, 0) < needed for judgment in own)
+        own, lacking = self._own, range(self.project.per_item)
+        done = own["grade"] + own["skip"] + own["unsure"]
+        last = (j for item, j in reversed(self.said.items()) if item in self.pool)
         return QueueProgress(
-            done=len(own),
-            total=len(own) + left,
-            skipped=verdicts["skip"],
-            unsure=verdicts["unsure"],
-            per_minute=pace(own[-PACE_OVER - 1 :]),
+            done=done,
+            total=done + sum(self._all[n] - own[n] for n in lacking),
+            skipped=own["skip"],
+            unsure=own["unsure"],
+            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
         )
 
 

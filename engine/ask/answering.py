@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 from engine.ask.citations import read_citations
 from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
-from engine.llm.budget import Usage
-from engine.llm.client import Client, ask_model
+from engine.errors import SeedLensError
+from engine.llm.client import Client
+from engine.llm.connecting import Estimator
 from engine.llm.endpoint_errors import EndpointError, TooLongError
-from engine.llm.endpoints import Connection
-from engine.llm.messages import QUOTED_RULE, Message
+from engine.llm.messages import QUOTED_RULE, Message, Prompt
+from engine.llm.tasks import ModelTask, TaskRun
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
-from engine.types.callbacks import Ask
-from engine.types.models import ModelReport
+from engine.types.jobs import JobState
+from engine.types.models import Estimate, ModelUsage, TaskReport
 from engine.types.reading import Answer, AskRequest, Exchange, GivenPassage
 from engine.types.searches import Result
-from storage.answers import Answers
 
 ASK = "ask"
 ANSWER_TOKENS = 900
 FEWEST_TOKENS = 50
 """A passage is never cut below this; a model that cannot take it cannot answer from it."""
 TITLE_TOKENS = 60
-TELL_SECONDS = 0.2
-"""Between two looks at what is written: citations are read anew each time."""
+TELL_SECONDS = 0.2  # Between two looks at what is written: citations are read anew each time
 
 RULES = f"""\
 You answer a person's question from passages of a collection of documents, and from nothing else.
@@ -58,10 +59,6 @@ def messages(
 
     What documents and former answers say is data: it stands in fences, before the question and
     apart from it.
-
-    Args:
-        tokens: of one passage and of its notes at most.
-        former: what the question follows up, the first exchange first.
     """
     parts = []
     for passage in passages:
@@ -93,87 +90,91 @@ def _shown(passage: GivenPassage, tokens: int) -> str:
     return "\n".join(part for part in (title, f"{before}{body}{after}") if part)
 
 
-class AnswerWork:
-    """Has one question answered; all in the thread of the job.
+class AnswerQuestion(ModelTask[Answer]):
+    """Has one question answered.
 
     Args:
         results: what was found for the question, best first.
         scenarios: by doc_id, what goes along.
         former: what the question follows up, the first exchange first.
+
+    Attributes:
+        keep: called with the answer, its state, and why it failed if it did.
     """
+
+    keep: Callable[[Answer, JobState, SeedLensError | None], None] | None = None
 
     def __init__(
         self,
         request: AskRequest,
         results: Sequence[Result],
         scenarios: Mapping[str, Sequence[str]],
-        connection: Connection,
-        store: Answers,
         former: Sequence[Exchange] = (),
     ) -> None:
-        self._request, self._results, self._scenarios = request, results, scenarios
-        self._former = former
-        self._connection, self._store = connection, store
-        place = connection.endpoint
-        self._usage = Usage(endpoint=place.address, model=place.model)
+        self.request: AskRequest = request
+        self._results, self._scenarios, self._former = results, scenarios, former
         self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
         self._said = ""
 
-    def write(self, tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
+    def estimate(self, known: Estimator) -> Estimate:
+        asked = self._messages(self._passages, PASSAGE_TOKENS)
+        prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
+        return replace(known.estimate([prompt], 1), items=len(self._results), rounds=1)
+
+    def begun(self, estimate: Estimate, usage: ModelUsage) -> Answer:  # noqa: ARG002
+        return self._answer(usage)
+
+    async def run(self, run: TaskRun) -> TaskReport[Answer]:
         """Ask the model; what it writes is told while it does."""
-        failed = True
+        error: SeedLensError | None = None
         try:
-            ask_model(
-                self._connection,
-                self._store,
-                lambda client: self._work(client, tell),
-                cancelled=cancelled,
-            )
-            if not self._said.strip() and not cancelled():
-                raise EndpointError(
+            await self._work(run)
+            if not self._said.strip() and not run.stopped:
+                error = EndpointError(
                     "The model wrote nothing.", "Ask again, in other words, or another model."
                 )
-            failed = False
-        finally:
-            answer = self.answer(complete=True, failed=failed)
-            tell(answer)
-        return answer.report
+        except SeedLensError as problem:
+            error = problem
+        answer = self._answer(run.usage, complete=True, failed=error is not None)
+        run.on_progress(answer)
+        if self.keep is not None and answer.parts:
+            stopped = answer.report.stopped == "cancelled"
+            self.keep(answer, "failed" if error else "cancelled" if stopped else "done", error)
+        if error is not None:
+            raise error
+        return TaskReport(result=answer, failed=run.usage.failed)
 
-    def answer(self, *, complete: bool = False, failed: bool = False) -> Answer:
+    def _answer(self, usage: ModelUsage, *, complete: bool = False, failed: bool = False) -> Answer:
         """The answer as far as it is written."""
         cited = read_citations(self._said, self._passages, complete=complete)
         unanswered = int(failed and not self._said)
-        report = usage_report(ASK, self._request.k, 1, unanswered, self._usage)
+        report = usage_report(ASK, self.request.k, 1, unanswered, usage)
         return Answer(self._passages, cited.parts, cited.unknown, report)
 
-    async def _work(self, client: Client, tell: Callable[[Answer], None]) -> None:
+    async def _work(self, run: TaskRun) -> None:
         """Ask, with shorter passages where the model cannot take them all."""
-        try:
-            tokens = self._room(await client.context())
-            while True:
-                if tokens < PASSAGE_TOKENS:
-                    self._passages = passages_of(self._results, self._scenarios, tokens)
-                try:
-                    await self._listen(client, tokens, tell)
-                    return
-                except TooLongError:
-                    tokens //= 2
-                    if self._said or tokens < FEWEST_TOKENS:
-                        raise
-        finally:
-            self._usage = client.usage
+        tokens = self._room(await run.context())
+        while True:
+            if tokens < PASSAGE_TOKENS:
+                self._passages = passages_of(self._results, self._scenarios, tokens)
+            try:
+                await self._listen(run, tokens)
+                return
+            except TooLongError:
+                tokens //= 2
+                if self._said or tokens < FEWEST_TOKENS:
+                    raise
 
-    async def _listen(self, client: Client, tokens: int, tell: Callable[[Answer], None]) -> None:
+    async def _listen(self, run: TaskRun, tokens: int) -> None:
         asked, told = self._messages(self._passages, tokens), 0.0
-        async for piece in client.stream(asked, ANSWER_TOKENS):
+        async for piece in cast(Client, run.client).stream(asked, ANSWER_TOKENS):
             self._said += piece
-            self._usage = client.usage
             if time.monotonic() - told >= TELL_SECONDS:
                 told = time.monotonic()
-                tell(self.answer())
+                run.on_progress(self._answer(run.usage))
 
     def _messages(self, passages: Sequence[GivenPassage], tokens: int) -> tuple[Message, ...]:
-        return messages(self._request.question, passages, tokens, self._former)
+        return messages(self.request.question, passages, tokens, self._former)
 
     def _room(self, context: int | None) -> int:
         """Tokens that a passage may take in a model's context."""

@@ -26,8 +26,7 @@ _WIDEST = 20
 _WORD = re.compile(r"\w+")
 LEAST_SHARED = 2
 """Words that a claim and a sentence must share for the one to be shown beside the other."""
-LEAST_SHARE = 0.2
-"""What these must be worth of the whole claim; rare words are worth more."""
+LEAST_SHARE = 0.2  # What these must be worth of the whole claim; rare words are worth more
 
 
 class Cited(NamedTuple):

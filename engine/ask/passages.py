@@ -3,18 +3,18 @@ the document's scenarios as further context."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.scenario_store import ScenarioStore
+from engine.corpora.scenario_store import ScenarioStore, has_scenarios
+from engine.errors import BadInputError
 from engine.llm.texts import cut_text, estimate_tokens
 from engine.types.documents import Document, Span
 from engine.types.reading import GivenPassage
 from engine.types.scenarios import Scenario
 from engine.types.searches import Result
 
-PASSAGE_TOKENS = 400
-"""An abstract or a short conversation stays whole."""
+PASSAGE_TOKENS = 400  # An abstract or a short conversation stays whole
 
 
 def passages_of(
@@ -22,12 +22,7 @@ def passages_of(
     scenarios: Mapping[str, Sequence[str]],
     tokens: int = PASSAGE_TOKENS,
 ) -> tuple[GivenPassage, ...]:
-    """Numbered passages in the order of the ranking; documents without text are left out.
-
-    Args:
-        scenarios: by doc_id, what goes along.
-        tokens: of one passage at most.
-    """
+    """Numbered passages in the order of the ranking; documents without text are left out."""
     passages: list[GivenPassage] = []
     for result in results:
         document = result.document
@@ -75,28 +70,21 @@ def _fits(text: str, start: int, end: int, tokens: int) -> bool:
 
 # -- scenarios ---------------------------------------------------------------------------
 
-SCENARIO_TOKENS = 240
-"""Of one document, all its scenarios together."""
-
-PROBED = 50
-"""Documents looked at first for whether a corpus has scenarios."""
+SCENARIO_TOKENS = 240  # Of one document, all its scenarios together
 
 
-ScenarioTexts = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
-"""The scenarios of those documents that have any, by doc_id, a text each."""
+def need_scenarios(corpus: OpenCorpus) -> None:
+    """Raise BadInputError for a corpus without scenarios."""
+    if not has_scenarios(corpus.table.path):
+        raise BadInputError(
+            f"The corpus '{corpus.name}' has no scenarios.", "Write them first, or leave them out."
+        )
 
 
-def stored_scenarios(corpus: OpenCorpus) -> ScenarioTexts:
-    """The scenarios that are stored beside a corpus."""
-    store = ScenarioStore(corpus)
-
-    def texts(doc_ids: Sequence[str]) -> dict[str, list[str]]:
-        return {
-            doc_id: [scenario_text(scenario) for scenario in scenarios]
-            for doc_id, scenarios in store.of(doc_ids).items()
-        }
-
-    return texts
+def scenarios_of(corpus: OpenCorpus, doc_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The scenarios of those documents that have any, by doc_id, a text each."""
+    stored = ScenarioStore(corpus).of(doc_ids)
+    return {doc_id: list(map(scenario_text, scenarios)) for doc_id, scenarios in stored.items()}
 
 
 def scenario_text(scenario: Scenario) -> str:
@@ -109,12 +97,6 @@ def scenario_text(scenario: Scenario) -> str:
     return (
         f"Topic: {topic}. Somebody may need: {scenario.need} Why it helps: {scenario.explanation}"
     )
-
-
-def any_scenarios(known: ScenarioTexts, doc_ids: Sequence[str]) -> bool:
-    """Whether any of these documents has scenarios."""
-    # They are written in the order of the corpus: the first ones tell, as a rule.
-    return bool(known(doc_ids[:PROBED]) or known(doc_ids[PROBED:]))
 
 
 def fitting(scenarios: Sequence[str], tokens: int = SCENARIO_TOKENS) -> str:

@@ -8,29 +8,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
+from engine.ask.answering import AnswerQuestion
 from engine.ask.exporting import Form, export
-from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
+from engine.ask.passages import need_scenarios, scenarios_of
 from engine.config import Settings
+from engine.corpora.scenario_store import has_scenarios
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.jobs.runner import JobRunner, check_ends, new_job_id
-from engine.llm.connecting import connect, estimator
+from engine.jobs.runner import check_ends, new_job_id
 from engine.llm.endpoints import Endpoint
-from engine.llm.messages import Prompt
+from engine.llm.tasks import TaskRunner
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import Searcher
-from engine.types.callbacks import Ask
 from engine.types.jobs import Job, JobState
 from engine.types.lenses import Lens
 from engine.types.limits import LONGEST_QUESTION
-from engine.types.models import Estimate, ModelReport
-from engine.types.people import ForPerson
 from engine.types.reading import (
     MOST_PASSAGES,
     Answer,
@@ -42,10 +40,9 @@ from engine.types.reading import (
 from engine.types.searches import Query, Result
 from storage.errors import StorageError
 from storage.ledger import Ledger
-from storage.trails import Asked, AskedRow
+from storage.trails import AskedRow
 
-MOST_LISTED = 100
-"""Questions of a history."""
+MOST_LISTED = 100  # Questions of a history
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,72 +59,8 @@ class _Stored:
 _FORM = TypeAdapter(_Stored)
 
 
-class History:
-    """The questions of one home. Safe to share between threads and processes."""
-
-    def __init__(self, rows: Asked) -> None:
-        self._rows = rows
-
-    def keep(self, job: AskJob) -> None:
-        """Keep an answer that has ended; the passages that it rests on are kept with it."""
-        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
-        row = AskedRow(
-            asked_id=job.id,
-            owner=job.owner,
-            corpus=job.request.corpus,
-            question=job.request.question,
-            state=job.state,
-            answer=_FORM.dump_json(stored, fallback=str).decode(),
-            time=datetime.now(UTC),
-        )
-        self._rows.put(row)
-
-    def find(self, asked_id: str) -> AskJob:
-        """An answer as it was when it had ended."""
-        row = self._rows.find(asked_id)
-        if row is None:
-            raise UnknownNameError(
-                "This answer is not stored here.",
-                "Links to answers work only with the home that they were made in. Ask again.",
-            )
-        try:
-            stored = _FORM.validate_json(row.answer)
-        except ValidationError as error:
-            raise UnknownNameError(
-                "This answer was stored by another version of SeedLens.", "Ask again."
-            ) from error
-        return Job(
-            id=row.asked_id,
-            request=stored.request,
-            state=_state(row.state),
-            progress=stored.answer,
-            report=stored.answer.report,
-            error=stored.error,
-            remedy=stored.remedy,
-            owner=row.owner,
-            seconds=stored.seconds,
-        )
-
-    def list(self, owner: str) -> list[AskedQuestion]:
-        """Somebody's questions, the newest first."""
-        return [
-            AskedQuestion(row.asked_id, row.corpus, row.question, _state(row.state), row.time)
-            for row in self._rows.latest(owner, MOST_LISTED)
-        ]
-
-    def remove(self, asked_id: str) -> None:
-        """Forget a question and its answer."""
-        self._rows.remove(asked_id)
-
-
-def _state(stored: str) -> JobState:
-    return "done" if stored == "done" else "cancelled" if stored == "cancelled" else "failed"
-
-
-READ = 2_000
-"""Titles that are read, evenly spread over all."""
-FEWEST = 2
-"""Titles that must share a topic."""
+READ = 2_000  # Titles that are read, evenly spread over all
+FEWEST = 2  # Titles that must share a topic
 LONGEST_TITLE = 90
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LINKING = frozenset(
@@ -206,49 +139,31 @@ def _topics(titles: Sequence[str]) -> list[str]:
 
 
 log = logging.getLogger("seedlens")
-MOST_FORMER = 3
-"""Exchanges that a follow-up is shown."""
-REMEMBERED = 32
-"""Questions whose results are kept, and corpora whose examples are."""
+MOST_FORMER = 3  # Exchanges that a follow-up is shown
+REMEMBERED = 32  # Questions whose results are kept, and corpora whose examples are
 
 
-class Reader(ForPerson):
-    """Answers to questions from the documents of a corpus. Safe to share between threads.
-
-    Where an ``endpoint`` is taken, None is the one of the environment.
-
-    Attributes:
-        jobs: answers under way, and the latest that have ended.
-
-    Args:
-        searcher: gives the search engine of a corpus by name.
-    """
+class Reader(TaskRunner[AskRequest, Answer]):
+    """Answers to questions from the documents of a corpus. Safe to share between threads."""
 
     def __init__(
         self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
-        self.jobs = JobRunner()
-        self._history = History(ledger.asked)
+        super().__init__(settings, ledger.answers)
+        self._searcher, self._rows = searcher, ledger.asked
         self._results = lru_cache(REMEMBERED)(self._search)
         self._examples = lru_cache(REMEMBERED)(self._made_examples)
 
     def has_scenarios(self, corpus: str) -> bool:
-        """Whether any document of the corpus has scenarios that can go along."""
-        opened = self._searcher(corpus).corpus
-        return any_scenarios(stored_scenarios(opened), opened.doc_ids)
+        """Whether documents of the corpus have scenarios that can go along."""
+        return has_scenarios(self._searcher(corpus).corpus.table.path)
 
-    def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> Estimate:
-        """What an answer costs at most; nothing is asked."""
-        connection = connect(self._settings, endpoint, person=self.person)
+    def _task(self, request: AskRequest) -> AnswerQuestion:
+        _check(request)
         former = self._former(request)
-        results, scenarios = self._find(request, former)
-        asked = messages(request.question, passages_of(results, scenarios), former=former)
-        prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
-        cost = estimator(connection, self._answers).estimate([prompt], 1)
-        return replace(cost, items=len(results), rounds=1)
+        return AnswerQuestion(request, *self._find(request, former), former)
 
-    def ask(
+    def start(
         self,
         request: AskRequest,
         endpoint: Endpoint | None = None,
@@ -256,41 +171,82 @@ class Reader(ForPerson):
         owner: str = "",
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id,
-        by which :meth:`find` knows the answer from then on.
+        by which :meth:`find` knows the answer from then on."""
+        task, job_id, started = self._task(request), new_job_id(), time.monotonic()
+        own = self._own(owner)
 
-        Args:
-            owner: who asks.
-        """
-        _check(request)
-        connection = connect(self._settings, endpoint, most_calls, self.person)
-        former = self._former(request)
-        found = self._find(request, former)
-        work = AnswerWork(request, *found, connection, self._answers, former)
-        job: AskJob = Job(new_job_id(), request, "running", work.answer(), owner=self._own(owner))
+        def keep(answer: Answer, state: JobState, error: SeedLensError | None) -> None:
+            words: dict[str, Any] = (
+                {"error": error.message, "remedy": error.remedy} if error else {}
+            )
+            seconds = time.monotonic() - started
+            try:
+                self._keep(Job(job_id, request, state, answer, owner=own, seconds=seconds, **words))
+            except StorageError:
+                log.exception("An answer could not be kept; the page still has it.")
 
-        def write(tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
-            return self._kept(job, lambda: work.write(tell, cancelled), work.answer)
+        task.keep = keep
+        return self._start(task, endpoint, most_calls, owner, key=job_id, job_id=job_id)
 
-        return self.jobs.start(
-            job.id, write, job.progress, request=request, owner=owner, job_id=job.id
+    def _keep(self, job: AskJob) -> None:
+        """Keep an answer that has ended, with the passages that it rests on."""
+        stored = _Stored(job.request, job.progress, job.error, job.remedy, job.seconds)
+        self._rows.put(
+            AskedRow(
+                asked_id=job.id,
+                owner=job.owner,
+                corpus=job.request.corpus,
+                question=job.request.question,
+                state=job.state,
+                answer=_FORM.dump_json(stored, fallback=str).decode(),
+                time=datetime.now(UTC),
+            )
         )
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards."""
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
-        return self._history.find(job_id)
+        row = self._rows.find(job_id)
+        if row is None:
+            raise UnknownNameError(
+                "This answer is not stored here.",
+                "Links to answers work only with the home that they were made in. Ask again.",
+            )
+        try:
+            stored = _FORM.validate_json(row.answer)
+        except ValidationError as error:
+            raise UnknownNameError(
+                "This answer was stored by another version of SeedLens.", "Ask again."
+            ) from error
+        return Job(
+            id=row.asked_id,
+            request=stored.request,
+            state=cast(JobState, row.state),
+            progress=stored.answer,
+            report=stored.answer.report,
+            error=stored.error,
+            remedy=stored.remedy,
+            owner=row.owner,
+            seconds=stored.seconds,
+        )
 
     def asked(self, owner: str = "") -> list[AskedQuestion]:
         """Somebody's questions, the newest first: those of ``owner`` where nobody is logged in."""
-        return self._history.list(self._own(owner))
+        return [
+            AskedQuestion(
+                row.asked_id, row.corpus, row.question, cast(JobState, row.state), row.time
+            )
+            for row in self._rows.latest(self._own(owner), MOST_LISTED)
+        ]
 
     def forget(self, job_id: str) -> None:
         """Delete an answer that has ended; one that is written is left alone."""
-        with suppress(UnknownNameError):
-            check_ends(self.person, self._history.find(job_id).owner)
+        row = self._rows.find(job_id)
+        if row is not None:
+            check_ends(self.person, row.owner)
         self.jobs.dismiss(job_id)
-        self._history.remove(job_id)
+        self._rows.remove(job_id)
 
     def export(self, job: AskJob, form: Form) -> str:
         """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""
@@ -304,28 +260,6 @@ class Reader(ForPerson):
         opened = self._searcher(corpus).corpus
         return example_questions(opened.titles, opened.lens)
 
-    def _kept(
-        self, job: AskJob, write: Callable[[], ModelReport], answer: Callable[..., Answer]
-    ) -> ModelReport:
-        """Write an answer, and keep it however it ends; an answer without words is not kept."""
-        started, ended = time.monotonic(), job
-        try:
-            report = write()
-            stopped = report.stopped == "cancelled"
-            ended = replace(job, state="cancelled" if stopped else "done")
-        except SeedLensError as error:
-            ended = replace(job, state="failed", error=error.message, remedy=error.remedy)
-            raise
-        finally:
-            said = answer(complete=True)
-            seconds = time.monotonic() - started
-            if said.parts and not ended.running:
-                try:
-                    self._history.keep(replace(ended, progress=said, seconds=seconds))
-                except StorageError:
-                    log.exception("An answer could not be kept; the page still has it.")
-        return report
-
     def _former(self, request: AskRequest) -> tuple[Exchange, ...]:
         """What a question follows up, the first exchange first."""
         former: list[Exchange] = []
@@ -337,27 +271,21 @@ class Reader(ForPerson):
         return tuple(former)
 
     def _find(
-        self, request: AskRequest, former: Sequence[Exchange] = ()
+        self, request: AskRequest, former: Sequence[Exchange]
     ) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
         """What is retrieved for a question, with its scenarios by doc_id; a follow-up is searched
         for together with the question before it.
 
         The ranking is from memory while the corpus stays the same.
         """
-        _check(request)
         searcher = self._searcher(request.corpus)
         text = "\n".join([*(e.question for e in former[-1:]), request.question])
         query = Query(request.corpus, text=text, system=request.system, k=request.k)
         results = self._results(query, ranked_from(searcher.corpus, [query.system]))
         if not request.use_scenarios:
             return results, {}
-        scenarios = stored_scenarios(searcher.corpus)
-        if not any_scenarios(scenarios, searcher.corpus.doc_ids):
-            raise BadInputError(
-                f"The corpus '{request.corpus}' has no scenarios.",
-                "Write them first, or ask without them.",
-            )
-        return results, scenarios([r.doc_id for r in results])
+        need_scenarios(searcher.corpus)
+        return results, scenarios_of(searcher.corpus, [r.doc_id for r in results])
 
     def _search(self, query: Query, _identity: str) -> tuple[Result, ...]:
         return self._searcher(query.corpus).search(query).results

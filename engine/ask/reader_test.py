@@ -15,17 +15,15 @@ from statistics import fmean
 from engine.ask.reading_plans import Asked, Condition, PreparedReading
 from engine.ask.reading_prompts import Grade, declines, grading
 from engine.assist.reranking import usage_report
-from engine.llm.budget import Usage
 from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.measures.metrics import mean, rouge_1_recall
 from engine.measures.significance import confidence_interval
-from engine.types.models import Estimate, TaskReport, summed
+from engine.types.models import Estimate, ModelUsage, TaskReport, summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 
-SAMPLED = 20
-"""Questions of a condition from whose lengths its cost is estimated."""
+SAMPLED = 20  # Questions of a condition from whose lengths its cost is estimated
 READ = "read"
 _OWN_JUDGE = "The model that answered also graded the answers; it may favour its own words."
 _FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."
@@ -101,7 +99,7 @@ async def _read(run: TaskRun, prepared: PreparedReading, condition: Condition) -
 
 
 def _measured(
-    prepared: PreparedReading, answers: Mapping[Condition, Read], usage: Usage
+    prepared: PreparedReading, answers: Mapping[Condition, Read], usage: ModelUsage
 ) -> ReadingTest:
     rows = tuple(_row(prepared, condition, answers) for condition in prepared.given)
     unanswered = usage.asked - usage.answered - usage.cached

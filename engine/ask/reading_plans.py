@@ -1,24 +1,90 @@
-"""What a reader test asks under which conditions, before any model is asked."""
+"""What a reader test asks under which conditions, before any model is asked.
+
+Hard negatives look like the answer's documents and do not hold it. ImpliRet, section 4: they come
+from the pool of the gold document, whose documents share its topic and style. A collection says
+which pool that is; where it does not, they are what retrievers confuse with the gold document.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from engine.ask.negatives import Negatives
-from engine.ask.passages import ScenarioTexts, any_scenarios
+from engine.ask.passages import need_scenarios, scenarios_of
 from engine.ask.reading_prompts import is_cut, reading
 from engine.errors import BadInputError
 from engine.llm.judges import document_text
 from engine.llm.messages import Prompt
+from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.evaluations import Collection, Topic
+from engine.types.evaluations import RELEVANT, Collection, Topic
+from engine.types.searches import Filter
 
-SIZES = (1, 10, 30)
-"""Documents given, as in ImpliRet's table 3."""
+POOL_FIELD = "tuple_set_id"
+"""The field by which documents that were made together name their pool."""
+CONFUSED_BY = ("bm25", "dense")
+"""Systems whose best documents are taken where a collection has no pools."""
+MOST_CONFUSED = 1_000
+
+
+@dataclass(slots=True)
+class Negatives:
+    """Finds hard negatives: a sample of the pool, or the hardest first where there is none."""
+
+    searcher: Searcher
+    collection: Collection
+    source: str = ""  # in words, where those found last came from
+    _found: dict[str, list[str]] = field(default_factory=dict)
+
+    def gold(self, topic: Topic) -> list[str]:
+        """Relevant documents that the corpus holds, highest grades first."""
+        grades = self.collection.qrels.get(topic.query_id, {})
+        known = self.searcher.corpus.row_of
+        relevant = [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
+        return sorted(relevant, key=lambda d: (-grades[d], d))
+
+    def of(self, topic: Topic, count: int) -> list[str]:
+        """``count`` documents that are not relevant; fewer where the pool has no more.
+
+        The same every time; more of them hold the fewer.
+        """
+        if count < 1:
+            return []
+        if topic.query_id not in self._found:
+            self._found[topic.query_id] = self._in_order(topic)
+        return self._found[topic.query_id][:count]
+
+    def _in_order(self, topic: Topic) -> list[str]:
+        """All of them, in the order in which they are taken."""
+        corpus = self.searcher.corpus
+        hardest_first = False
+        if topic.pool is not None:
+            pool, self.source = list(topic.pool), "the query's judged pool"
+        elif pool := self._made_together(topic):
+            self.source = f"the gold document's pool ({POOL_FIELD})"
+        else:
+            ranker = Ranker(self.searcher, [topic], None)
+            rankings = [ranker.run(name).rankings[0].doc_ids for name in CONFUSED_BY]
+            pool, hardest_first = merged(rankings, MOST_CONFUSED), True
+            self.source = f"what {' and '.join(CONFUSED_BY)} rank highest"
+        grades = self.collection.qrels.get(topic.query_id, {})
+        left_out = {d for d, grade in grades.items() if grade >= RELEVANT} | {topic.seed}
+        wrong = [d for d in pool if d in corpus.row_of and d not in left_out]
+        return wrong if hardest_first else list(shuffled(wrong, topic.query_id))
+
+    def _made_together(self, topic: Topic) -> list[str]:
+        corpus, gold = self.searcher.corpus, self.gold(topic)
+        pool = str(corpus.document(gold[0]).metadata.get(POOL_FIELD, "")) if gold else ""
+        if not pool:
+            return []
+        allowed = corpus.scope([Filter(POOL_FIELD, "=", pool)]).allowed
+        return corpus.doc_ids.at(allowed.nonzero()[0])
+
+
+SIZES = (1, 10, 30)  # Documents given, as in ImpliRet's table 3
 MOST_DOCUMENTS = 200
 GOLD = ""
 """In place of a system: the gold document among hard negatives."""
@@ -75,12 +141,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class PreparedReading:
-    """All that is known before the model is asked.
-
-    Attributes:
-        given: condition -> what is asked under it, in the order of the topics.
-        negatives: in words, where the hard negatives come from.
-    """
+    """All that is known before the model is asked."""
 
     searcher: Searcher
     collection: Collection
@@ -88,7 +149,6 @@ class PreparedReading:
     given: Mapping[Condition, Sequence[Asked]]
     without_answer: int
     negatives: str
-    scenarios: ScenarioTexts
 
     @property
     def queries(self) -> int:
@@ -98,7 +158,7 @@ class PreparedReading:
         """The questions of a condition, or of every n-th query."""
         asked = self.given[condition][::every]
         texts = self._texts(asked)
-        notes = self.scenarios(sorted(texts)) if condition.scenarios else {}
+        notes = scenarios_of(self.searcher.corpus, sorted(texts)) if condition.scenarios else {}
         prompts = []
         for one in asked:
             beside = [notes.get(d, ()) for d in one.doc_ids] if condition.scenarios else []
@@ -120,15 +180,9 @@ def prepare(
     searcher: Searcher,
     collection: Collection,
     plan: ReadingPlan,
-    scenarios: ScenarioTexts | None = None,
     on_query: Callable[[], None] = tell_nobody,
 ) -> PreparedReading:
-    """Choose the documents of every query under every condition.
-
-    Args:
-        scenarios: needed where the plan asks for them.
-        on_query: told after each ranked query.
-    """
+    """Choose the documents of every query under every condition."""
     readable = [t for t in collection.topics if t.answer and t.text]
     if not readable:
         raise BadInputError(
@@ -138,11 +192,8 @@ def prepare(
         )
     topics = usable_topics(sampled(readable, plan.sample), searcher)
     check_documents(collection, searcher)
-    if plan.scenarios and not (scenarios and any_scenarios(scenarios, searcher.corpus.doc_ids)):
-        raise BadInputError(
-            f"The corpus '{searcher.corpus.name}' has no scenarios.",
-            "Write them first, or leave them out.",
-        )
+    if plan.scenarios:
+        need_scenarios(searcher.corpus)
     negatives = Negatives(searcher, collection)
     topics = [t for t in topics if negatives.gold(t)]
     if not topics:
@@ -156,9 +207,7 @@ def prepare(
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
-    return PreparedReading(
-        searcher, collection, plan, given, without, negatives.source, scenarios or (lambda _: {})
-    )
+    return PreparedReading(searcher, collection, plan, given, without, negatives.source)
 
 
 def _chosen(
@@ -181,7 +230,9 @@ def _chosen(
 
 def _among_negatives(topic: Topic, k: int, negatives: Negatives) -> tuple[str, ...]:
     gold = negatives.gold(topic)[:k]
-    return negatives.order([*gold, *negatives.of(topic, k - len(gold))], topic)
+    doc_ids = [*gold, *negatives.of(topic, k - len(gold))]
+    # An order that only the ids decide, another one for every number of documents.
+    return shuffled(doc_ids, f"{topic.query_id} of {len(doc_ids)}")
 
 
 def _asked(topic: Topic, doc_ids: tuple[str, ...], negatives: Negatives) -> Asked:

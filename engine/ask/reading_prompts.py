@@ -13,8 +13,7 @@ from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt
 from engine.llm.texts import cut_text, fenced
 
 READING, GRADING = "reading/1", "answer-grading/1"
-DOCUMENT_TOKENS = 1200
-"""Of one document; conversations and abstracts stay whole."""
+DOCUMENT_TOKENS = 1200  # Of one document; conversations and abstracts stay whole
 ANSWER_TOKENS = 300
 REFERENCE_TOKENS = 1000
 NOT_STATED = "not stated"
@@ -46,13 +45,7 @@ def reading(
     scenarios: Sequence[Sequence[str]] = (),
     tokens: int = DOCUMENT_TOKENS,
 ) -> Prompt[str]:
-    """A question with documents; read as the answer's text.
-
-    Args:
-        documents: whole texts, title first, in the order in which they are shown.
-        scenarios: of each document, to go along with it; empty for none at all.
-        tokens: what is shown of a document at most.
-    """
+    """A question with documents; read as the answer's text."""
     parts = []
     for number, text in enumerate(documents, start=1):
         parts.append(fenced(f"document {number}", cut_text(text, tokens).text))

@@ -86,12 +86,7 @@ class Notes(BaseModel):
 def explaining(
     criterion: Criterion, seed: str, document: str, tokens: int = DOCUMENT_TOKENS
 ) -> Prompt[Explanation]:
-    """Why is this document similar in the aspect, with evidence from both texts?
-
-    Args:
-        seed, document: whole texts, title first, in which quotes are looked up.
-        tokens: for each of the two.
-    """
+    """Why is this document similar in the aspect, with evidence from both texts?"""
     user = f"""\
 {criterion.text}
 
@@ -144,13 +139,7 @@ different from the others, none adding a condition."""
 def noting(
     question: str, known: Sequence[str], documents: Mapping[str, str], tokens: int = NOTED_TOKENS
 ) -> Prompt[Notes]:
-    """What do documents contribute to a question that no single one answers, and what to ask next?
-
-    Args:
-        known: notes of earlier hops.
-        documents: whole texts by ``doc_id``, in the order shown.
-        tokens: for one document; question, earlier notes and answer shrink along.
-    """
+    """What do documents contribute to a question that none answers alone, and what to ask next?"""
     texts = list(documents.values())
     words = min(QUESTION_TOKENS, 2 * tokens)
     known_text = "\n".join(f"- {note}" for note in known) or "(nothing yet)"

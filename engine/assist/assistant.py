@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.assist.assist_prompts import explaining
-from engine.assist.model_rankings import KeptRanking, ModelRanking, assignment_of, plan_for
+from engine.assist.model_rankings import Estimates, KeptRanking, RankDocuments
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.assist.ranking_estimates import KEPT, estimate_ranking
+from engine.assist.ranking_estimates import KEPT
 from engine.assist.reranking import recalled
 from engine.assist.wordings import read_wordings, reading_of_wording
 from engine.config import Settings
 from engine.corpora.recent import Recent
 from engine.errors import UnknownNameError
-from engine.jobs.runner import JobRunner, in_foreground
-from engine.llm.budget import RoundProgress
 from engine.llm.client import ask_once
 from engine.llm.connecting import HOW, connect, describe, estimator, offered_models, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.judges import document_text
+from engine.llm.tasks import OnProgress, TaskRunner
 from engine.llm.texts import Quoted
 from engine.rerank import MODES
 from engine.search.queries import check_query
 from engine.search.scenario_index import ranked_from
-from engine.search.searcher import FirstStage, Searcher, criterion_for
-from engine.types.callbacks import Ask, tell_nobody
+from engine.search.searcher import Searcher, criterion_for
+from engine.types.callbacks import tell_nobody
 from engine.types.documents import Document
-from engine.types.models import Estimate, ModelReport
-from engine.types.people import ForPerson
+from engine.types.models import Estimate
 from engine.types.reranking import (
     EndpointInfo,
     GeneratedExplanation,
@@ -44,13 +42,10 @@ from engine.types.searches import Query
 from storage.ledger import Ledger
 
 
-class Assistant(ForPerson):
+class Assistant(TaskRunner[RerankRequest, RankingProgress]):
     """A language model over one home; thread-safe. An ``endpoint`` of None is that of the
-    environment; see :meth:`find_endpoint`.
-
-    Args:
-        searcher: corpus name -> search engine.
-    """
+    environment; see :meth:`find_endpoint`. Its tasks are rankings: a cancelled one keeps its
+    answers and its order so far."""
 
     how = HOW  # ways to connect a model, a line each
     # name -> one line for people
@@ -58,16 +53,11 @@ class Assistant(ForPerson):
     systems = tuple(MODEL_SYSTEMS)
 
     def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        searcher: Callable[[str], Searcher],
+        self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._settings, self._answers = settings, ledger.answers
+        super().__init__(settings, ledger.answers)
         self._searcher = searcher
-        # of rankings; a cancelled one keeps its answers and its order so far
-        self.jobs = JobRunner()
-        self._estimates = Recent[Hashable, Estimate](KEPT)
+        self._estimates: Estimates = Recent(KEPT)
 
     # -- the endpoint --------------------------------------------------------------------
 
@@ -112,37 +102,23 @@ class Assistant(ForPerson):
 
     # -- rankings --------------------------------------------------------------------------
 
-    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> Estimate:
-        """What a ranking will cost; nothing is asked. Tokens only with an endpoint."""
-        return self._estimated(request, endpoint, lambda: self._staged(request.query))
-
-    def start(
-        self,
-        request: RerankRequest,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
-        """Rank in the background; returns the job's id, that of an equal running one if any."""
-        connection = self.connection(endpoint, most_calls)
-        key = self._key(request, connection)
-        return self._start(key, self._ranking(request, endpoint), connection, owner)
+    def _task(self, request: RerankRequest) -> RankDocuments:
+        return RankDocuments(request, self._searcher(request.query.corpus), self._estimates)
 
     def running(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of anybody's running job with the same ranking, model and key, to be continued by
         a reopened page."""
-        return self.jobs.running(self._key(request, self.connection(endpoint)))
+        task, place = self._task(request), self.connection(endpoint).endpoint
+        return self.jobs.running(task.job_key(place))
 
     def recall(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a running job, or of one done from stored answers alone; None where the model
         would be asked. Sends nothing."""
-        connection = self.connection(endpoint, most_calls=0)
-        key = self._key(request, connection)
-        running = self.jobs.running(key)
+        running = self.running(request, endpoint)
         if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
-        ranking = self._ranking(request, endpoint)
-        return recalled(self.jobs, self._start((*key, "recalled"), ranking, connection))
+        task = self._task(request)
+        return recalled(self.jobs, self._start(task, endpoint, 0, "", key=object()))
 
     def job(self, job_id: str) -> RerankJob:
         """How far a ranking is, the best order so far included."""
@@ -161,24 +137,20 @@ class Assistant(ForPerson):
     def result(self, job_id: str, k: int | None = None, offset: int = 0) -> Reranking:
         """A page of the best order so far, ``k`` results from ``offset`` on; raises as job."""
         job, searcher = self._found(job_id)
-        ranking: ModelRanking = job.request.on(searcher)
-        page = replace(ranking.query, k=ranking.query.k if k is None else k, offset=offset)
-        return ranking.page(job.progress, page, partial=job.state != "done")
+        kept: KeptRanking = job.request
+        page = replace(kept.query, k=kept.query.k if k is None else k, offset=offset)
+        return kept.page(searcher, job.progress, page, partial=job.state != "done")
 
     def rerank(
         self,
         request: RerankRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
-        tell: Callable[[RoundProgress], None] = tell_nobody,
+        tell: OnProgress = tell_nobody,
     ) -> Reranking:
         """Rank now. Ctrl-C ends it, and the result is the best order so far."""
-        connection = self.connection(endpoint, most_calls)
-        ranking = self._ranking(request, endpoint)
-        now = in_foreground(
-            lambda stop: ranking.ask(connection, self._answers, cancelled=stop, heard=tell)
-        )
-        return ranking.page(now, request.query, partial=False)
+        task = self._task(request)
+        return task.page(self._run_task(task, endpoint, most_calls, tell).result)
 
     # -- explanations ------------------------------------------------------------------------
 
@@ -236,61 +208,6 @@ class Assistant(ForPerson):
         lens = self._searcher(corpus).corpus.lens
         known = estimator(self.connection(endpoint), self._answers)
         return known.estimate([reading_of_wording(lens, w) for w in wordings], len(wordings))
-
-    # -- inside --------------------------------------------------------------------------
-
-    def _identity(self, query: Query) -> Hashable:
-        """Identifies the state of the corpus."""
-        return ranked_from(self._searcher(query.corpus).corpus, [query.system])
-
-    def _key(self, request: RerankRequest, connection: Connection) -> tuple[Hashable, ...]:
-        """Equal for equal rankings; the endpoint and its key are part of it."""
-        query = replace(request.query, k=1, offset=0)
-        return query, plan_for(request), connection.endpoint, self._identity(query)
-
-    def _start(
-        self,
-        key: tuple[Hashable, ...],
-        ranking: ModelRanking,
-        connection: Connection,
-        owner: str = "",
-    ) -> str:
-        # In a model's order, no change of rank is due to the aspect.
-        ranking = replace(ranking, stage=replace(ranking.stage, before=None))
-
-        def work(tell: Callable[[RankingProgress], None], cancelled: Ask) -> ModelReport:
-            return ranking.ask(connection, self._answers, tell, cancelled).report
-
-        begun = ranking.begun(connection)
-        return self.jobs.start(key, work, begun, request=ranking.kept, owner=owner)
-
-    def _ranking(self, request: RerankRequest, endpoint: Endpoint | None) -> ModelRanking:
-        plan, staged = plan_for(request), self._staged(request.query)
-        estimate = self._estimated(request, endpoint, lambda: staged)
-        return ModelRanking(request.query, plan, *staged, estimate)
-
-    def _estimated(
-        self,
-        request: RerankRequest,
-        endpoint: Endpoint | None,
-        staged: Callable[[], tuple[Searcher, FirstStage]],
-    ) -> Estimate:
-        plan, info = plan_for(request), self.endpoint(endpoint)
-        query = replace(request.query, k=1, offset=0)
-
-        def make() -> Estimate:
-            connection = self.connection(endpoint) if info.set_up else None
-            known = estimator(connection, self._answers)
-            return estimate_ranking(plan, query.system, assignment_of(*staged()), known)
-
-        return self._estimates.one((query, plan, info, self._identity(query)), make)
-
-    def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
-        """The ranking that a model begins with."""
-        searcher = self._searcher(query.corpus)
-        if query.system in MODEL_SYSTEMS:
-            query = replace(query, system="dense")
-        return searcher, searcher.first_stage(query)
 
 
 def _placed(document: Document, quotes: Sequence[str]) -> tuple[QuotedText, ...]:

@@ -23,11 +23,9 @@ from engine.types.documents import Fact, FactKind, Span
 
 KINDS: tuple[FactKind, ...] = ("place", "date", "amount")
 INFERRING = "facts/1"
-FEWEST_TOKENS = 80
-"""A part is never cut below this."""
+FEWEST_TOKENS = 80  # A part is never cut below this
 MOST_PER_PART = 12
-CLAIM_TOKENS = 90
-"""Of one fact in an answer, on the high side."""
+CLAIM_TOKENS = 90  # Of one fact in an answer, on the high side
 SYSTEM = """\
 You prepare a collection of documents for search by date, amount and place. Plain rules have \
 found what the documents state. You name what a document does not state but surely implies, by \
@@ -88,14 +86,7 @@ def inferring(
     kinds: Sequence[FactKind],
     tokens: int = PART_TOKENS,
 ) -> Prompt[Claims]:
-    """Which facts does this text imply?
-
-    Args:
-        title, text: foreign texts.
-        written: the document's date, where known.
-        kinds: at least one.
-        tokens: of the text at most.
-    """
+    """Which facts does this text imply?"""
     shown = cut_text(text.strip(), tokens).text
     day = f"It was written on {written.isoformat()}.\n" if written is not None else ""
     forms = "\n".join(f"- {ASKED[kind]}" for kind in sorted(kinds))
@@ -122,11 +113,9 @@ def most_tokens(text: str) -> int:
     return 60 + CLAIM_TOKENS * min(MOST_PER_PART, 3 + estimate_tokens(text) // 100)
 
 
-CONFIDENCE = 0.7
-"""In whatever a model says, below what the rules read off the words."""
+CONFIDENCE = 0.7  # In whatever a model says, below what the rules read off the words
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
-Value = tuple[float, float, str, str]
-"""low, high, unit and words of a :class:`Fact`."""
+Value = tuple[float, float, str, str]  # low, high, unit and words of a :class:`Fact`
 
 
 @dataclass(slots=True)
@@ -148,14 +137,7 @@ def facts_in(
     model: str,
     counts: Counts,
 ) -> list[Fact]:
-    """The valid claims about a document, as facts.
-
-    Args:
-        rules: facts found in ``text`` without a model.
-        kinds: asked for; a claim of another kind is unusable.
-        model: the source of the claims.
-        counts: is updated.
-    """
+    """The valid claims about a document, as facts."""
     facts: list[Fact] = []
     letters = Quoted(text)
     for claim in claims:

@@ -44,10 +44,8 @@ from storage.home import Home
 from storage.ledger import Ledger
 from storage.vectors import DocumentTable
 
-BATCH = 64
-"""Documents that are asked about together."""
-SAMPLE = 2000
-"""A sample of documents, from whose lengths those of all are estimated."""
+BATCH = 64  # Documents that are asked about together
+SAMPLE = 2000  # A sample of documents, from whose lengths those of all are estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +65,29 @@ class FactsByModel(TaskRunner[InferRequest, Counts]):
         self._home, self._ledger, self._library = home, ledger, library
 
     def _task(self, request: InferRequest) -> InferFacts:
-        return InferFacts(request, self._library, self._home, self._ledger, self._settings)
+        return InferFacts(request, self)
 
 
 class InferFacts(ModelTask[Counts]):
     """Asks about documents and stores what holds, batch by batch."""
 
-    def __init__(
-        self,
-        request: InferRequest,
-        library: Library,
-        home: Home,
-        ledger: Ledger,
-        settings: Settings,
-    ) -> None:
+    def __init__(self, request: InferRequest, facade: FactsByModel) -> None:
         if not request.kinds or not set(request.kinds) <= set(KINDS):
             raise BadInputError(
                 f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
             )
         if request.limit is not None and request.limit < 1:
             raise BadInputError("The limit is below one document.", "Give 1 or more.")
-        self.request, self.key, self._library = request, request.corpus, library
-        self._home, self._ledger, self._settings = home, ledger, settings
+        self.request, self.key, self._facade = request, request.corpus, facade
         self._open()
 
     def _open(self) -> tuple[OpenCorpus, list[str]]:
         """The corpus, and the documents to ask about."""
-        corpus = self._library.open(self.request.corpus)
+        corpus = self._facade._library.open(self.request.corpus)
         return corpus, corpus.doc_ids[: self.request.limit]
 
     def held(self) -> AbstractContextManager[None]:
-        return writing(self._home, self._ledger, self.request.corpus)
+        return writing(self._facade._home, self._facade._ledger, self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         corpus, doc_ids = self._open()
@@ -138,9 +128,9 @@ class InferFacts(ModelTask[Counts]):
 
     def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
         """Rebuild indexes that lost rows by the writes."""
-        row = self._ledger.corpus(corpus.name)
+        row = self._facade._ledger.corpus(corpus.name)
         if row is not None and not table.is_finished():
-            build_indexes(table, row, corpus.lens, self._settings, READERS_GRACE)
+            build_indexes(table, row, corpus.lens, self._facade._settings, READERS_GRACE)
 
     def _store(
         self,

@@ -1,14 +1,17 @@
-"""One query's ranking, reranked by a model or found with its help: asked for, and shown."""
+"""One query's ranking, reranked by a model or found with its help: as a task, and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.assist.model_systems import MODEL_SYSTEMS, find_model_system
+from engine.assist.ranking_estimates import estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -19,167 +22,129 @@ from engine.assist.reranking import (
     usage_report,
 )
 from engine.corpora.contracts import RankedDocuments, Rows, ScoredDocument, Seed
-from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client, Outcome, ask_model
-from engine.llm.endpoints import Connection
-from engine.llm.judging_prompts import Criterion
+from engine.corpora.recent import Recent
+from engine.llm.budget import RoundProgress
+from engine.llm.client import Client
+from engine.llm.connecting import Estimator
+from engine.llm.endpoints import Endpoint
+from engine.llm.tasks import ModelTask, TaskRun
 from engine.rerank import Progress
 from engine.search.interpretation import Interpretation
 from engine.search.scenario_index import ranked_from
 from engine.search.searcher import FirstStage, Searcher, criterion_for
-from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import Estimate, ModelReport
+from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
 from engine.types.reranking import Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
-from storage.answers import Answers
+
+Estimates = Recent[Hashable, Estimate]
+"""Estimates that a facade remembers, by all that they depend on."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRanking:
-    """A ranking task for a model."""
+class RankDocuments(ModelTask[RankingProgress]):
+    """A ranking for a model to make.
 
-    query: Query  # with the name of a system that asks a model where it has one
-    plan: Plan | None  # how to rerank; None for a system that asks a model itself
-    searcher: Searcher
-    stage: FirstStage  # the ranking to rerank; without a plan, the same search on ``dense``
-    estimate: Estimate  # upper estimate
+    Attributes:
+        plan: how to rerank; None for a system that asks a model by itself.
+        stage: the ranking to rerank; without a plan, that of the same search on ``dense``.
+    """
 
-    @property
+    def __init__(self, request: RerankRequest, searcher: Searcher, estimates: Estimates) -> None:
+        query = self._query = request.query
+        self.plan = plan_for(request)
+        self._searcher, self._estimates = searcher, estimates
+        self._identity = ranked_from(searcher.corpus, [query.system])
+        self.key = (replace(query, k=1, offset=0), self.plan, self._identity)
+
+    @cached_property
+    def stage(self) -> FirstStage:
+        query = self._query if self.plan else replace(self._query, system="dense")
+        return self._searcher.first_stage(query)
+
+    def job_key(self, endpoint: Endpoint | None) -> Hashable:
+        return self.key, endpoint
+
     def kept(self) -> KeptRanking:
-        """What is kept of it once it has ended."""
         stage = self.stage
-        pasted = stage.seed if stage.query.text is not None else None
-        identity = ranked_from(self.searcher.corpus, [self.query.system])
-        ranking = stage.ranking
         return KeptRanking(
-            self.query,
+            self._query,
             self.plan,
-            self.estimate,
-            identity,
+            self._identity,
             stage.query,
-            pasted,
+            stage.seed if stage.query.text is not None else None,
             stage.read,
-            ranking.rows,
-            ranking.scores,
+            stage.ranking.rows,
+            stage.ranking.scores,
         )
 
-    def begun(self, connection: Connection) -> RankingProgress:
-        """Before anything was asked: the order of the first stage."""
-        place = connection.endpoint
-        return RankingProgress(
-            self.estimate,
-            tuple(s.doc_id for s in self.stage.ranking),
-            self._report(Usage(endpoint=place.address, model=place.model)),
-        )
+    def estimate(self, known: Estimator) -> Estimate:
+        def make() -> Estimate:
+            assignment = assignment_of(self._searcher, self.stage)
+            return estimate_ranking(self.plan, self._query.system, assignment, known)
 
-    def ask(
-        self,
-        connection: Connection,
-        store: Answers,
-        tell: Callable[[RankingProgress], None] = tell_nobody,
-        cancelled: Ask = never,
-        heard: Callable[[RoundProgress], None] = tell_nobody,
-    ) -> RankingProgress:
-        """Ask the model in this thread; on cancellation, the progress so far.
+        return self._estimates.one((self.key, known), make)
 
-        Args:
-            tell: called after every settled question and every round.
-            heard: called after every settled question.
-        """
-        now = self.begun(connection)
+    def begun(self, estimate: Estimate, usage: ModelUsage) -> RankingProgress:
+        """The order of the first stage."""
+        order = tuple(s.doc_id for s in self.stage.ranking)
+        return RankingProgress(estimate, order, self._report(usage))
+
+    async def run(self, run: TaskRun) -> TaskReport[RankingProgress]:
+        now: RankingProgress = run.latest
+        client = cast(Client, run.client)
+
+        def tell(**changes: Any) -> None:
+            nonlocal now
+            now = replace(now, **changes)
+            run.on_progress(now)
 
         def settled(questions: RoundProgress) -> None:
-            nonlocal now
             report = self._report(questions.usage)
-            now = replace(now, done=questions.done, total=questions.total, report=report)
-            heard(questions)
-            tell(now)
+            tell(done=questions.done, total=questions.total, report=report)
 
         def ranked(reached: Progress) -> None:
-            nonlocal now
-            now = replace(now, order=reached.order, rounds=reached.rounds)
-            tell(now)
+            tell(order=reached.order, rounds=reached.rounds)
 
+        run.on_questions = settled
+        assignment = assignment_of(self._searcher, self.stage)
         if self.plan is None:
-            helped = ask_model(connection, store, self._search, settled, cancelled)
-            now = self._found(now, helped)
+            system, request = find_model_system(self._query.system), self.stage.request
+            found = await system(client, self._searcher, request, assignment.criterion)
+            tell(
+                order=tuple(s.doc_id for s in found.ranking),
+                scores={s.doc_id: s.score for s in found.ranking},
+                queries=found.queries,
+                rounds=run.usage.rounds,
+                report=self._report(run.usage, unanswered=found.unanswered),
+            )
         else:
-            plan, assignment = self.plan, assignment_of(self.searcher, self.stage)
+            done = await rerank_one(client, assignment, self.plan, ranked)
+            tell(
+                order=done.reranked.order,
+                confidence=done.reranked.confidence,
+                rounds=done.reranked.rounds,
+                report=self._report(run.usage, [done]),
+            )
+        return TaskReport(result=now, failed=run.usage.failed)
 
-            async def rerank(client: Client) -> Finished:
-                return await rerank_one(client, assignment, plan, ranked)
-
-            outcome = ask_model(connection, store, rerank, settled, cancelled)
-            now = self._reranked(now, outcome)
-        tell(now)
-        return now
-
-    def page(self, now: RankingProgress, query: Query, *, partial: bool) -> Reranking:
-        """A page of an order, with evidence; moves are against the first stage.
-
-        Args:
-            query: :attr:`query` with another page or page size.
-            partial: the model is not finished.
-        """
-        first = {s.doc_id: (rank, s.score) for rank, s in enumerate(self.stage.ranking, start=1)}
-        depth = len(first) if self.plan is None else self.plan.depth
-        ranking: list[ScoredDocument] = []
-        moves: dict[str, Move] = {}
-        for rank, doc_id in enumerate(now.order, start=1):
-            first_rank, score = first.get(doc_id, (0, 0.0))
-            if first_rank:
-                sure = now.confidence.get(doc_id)
-                moves[doc_id] = Move(doc_id, rank, first_rank, sure, reranked=first_rank <= depth)
-            ranking.append(ScoredDocument(doc_id, now.scores.get(doc_id, score)))
-        paged = replace(self.stage.query, k=query.k, offset=query.offset)
-        page = self.searcher.page(replace(self.stage, query=paged), ranking)
-        searched = (f"The model searched for: {words}" for words in now.queries)
-        asked = replace(self.query, k=query.k, offset=query.offset)
-        page = replace(page, query=asked, notes=(*page.notes, *searched))
-        return Reranking(page, moves, now.report, partial or bool(now.report.stopped))
-
-    async def _search(self, client: Client) -> SystemRanking:
-        system = find_model_system(self.query.system)
-        criterion = _criterion(self.searcher, self.stage)
-        return await system(client, self.searcher, self.stage.request, criterion)
-
-    def _found(self, now: RankingProgress, helped: Outcome[SystemRanking]) -> RankingProgress:
-        found = helped.value
-        return replace(
-            now,
-            order=tuple(s.doc_id for s in found.ranking),
-            scores={s.doc_id: s.score for s in found.ranking},
-            queries=found.queries,
-            rounds=helped.usage.rounds,
-            report=self._report(helped.usage, unanswered=found.unanswered),
-        )
-
-    def _reranked(self, now: RankingProgress, outcome: Outcome[Finished]) -> RankingProgress:
-        reranked = outcome.value.reranked
-        return replace(
-            now,
-            order=reranked.order,
-            confidence=reranked.confidence,
-            rounds=reranked.rounds,
-            report=self._report(outcome.usage, [outcome.value]),
-        )
+    def page(self, now: RankingProgress) -> Reranking:
+        """The page that was asked for of an order."""
+        return page_of(self._searcher, self.stage, self._query, self.plan, now, partial=False)
 
     def _report(
-        self, usage: Usage, finished: Sequence[Finished] = (), unanswered: int = 0
+        self, usage: ModelUsage, finished: Sequence[Finished] = (), unanswered: int = 0
     ) -> ModelReport:
         if self.plan is None:
-            return usage_report(self.query.system, 0, 1, unanswered, usage)
+            return usage_report(self._query.system, 0, 1, unanswered, usage)
         return model_report(self.plan, usage, finished)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRanking:
-    """A :class:`ModelRanking` without its corpus, which may take gigabytes: it can be closed or
+    """A :class:`RankDocuments` without its corpus, which may take gigabytes: it can be closed or
     changed meanwhile."""
 
     query: Query
     plan: Plan | None
-    estimate: Estimate
     identity: str  # of the corpus, and of its scenarios where used
     staged: Query  # the query of the first stage
     pasted: Seed | None  # its seed, where not in the corpus
@@ -187,15 +152,46 @@ class KeptRanking:
     rows: Rows
     scores: NDArray[np.floating]
 
-    def on(self, searcher: Searcher) -> ModelRanking:
-        """The ranking on its corpus, which may have been opened anew."""
-        query = self.staged
-        seed = searcher.seed(query) if self.pasted is None else self.pasted
+    def page(
+        self, searcher: Searcher, now: RankingProgress, query: Query, *, partial: bool
+    ) -> Reranking:
+        """A page of an order, on the corpus, which may have been opened anew."""
+        staged = self.staged
+        seed = searcher.seed(staged) if self.pasted is None else self.pasted
         ranking = RankedDocuments(searcher.corpus.doc_ids, self.rows, self.scores)
-        request = searcher.request(query, seed, self.read.focus)
-        terms = searcher.terms(query, self.read)
-        stage = FirstStage(query, seed, self.read, request, ranking, None, terms)
-        return ModelRanking(self.query, self.plan, searcher, stage, self.estimate)
+        request = searcher.request(staged, seed, self.read.focus)
+        terms = searcher.terms(staged, self.read)
+        # In a model's order, no change of rank is due to the aspect.
+        stage = FirstStage(staged, seed, self.read, request, ranking, None, terms)
+        return page_of(searcher, stage, query, self.plan, now, partial=partial)
+
+
+def page_of(
+    searcher: Searcher,
+    stage: FirstStage,
+    query: Query,
+    plan: Plan | None,
+    now: RankingProgress,
+    *,
+    partial: bool,
+) -> Reranking:
+    """A page of an order, with evidence; moves are against the first stage."""
+    first = {s.doc_id: (rank, s.score) for rank, s in enumerate(stage.ranking, start=1)}
+    ranking: list[ScoredDocument] = []
+    moves: dict[str, Move] = {}
+    for rank, doc_id in enumerate(now.order, start=1):
+        first_rank, score = first.get(doc_id, (0, 0.0))
+        if first_rank:
+            moves[doc_id] = Move(
+                *(doc_id, rank, first_rank, now.confidence.get(doc_id)),
+                reranked=plan is None or first_rank <= plan.depth,
+            )
+        ranking.append(ScoredDocument(doc_id, now.scores.get(doc_id, score)))
+    paged = replace(stage.query, k=query.k, offset=query.offset)
+    page = searcher.page(replace(stage, query=paged), ranking)
+    searched = (f"The model searched for: {words}" for words in now.queries)
+    page = replace(page, query=query, notes=(*page.notes, *searched))
+    return Reranking(page, moves, now.report, partial or bool(now.report.stopped))
 
 
 def plan_for(request: RerankRequest) -> Plan | None:
@@ -207,8 +203,5 @@ def plan_for(request: RerankRequest) -> Plan | None:
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
     """The first stage's ranking as work for a model."""
     doc_ids = tuple(s.doc_id for s in stage.ranking)
-    return Assignment("", _criterion(searcher, stage), doc_ids, texts_of(searcher))
-
-
-def _criterion(searcher: Searcher, stage: FirstStage) -> Criterion:
-    return criterion_for(searcher, stage.query, stage.seed)
+    criterion = criterion_for(searcher, stage.query, stage.seed)
+    return Assignment("", criterion, doc_ids, texts_of(searcher))

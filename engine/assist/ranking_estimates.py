@@ -23,14 +23,10 @@ from engine.search.searcher import Searcher
 from engine.types.evaluations import Topic
 from engine.types.models import Estimate, summed
 
-SAMPLE = 6
-"""Queries whose documents are measured where there are many."""
-DOCUMENTS = 12
-"""Documents of each of these queries that are measured."""
-OF_ONE = 30
-"""Documents that are measured where there is one query only."""
-KEPT = 256
-"""Estimates that a facade remembers, by all that they depend on."""
+SAMPLE = 6  # Queries whose documents are measured where there are many
+DOCUMENTS = 12  # Documents of each of these queries that are measured
+OF_ONE = 30  # Documents that are measured where there is one query only
+KEPT = 256  # Estimates that a facade remembers, by all that they depend on
 _LIST = {"listwise": LENGTH, "tournament": BATCH}
 """Documents per list at most."""
 
@@ -91,12 +87,7 @@ def estimate_ranking(
     assignment: Assignment,
     known: Estimator,
 ) -> Estimate:
-    """What one ranking costs; tokens only where a model is connected.
-
-    Args:
-        plan: how to rerank; None for a ``system`` that asks a model itself.
-        assignment: the ranking; without a plan, the same search on ``dense``.
-    """
+    """What one ranking costs; tokens only where a model is connected."""
     total = len(assignment.doc_ids)
     if plan is None:
         count, doc_ids = count_for_system(system, [total]), assignment.doc_ids[:PER_HOP]

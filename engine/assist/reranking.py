@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.jobs.runner import JobRunner
-from engine.llm.budget import Usage
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
@@ -25,8 +23,7 @@ from engine.types.models import ModelReport, ModelUsage
 from engine.types.reranking import DEFAULT_DEPTH
 from engine.types.searches import PAGE_SIZE
 
-TOP = PAGE_SIZE
-"""Ranks that matter: effort goes there, confidence is about its cut."""
+TOP = PAGE_SIZE  # Ranks that matter: effort goes there, confidence is about its cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +103,17 @@ def _untouched(assignment: Assignment) -> Finished:
     return Finished(Reranked(order, 0, 0, 0, {}, None, stopped=True), None)
 
 
-def model_report(plan: Plan, usage: Usage, finished: Sequence[Finished] = ()) -> ModelReport:
+def model_report(plan: Plan, usage: ModelUsage, finished: Sequence[Finished] = ()) -> ModelReport:
     """The figures of a run; those of its algorithms too once they are ``finished``."""
     asked = [f for f in finished if f.judge is not None]
     # Orders of lists go into the same fit as pairs, but there the winner stands first.
     compared = [f.reranked for f in asked if f.judge and f.judge.comparisons]
+    rounds = sum(f.reranked.rounds for f in asked) if finished else usage.rounds
     return ModelReport(
         mode=plan.mode,
         depth=plan.depth,
         queries=len(asked),
         questions=sum(f.reranked.calls for f in asked),
-        rounds=sum(f.reranked.rounds for f in asked) if finished else usage.rounds,
         unanswered=sum(f.reranked.unanswered for f in asked)
         if finished
         else usage.failed + usage.unread,
@@ -124,26 +121,22 @@ def model_report(plan: Plan, usage: Usage, finished: Sequence[Finished] = ()) ->
         first_share=_mean([f.judge.first_share for f in asked if f.judge]),
         cut=sum(len(f.judge.cut) for f in asked if f.judge),
         empty=sum(len(f.judge.empty) for f in asked if f.judge),
-        **_of_usage(usage),
+        **{**usage.figures, "rounds": rounds},
     )
 
 
-def usage_report(name: str, depth: int, queries: int, unanswered: int, usage: Usage) -> ModelReport:
+def usage_report(
+    name: str, depth: int, queries: int, unanswered: int, usage: ModelUsage
+) -> ModelReport:
     """The figures of a run that does not rerank; ``unanswered`` of its questions led nowhere."""
     return ModelReport(
         mode=name,
         depth=depth,
         queries=queries,
         questions=usage.asked,
-        rounds=usage.rounds,
         unanswered=unanswered,
-        **_of_usage(usage),
+        **usage.figures,
     )
-
-
-def _of_usage(usage: Usage) -> dict[str, Any]:
-    own = ("endpoint", "repeats", "guessed", "unread", "shortened")
-    return {name: getattr(usage, name) for name in (*(f.name for f in fields(ModelUsage)), *own)}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

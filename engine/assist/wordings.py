@@ -25,8 +25,7 @@ from storage.answers import Answers
 READING = "wording-reading/2"
 WORDING_TOKENS = 600
 """The longest wording that a search takes, in Latin script; of other scripts, its beginning."""
-ANSWER_TOKENS = 160
-"""Of an answer besides the words that it copies."""
+ANSWER_TOKENS = 160  # Of an answer besides the words that it copies
 
 SYSTEM = """\
 You read what a person asks a search engine for. They hold one document and want others that are \

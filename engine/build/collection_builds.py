@@ -109,7 +109,7 @@ class CollectionBuilds(TaskRunner[StepRequest, int]):
     # -- what comes of it --------------------------------------------------------------
 
     def provenance(self, corpus: str, name: str) -> Provenance:
-        """Where the collection comes from, as it stands."""
+        """Where the collection comes from."""
         return provenance(self.open(corpus, name))
 
     def files(self, corpus: str, name: str) -> dict[str, bytes]:

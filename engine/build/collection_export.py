@@ -30,7 +30,7 @@ where no person graded."""
 
 
 def provenance(build: OpenBuild) -> Provenance:
-    """Where a collection comes from, as it stands."""
+    """Where a collection comes from."""
     state, labels, clusters = build.state(), build.labels(), build.clusters()
     asked, expanded = build.asked(), build.in_project()
     shares = [query.overlap.share for query in asked]

@@ -32,7 +32,7 @@ class Work:
 
     @property
     def stopped(self) -> str:
-        """Why no more is to be done; "" while more is."""
+        """Why the step ends; "" while it goes on."""
         return self.run.stopped
 
     def say(self, done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""One build as it stands: what its steps made, read and corrected, and what is left to do."""
+"""One build: what its steps made, corrections by people, and what is left to do."""
 
 from __future__ import annotations
 
@@ -593,7 +593,7 @@ def _wordings(row: StepRow | None) -> dict[str, BuildQuery]:
 def _changed_query(
     old: BuildQuery | None, new: BuildQuery | None, dropped: bool | None, name: str
 ) -> BuildQuery:
-    """A query after a change; equal words are no change, whoever wrote them."""
+    """A query after a change; equal words are no change."""
     if old is not None and (new is None or new.text == old.text):
         return old if dropped is None else replace(old, dropped=dropped)
     if new is None:

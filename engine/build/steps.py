@@ -61,7 +61,7 @@ class RunStep(ModelTask[int]):
         if not self.needs_model and not known.model:
             plans = []
         costs = [known.estimate(sample, calls) for calls, sample in plans if sample]
-        return replace(summed([known.total(0, 0, 0), *costs]), items=items)
+        return replace(summed([known.estimate([], 0), *costs]), items=items)
 
     async def run(self, run: TaskRun) -> TaskReport[int]:
         _check(self._build, self.request)

@@ -141,9 +141,8 @@ async def _keep(work: Work, worded: Sequence[BuildQuery]) -> None:
             if not mine:
                 was_dropped = there is not None and there.dropped
                 queries[query.key] = replace(query, dropped=was_dropped)
-        return work.row(
-            to_json(QUERIES, [*queries.values()]), ""
-        )  # each query has a basis of its own
+        # Each query has a basis of its own.
+        return work.row(to_json(QUERIES, [*queries.values()]), "")
 
     spec = work.build.spec
     await asyncio.to_thread(work.build.rows.change, spec.corpus, spec.name, "verbalise", added)

@@ -16,19 +16,18 @@ from pydantic import Field, NonNegativeInt
 
 from engine.cli.common import author_or_own, open_explorer, system_names
 from engine.cli.model import (
-    FAILED,
-    INTERRUPTED,
     ModelRun,
     asking,
     exit_code,
     outcome,
     run_task,
     say_problem,
+    taken,
     task_fields,
     to_do,
 )
 from engine.cli.options import printing_json
-from engine.cli.terminal import bar_of, say, show, stop_requested, table, wants_json
+from engine.cli.terminal import say, show, table, wants_json
 from engine.errors import BadInputError
 from engine.generate.implicit_records import ImplicitRequest
 from engine.types.builds import BuildSpec, BuildState, BuildStep, StepRequest
@@ -37,7 +36,6 @@ from engine.types.models import Estimate, TaskReport
 if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
-    from engine.generate.generator import BuiltCollection
 
 COUNTED = {
     "label": "documents",
@@ -336,56 +334,31 @@ def implicit(
             failures.
         tries: With --model: most attempts per document.
     """
-    from engine.generate.generator import generate_implicit
+    from engine.generate.generator import Generation, GenerationRequest
 
     explorer = open_explorer()
-    connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
-    bar = bar_of("sets", "generating", total=request.sets)
-    with bar, asking() as tell, stop_requested() as stopped:
-        made = generate_implicit(
-            explorer.ledger.answers,
-            request,
-            folder,
-            overwrite=overwrite,
-            connection=connection,
-            tries=tries,
-            on_set=lambda done: bar.update(done - bar.n),
-            on_round=tell,
-            cancelled=stopped,
-        )
-    _say_usage(made)
+    generation = Generation(explorer.settings, explorer.ledger.answers)
+    asked = GenerationRequest(request, folder, overwrite, with_model, tries)
+    with asking("generating", "documents") as tell:
+        report = generation.run(asked, most_calls=budget_calls, tell=tell)
+    made, counts = report.result, report.result.verification
+    if made.folder is None:
+        say(["Cancelled: nothing was written. Answers are kept for the next time."], "")
+    if with_model:
+        written = f"{counts.by_model:,} documents written and verified"
+        templates = f"{counts.by_templates:,} by templates"
+        rejected = f"{counts.rejected.total():,} attempts rejected"
+        say([f"model: {written}, {templates}; {rejected}; {taken(report)}"], "")
+        if report.stopped or report.failed:
+            say_problem(report, early=True)
     line = (
         f"{made.folder}: {made.documents:,} documents and as many queries in {request.sets:,} "
         f"sets ({request.category}, {request.style}-speaker, seed {request.seed}), "
-        f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
+        f"in {report.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
     )
-    show(_made_report(made), line if made.folder is not None else "")
-    failed = made.usage is not None and made.usage.stopped == "endpoint"
-    sys.exit(INTERRUPTED if made.folder is None else FAILED if failed else 0)
-
-
-def _say_usage(made: BuiltCollection) -> None:
-    usage, counts = made.usage, made.verification
-    if made.folder is None:
-        say(["Cancelled: nothing was written. Answers are kept for the next time."], "")
-    if usage is None:
-        return
-    line = (
-        f"model: {counts.by_model:,} documents written and verified, {counts.by_templates:,} by "
-        f"templates; {sum(counts.rejected.values()):,} attempts rejected; {usage.calls:,} calls, "
-        f"{usage.cached:,} from the ledger"
-    )
-    say([line], "")
-    if usage.stopped or usage.failed:
-        problem = " ".join(usage.problem.split()) or f"It ended early ({usage.stopped})."
-        say([problem], "Warning")
-
-
-def _made_report(made: BuiltCollection) -> dict[str, Any]:
-    usage, counts = made.usage, made.verification
     names = ("model", "calls", "cached", "failed", "unread", "input_tokens", "output_tokens")
-    llm = usage and {name: getattr(usage, name) for name in (*names, "cost", "stopped")}
-    return {
+    usage = {name: getattr(report, name) for name in (*names, "cost", "stopped")}
+    data = {
         "collection": made.name or None,
         "folder": made.folder,
         "table": made.table,
@@ -395,6 +368,8 @@ def _made_report(made: BuiltCollection) -> dict[str, Any]:
         "constraints": made.constraints,
         "written": {"model": counts.by_model, "templates": counts.by_templates},
         "rejected": counts.rejected,
-        "llm": llm,
-        "seconds": round(made.seconds, 3),
+        "llm": usage if with_model else None,
+        "seconds": round(report.seconds, 3),
     }
+    show(data, line if made.folder is not None else "")
+    sys.exit(exit_code(report))

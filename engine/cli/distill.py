@@ -22,13 +22,13 @@ from engine.cli.model import (
 )
 from engine.cli.options import printing_json
 from engine.cli.terminal import say, show, stop_requested, training
-from engine.scenarios.training import Training
 from engine.types.models import Estimate
 from engine.types.scenarios import (
     CANDIDATES,
     DOCUMENTS,
     MOST_CANDIDATES,
     PairRequest,
+    Training,
     Tuned,
     Tuning,
 )
@@ -114,7 +114,7 @@ def aspects(
         documents N: Sampled documents to compare with others.
         candidates N: Others for each aspect of a document: nearest by aspect and by topic.
     """
-    from engine.tuning.aspect_training import check_tuning, train
+    from engine.scenarios.aspect_training import check_tuning, train
 
     request = PairRequest(name, documents, candidates)
     out = out.expanduser().absolute()

@@ -362,7 +362,6 @@ def read(
         grade: The model also grades the answers, 0 to 100.
         sample N: Ask only N queries, always the same. Default: all.
     """
-    from engine.ask.passages import stored_scenarios
     from engine.ask.reader_test import ReaderTest
     from engine.ask.reading_plans import ReadingPlan, prepare
     from engine.collections.readers import read_collection
@@ -374,9 +373,8 @@ def read(
     explorer = open_explorer()
     explorer.verifier.connection()  # or says how to connect one, before anything is done
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
-    stored = stored_scenarios(searcher.corpus) if with_scenarios else None
     with bar_of("queries") as bar:
-        prepared = prepare(searcher, collection, plan, stored, bar.update)
+        prepared = prepare(searcher, collection, plan, bar.update)
     tester = ReaderTest(explorer.settings, explorer.ledger.answers)
     most = tester.estimate(prepared)
     if only_estimate:

@@ -91,7 +91,6 @@ def task_fields(record: Estimate | TaskReport[Any], result: str = "result") -> d
         result: the name of a result that is neither a record nor a dictionary.
     """
     fields = asdict(record)
-    fields.pop("requests", None)
     made = fields.pop("counts", None) or fields.pop("result", {})
     return {**fields, **(made if isinstance(made, dict) else {result: made})}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,7 +15,7 @@ from engine.cli.model import ModelRun, end_run, outcome, run_task, task_fields
 from engine.cli.options import printing_json
 from engine.cli.terminal import show, table
 from engine.errors import BadInputError
-from engine.types.models import Estimate, ModelUsage
+from engine.types.models import Estimate
 from engine.types.scenarios import Component, ScenarioRequest, ScenarioSource, ScenarioState
 
 if TYPE_CHECKING:
@@ -199,12 +199,11 @@ def _infer(name: str, kinds: str | None, limit: int | None, run: ModelRun) -> No
         (made.unusable, "claims without a usable value"),
     )
     announced = {"documents": estimate.items, **task_fields(estimate)}
-    usage = {one.name: getattr(report, one.name) for one in fields(ModelUsage)}
     done = {
         "request": request,
         "counts": {**asdict(made), "failed": report.failed},
         "left": report.left,
-        "usage": usage | dict(report.requests),
+        "usage": report.figures,
     }
     end_run(announced, done, report, line)
 

@@ -35,8 +35,7 @@ def role_matrix(document: Document, aspects: int) -> FloatArray:
 def passage_direction(
     weights: FloatArray, sentences: FloatArray, document: FloatArray
 ) -> FloatArray:
-    """(d,): what some sentences say beside their document. `weights`: (s,) of the sentences.
-    sentences: (s, d). document: (d,)."""
+    """(d,): what sentences (s, d), weighed (s,), say beside their document (d,)."""
     mean = unit(weights @ sentences)
     return without_context(mean[None], document[None]).reshape(-1)
 

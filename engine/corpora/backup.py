@@ -165,8 +165,7 @@ def _write(home: Home, ledger: Ledger, out: IO[bytes], only: Only | None) -> dic
 def _members(
     home: Home, whole: Sequence[CorpusRow], rows: Sequence[CorpusRow]
 ) -> Iterator[tuple[str, Path]]:
-    """(path in the backup, file) of all that belongs into it beside the ledger. `whole`: corpora
-    that are backed up with their documents."""
+    """(path in the backup, file) of all beside the ledger; ``whole``: with documents."""
     for file in _files(home.uploads):
         if len(file.relative_to(home.uploads).parts) > 1:  # others are locks
             yield f"uploads/{file.relative_to(home.uploads).as_posix()}", file

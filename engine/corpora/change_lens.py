@@ -58,8 +58,7 @@ class LensChange:
     encoder: Callable[[str, EncoderSpec], Encoder]  # loads the model that a corpus was indexed with
 
     def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
-        """Write the corpus to another folder, then update its row in one transaction. The caller
-        holds the corpus's lock."""
+        """Write the corpus to another folder, then update its row; the caller holds its lock."""
         sweep(self.home, row)
         before, after = store_of(self.home, row), next_store(self.home, row)
         self._check_space(before)
@@ -105,8 +104,7 @@ class ChangedLens:
     shard: int  # documents per commit
 
     def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
-        """Write all documents of ``source`` to a new table under ``folder``. A few dozen documents
-        are in memory at a time."""
+        """Write all documents of ``source`` to a new table, a few dozen in memory at a time."""
         started = time.perf_counter()
         schema = table_schema(self.spec, self.new, source.schema)
         target = DocumentTable.open_or_create(folder, schema)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,6 @@ from engine.corpora.contracts import TokenSpans
 from engine.corpora.schema import StoredTexts, rows_of
 from engine.numeric import FloatArray
 from storage.vectors import DocumentTable
-
-if TYPE_CHECKING:
-    pass
 
 RARITY_SAMPLE = 1000
 """Documents in which words and tokens are counted, to tell telling ones from common ones; of
@@ -48,8 +44,7 @@ class CorpusWords:
         self._idf: dict[str, float] | None = None
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first. A full
-        doc_id finds its document too."""
+        """Ids of documents whose title has all ``words``, shortest first, or of that doc_id."""
         titles = self._titles()
         if self._folded is None:
             self._folded = pa.array((title.casefold() for title in titles), pa.string())

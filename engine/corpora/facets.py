@@ -160,8 +160,7 @@ def _different(rows: Rows) -> int:
 
 
 class FacetIndex:
-    """Which documents of one version of a corpus meet filters, and how many have what. Each part is
-    read on first use. Safe to share between threads."""
+    """Which documents of one version of a corpus meet filters, and how many. Thread-safe."""
 
     def __init__(
         self,
@@ -495,9 +494,7 @@ def _years(days: Doubles) -> NDArray[np.int64]:
 
 
 def read_fields(facets: Iterable[pa.Array], years: NDArray[np.int32]) -> dict[str, Column]:
-    """The fields that documents have, ``year`` first, the others by name; of very many fields,
-    those that most documents have, and without values that are texts (:mod:`engine.types.limits`).
-    """
+    """The fields that most documents have, ``year`` first, the others by name, without texts."""
     stored = pa.chunked_array(list(facets), pa.string()).combine_chunks()
     parts = pc.split_pattern(stored, FACET_MARK)
     rows, flat = pc.list_parent_indices(parts), pc.list_flatten(parts)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from engine.config import Settings
+from engine.corpora.importing import Importer
 from engine.corpora.registry import adding, store_of
 from engine.errors import BadInputError
 from engine.ingest import open_source
@@ -39,33 +39,38 @@ from engine.types.corpora import (
     CorpusSource,
     ImportReport,
     ImportRequest,
+    NamedDataset,
     Progress,
     Repairs,
+    ServiceQueries,
     ServiceQuery,
 )
 from engine.types.limits import MEGABYTE, UPLOAD_BYTES
 from storage.files import file_errors, write_whole
 from storage.home import Home, check_corpus_name
-from storage.ledger import Ledger
 from storage.locks import alone
 from storage.removal import changed_at, delete, delete_unused
 
 MAPPING = {name: name for name in FIELDS} | {"sentences": "", "roles": ""}
 """Columns of what is retrieved, whatever else a service sends."""
 KEPT = timedelta(days=30)  # How long what was retrieved stays that nobody imported
-Run = Callable[[ImportRequest, Tell, Ask], ImportReport]
 _FILE, _SOURCES = "sources.json", TypeAdapter(tuple[CorpusSource, ...])
 """Beside the documents of a corpus: they go into the trash, a backup and another lens together."""
 
 
 @dataclass(frozen=True)
-class ServiceImport:
-    """Retrieves and imports into corpora of one home."""
+class Imports(Importer):
+    """Imports from files, services and data sets."""
 
-    home: Home
-    ledger: Ledger
-    settings: Settings
-    run: Run  # imports a file
+    def import_any(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
+        """Import from any source, or continue an import that was stopped."""
+        if isinstance(request.source, ServiceQueries):
+            return self.import_all(request, request.source.queries, on_progress, cancelled)
+        if isinstance(request.source, NamedDataset):
+            return self.import_dataset(request, request.source.name, on_progress, cancelled)
+        if request.repairs.fill_abstracts:
+            return self.import_filled(request, on_progress, cancelled)
+        return self.run(request, on_progress, cancelled)
 
     def import_all(
         self,
@@ -212,8 +217,7 @@ def sweep_retrieved(home: Home) -> None:
 
 
 def sources_of(store: Path) -> tuple[CorpusSource, ...]:
-    """The services whose documents lie in a folder, in the order in which they were first asked;
-    () where the file of them cannot be read."""
+    """The services whose documents lie in a folder, in the order of their first imports."""
     try:
         return _SOURCES.validate_json((store / _FILE).read_bytes())
     except (OSError, ValueError):
@@ -271,8 +275,7 @@ KEPT_DAYS = 30
 
 
 def save_upload(home: Home, name: str, content: bytes) -> Path:
-    """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``. The same
-    content under the same name is stored once."""
+    """Keep an uploaded file, once, under ``uploads/<beginning of its SHA-256>/<its name>``."""
     if len(content) > UPLOAD_BYTES:
         raise BadInputError(
             f"The file {name[:80]!r} has more than {UPLOAD_BYTES // MEGABYTE} MB.",
@@ -293,8 +296,7 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
 
 
 def save_papers(home: Home, files: Sequence[tuple[str, bytes]]) -> Path:
-    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies. The same files
-    in the same order make the same zip."""
+    """Keep several uploaded PDFs as one zip, ``papers.zip``; returns where it lies."""
     packed = io.BytesIO()
     names: set[str] = set()
     with zipfile.ZipFile(packed, "w") as archive:

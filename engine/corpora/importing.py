@@ -85,13 +85,13 @@ class Target:
 
 def index_shard(shard: Shard, target: Target) -> Written:
     """On a worker: encode a shard, and write its new documents."""
-    from engine.encode.loaders import load_encoder  # late: it loads torch
+    from engine.encode.loaders import load_encoder
 
     counts = shard.read, len(shard.new), len(shard.changed), shard.stale
     if not shard.new and not shard.changed:
         return Written(*counts)
     table = _table(target.path, target.made)
-    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk)
+    encoder = load_encoder(target.spec.source, threads=1, bulk=target.bulk, download=False)
     if encoder.spec != target.spec:
         raise ModelMissingError(
             f"A worker's model '{target.spec.source}' is not the one here (its weights differ).",
@@ -128,20 +128,16 @@ class DistributedRun(IndexRun):
     bulk: bool = field(kw_only=True)  # as the model was loaded
 
     def _store(self, shards: Iterable[Shard]) -> Iterator[Written]:
-        table, before, added = self.table, self.table.count(), 0
-        target = Target(table.path, table.made, self.encoder.spec, self.lens, self.bulk)
+        target = Target(self.table.path, self.table.made, self.encoder.spec, self.lens, self.bulk)
         group: list[Written] = []
         committed = time.monotonic()
         for written in self.workers.map(index_shard, shards, target, cancelled=self._is_to_stop):
             group.append(written)
-            added += written.added
             if len(group) >= GROUP or time.monotonic() - committed > GROUP_SECONDS:
                 self._commit(group)
                 group, committed = [], time.monotonic()
             yield written
         self._commit(group)
-        if not self._stopped:
-            self._verify(before + added)
 
     def _commit(self, group: Sequence[Written]) -> None:
         """Store some shards; new rows in one commit."""
@@ -167,19 +163,6 @@ class DistributedRun(IndexRun):
                     raise
                 time.sleep(wait)
 
-    def _verify(self, documents: int) -> None:
-        """Make sure that each document is stored once."""
-        ids = [
-            one for batch in self.table.columns(["doc_id"]) for one in batch["doc_id"].to_pylist()
-        ]
-        repeated = len(ids) - len(set(ids))
-        if repeated or len(ids) != documents:
-            raise StorageError(
-                f"The corpus in {self.table.path} has {len(ids):,} documents instead of "
-                f"{documents:,}, and {repeated:,} of them more than once.",
-                "Delete it, and import it again." if repeated else "Import it again.",
-            )
-
 
 BEFORE, DURING = "before-the-last-import", "before-this-import"
 """Versions of a corpus's table to which :func:`undo_import` goes back."""
@@ -201,7 +184,8 @@ class Importer:
     home: Home
     ledger: Ledger
     settings: Settings
-    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds
+    # loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds,
+    # ``download`` where a person named it
     load_encoder: Callable[..., Encoder]
 
     def run(
@@ -275,7 +259,9 @@ class Importer:
         if known is not None:
             sweep(self.home, known)
         encoder = self.load_encoder(
-            self._encoder_source(request, known), bulk=checked.documents >= MANY
+            self._encoder_source(request, known),
+            bulk=checked.documents >= MANY,
+            download=request.encoder is not None,
         )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -421,8 +407,7 @@ def can_undo(home: Home, row: CorpusRow) -> bool:
 
 
 def undo_import(home: Home, ledger: Ledger, row: CorpusRow) -> int:
-    """Make a corpus what it was before the last import that changed it, or the one that was
-    stopped; returns its documents. The caller is :func:`engine.corpora.registry.writing` it."""
+    """Take the last import back, under :func:`writing`; returns the number of documents."""
     if not can_undo(home, row):
         raise BadInputError(
             f"There is no import into '{row.name}' to undo.",

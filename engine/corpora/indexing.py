@@ -38,8 +38,7 @@ SHARD_CHARACTERS = 1_000_000
 
 
 def table_schema(spec: EncoderSpec, lens: Lens, like: pa.Schema | None = None) -> pa.Schema:
-    """Columns of the documents table for one model and one lens. `like`: of a table whose tokens
-    keep their type: earlier versions stored half precision."""
+    """Columns of the documents table; tokens keep the type that they have in ``like``."""
     vector = pa.list_(pa.float16(), spec.dimension)
     tokens = pa.list_(pa.list_(pa.int8(), spec.token_dimension))
     offsets = pa.list_(pa.int32())

@@ -14,7 +14,7 @@ from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.change_lens import ChangedLens, LensChange
 from engine.corpora.change_lens import preview as preview_documents
 from engine.corpora.import_sources import (
-    ServiceImport,
+    Imports,
     forget_versions,
     save_papers,
     save_upload,
@@ -22,7 +22,7 @@ from engine.corpora.import_sources import (
     sweep_retrieved,
     sweep_uploads,
 )
-from engine.corpora.importing import Importer, can_undo, undo_import
+from engine.corpora.importing import can_undo, undo_import
 from engine.corpora.indexing import has_classifier
 from engine.corpora.map_making import map_imported
 from engine.corpora.opened import OpenCorpus
@@ -198,8 +198,7 @@ class Library(ForPerson):
         return contents_of(self.open(name))
 
     def source_name(self, source: str) -> str:
-        """The source of a corpus or an import for people: an uploaded file by its name, a data set
-        as ``ir:beir/scifact``, all else as it is stored."""
+        """The source of a corpus or an import for people: an upload by its name."""
         path = Path(source)
         if self._home.uploads.resolve() not in path.parents:
             return source
@@ -272,18 +271,16 @@ class Library(ForPerson):
             )
         return encoder
 
-    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
-        # Imported here: torch and its friends take seconds, and most commands need none.
+    def _load(self, source: str, *, bulk: bool = False, download: bool = False) -> Encoder:
         from engine.encode.loaders import load_encoder
 
-        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
+        return load_encoder(source, threads=self._settings.threads, bulk=bulk, download=download)
 
     # -- importing: files --------------------------------------------------------------
 
     @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
-        """The lens to import ``name`` with: of a shipped lens's key or the path of a lens file;
-        None for the corpus's own, or for the one for research abstracts."""
+        """The lens to import with: a shipped key, a lens file, or the one of the corpus."""
         return self._own_lens_of(name) if choice is None else choose_lens(choice)
 
     def _own_lens_of(self, name: str) -> Lens:
@@ -292,8 +289,7 @@ class Library(ForPerson):
 
     @leads_only
     def importable(self, path: Path) -> Path:
-        """A path, without the links in it, if this person may import from it: the demo and
-        uploads are for all leads."""
+        """A path, without the links in it, if this person may import from it."""
         return self._importable(self.person, path)
 
     @leads_only
@@ -304,8 +300,7 @@ class Library(ForPerson):
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
-        """The first rows of a source, and how they would be read; see
-        :mod:`engine.ingest.previews`."""
+        """The first rows of a source, and how they would be read."""
         return previews.preview(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
@@ -340,8 +335,7 @@ class Library(ForPerson):
         owner: str = "",
         repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
-        """Import a file, a folder, what services are asked, or a data set, in a process of its
-        own; see :class:`engine.jobs.imports.ImportJobs`."""
+        """Import in a process of its own; see :class:`engine.jobs.imports.ImportJobs`."""
         if isinstance(source, Path):
             source = self.importable(source)
         chosen = lens or self._own_lens_of(name)
@@ -361,8 +355,7 @@ class Library(ForPerson):
 
     @leads_only
     def service_query(self, service: str, text: str, limit: int | None = None) -> ServiceQuery:
-        """The query for a service, as it is typed; see
-        :func:`engine.sources.services.read_query`."""
+        """The query for a service, as it is typed."""
         return read_query(service, text, limit)
 
     @leads_only
@@ -384,8 +377,7 @@ class Library(ForPerson):
 
     @leads_only
     def update(self, name: str, owner: str = "") -> ImportJob:
-        """Import what is new at the services that a corpus has documents from, in a process of its
-        own."""
+        """Import what is new at the services of a corpus, in a process of its own."""
         return self.start_import(self.sources_to_update(name), name, owner=owner)
 
     @leads_only
@@ -404,27 +396,14 @@ class Library(ForPerson):
     def import_documents(
         self, request: ImportRequest, on_progress: Tell = tell_nobody, cancelled: Ask = never
     ) -> ImportReport:
-        """Import, or go on with an import that was stopped, then make the corpus's map. See
-        :meth:`engine.corpora.importing.Importer.run`,
-        :class:`engine.corpora.import_sources.ServiceImport` and
-        :class:`engine.corpora.map_making.MapMaker`."""
-        report = self._imported(request, on_progress, cancelled)
+        """Import, or continue an import that was stopped, then make the map of the corpus."""
+        imports = Imports(self._home, self._ledger, self._settings, self._load)
+        report = imports.import_any(request, on_progress, cancelled)
         row = self._ledger.listed_corpus(request.name)
         if report.cancelled or row is None or not self._settings.maps:
             return report
         problem = map_imported(self._home, self._ledger, row, on_progress, cancelled)
         return replace(report, warnings=(*report.warnings, problem)) if problem else report
-
-    def _imported(self, request: ImportRequest, on_progress: Tell, cancelled: Ask) -> ImportReport:
-        run = Importer(self._home, self._ledger, self._settings, self._load).run
-        services = ServiceImport(self._home, self._ledger, self._settings, run)
-        if isinstance(request.source, ServiceQueries):
-            return services.import_all(request, request.source.queries, on_progress, cancelled)
-        if isinstance(request.source, NamedDataset):
-            return services.import_dataset(request, request.source.name, on_progress, cancelled)
-        if request.repairs.fill_abstracts:
-            return services.import_filled(request, on_progress, cancelled)
-        return run(request, on_progress, cancelled)
 
     @operator_only
     def import_here(
@@ -473,8 +452,7 @@ class Library(ForPerson):
 
     @operator_only
     def import_collection(self, collection: Collection, on_progress: Tell = tell_nobody) -> str:
-        """Index a test collection's own documents once, under its name; returns that name. A corpus
-        of that name that is there already is taken as it is, never added to."""
+        """Index a test collection's own documents once, under its name; returns that name."""
         if collection.documents is None:
             raise BadInputError(
                 f"The collection '{collection.name}' has no documents of its own.",
@@ -538,8 +516,7 @@ class Library(ForPerson):
 
     @leads_only
     def preview_lens(self, name: str, lens: Lens, count: int = 10) -> tuple[Document, ...]:
-        """Documents of a corpus, evenly spread over it, with the roles that their sentences would
-        have under another lens; nothing is stored."""
+        """Documents from all over a corpus with the roles under another lens; stores nothing."""
         opened = self.open(name)
         every = max(1, len(opened.doc_ids) // count)
         encoder = None if has_classifier(lens) else self.encoder(opened)
@@ -565,8 +542,7 @@ class Library(ForPerson):
 
     @leads_only
     def delete(self, name: str) -> None:
-        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`. Judgments
-        stay in the ledger."""
+        """Delete a corpus; :meth:`restore` brings it back for a day. Judgments stay."""
         self._row(name)
         self.jobs.check_idle(name)
         with alone(self._home, self._ledger, name):
@@ -606,8 +582,7 @@ class Library(ForPerson):
 
     @operator_only
     def empty_trash(self) -> None:
-        """Delete for good, each after some time: deleted corpora, former folders of changed ones,
-        old uploads, and answers of services to imports that were left."""
+        """Remove what is of no use any more, each after some time: see the functions below."""
         delete_leftovers(self._home.root)
         sweep_all(self._home, self._ledger)
         sweep_store(self._home, self._ledger)

@@ -182,8 +182,7 @@ class MapMaker:
         return np.concatenate([empty, *parts])
 
     def _texts(self, count: int) -> dict[str, list[str]]:
-        """The words that clusters are named by: of each layout, a text per document; "" for most
-        where there are more than :data:`MOST_READ`."""
+        """Of each layout a text per document, to name clusters by; "" beyond :data:`MOST_READ`."""
         keys = [aspect.key for aspect in self.lens.aspects]
         names = (WHOLE_DOCUMENT, *keys)
         texts = {name: [""] * count for name in names}
@@ -201,8 +200,7 @@ class MapMaker:
 
 
 def map_imported(home: Home, ledger: Ledger, row: CorpusRow, tell: Tell, cancelled: Ask) -> str:
-    """Make the map of a corpus that was just imported; what goes wrong is returned as a sentence
-    ("" for nothing), since the corpus can be searched all the same."""
+    """Make the map of a corpus that was just imported; returns the problem, "" for none."""
     try:
         table, lens = DocumentTable.open(store_of(home, row)), lens_from_json(row.lens)
         dimension = EncoderSpec.from_json(row.encoder).dimension

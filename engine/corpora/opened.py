@@ -136,8 +136,7 @@ class OpenCorpus:
         self._reads = 0
 
     def make_room(self, more: int) -> bool:
-        """Whether vectors of other kinds, ``more`` bytes, fit into memory beside its own; then
-        they count instead of those before them."""
+        """Whether ``more`` bytes fit into memory beside its own vectors; then they count."""
         fits = self.resident and self._own_bytes + more <= self._limit_bytes
         self.resident_bytes = self._own_bytes + more * fits
         return fits
@@ -191,8 +190,7 @@ class OpenCorpus:
         return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
     def seeds(self, doc_ids: Sequence[str]) -> Iterator[Seed]:
-        """Stored documents with their passages' vectors, in the order asked for, each once. As many
-        are read at once as :data:`SEED_BYTES` allow."""
+        """Stored documents with vectors, in order, each once; read by :data:`SEED_BYTES`."""
         rows = self._stored(doc_ids).tolist()
         known = self.doc_ids.at(rows)
         sizes = self.table.sizes(rows, "octet_length(text)") if len(rows) > 1 else [0] * len(rows)
@@ -383,8 +381,7 @@ class OpenCorpus:
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
-        """Documents by how well their facts answer those asked for, 0 to 1, without those that
-        answer none. See :class:`engine.facts.fact_index.FactIndex`."""
+        """Documents by how well their facts answer those asked for, 0 to 1, if at all."""
         with self._fact_lock:
             if self._fact_index is None:
                 self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
@@ -452,8 +449,7 @@ class OpenCorpus:
     def _kept(
         self, key: tuple[str, bytes], make: Callable[[], FloatArray] | None = None
     ) -> FloatArray:
-        """Scores (n,) of all documents, those of the latest searches are kept; without ``make``
-        NaN for a document that was not scored yet."""
+        """Scores (n,) of all documents, kept; without ``make`` NaN for those not scored yet."""
         unknown = partial(np.full, len(self), np.nan, dtype=np.float32)
         return self._products.one(key, make or unknown)
 

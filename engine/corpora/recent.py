@@ -28,8 +28,7 @@ class Recent(Generic[Key, Value]):
     def get(
         self, keys: Sequence[Key], read: Callable[[Sequence[Key]], dict[Key, Value]]
     ) -> list[Value]:
-        """The values of those of ``keys`` that there are, in their order, each once. `read`: gives
-        those that are not kept."""
+        """Values of ``keys`` in their order, each once; ``read`` gives those that are not kept."""
         wanted = list(dict.fromkeys(keys))
         with self._lock:
             found = {key: self._kept[key] for key in wanted if key in self._kept}

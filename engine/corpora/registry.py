@@ -104,8 +104,7 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
-    """:func:`sweep` every corpus that nobody is writing to; corpora that were deleted more than
-    :data:`DELETED_KEPT` ago go for good."""
+    """Sweep every corpus that nobody is writing to; deleted ones go after a day."""
     for name in {*names_of_folders(home), *(row.name for row in ledger.corpora())}:
         with suppress(CorpusBusyError), alone(home, ledger, name):
             row = ledger.corpus(name)
@@ -130,8 +129,7 @@ def forget(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 
 
 def _sweep_copies(home: Home, name: str) -> None:
-    """Remove copies of a corpus that another server deleted for good, unless they have changes
-    that the store lacks."""
+    """Remove unchanged copies of a corpus that another server deleted for good."""
     for folder in folders_of(home, name) if home.mirror else ():
         copy = home.mirror.copy_in(folder) if home.mirror else None
         if copy is not None and not copy.writing:
@@ -177,8 +175,7 @@ def home_of(settings: Settings) -> Home:
 
 
 def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Remote | None]:
-    """Copy a corpus into the home as it is now. Returns its row, which may be a newer one; and
-    where its documents are, None when they are here."""
+    """Copy a corpus as it is now; returns its row, and where its documents are if not here."""
     found = _copied(home, ledger, row, documents=True)
     if found is None or home.mirror is None:
         return row, None
@@ -186,15 +183,13 @@ def to_search(home: Home, ledger: Ledger, row: CorpusRow) -> tuple[CorpusRow, Re
 
 
 def generation_of(home: Home, ledger: Ledger, row: CorpusRow) -> Generation | None:
-    """What there is of a corpus in the store, all but its documents copied here; None where no
-    store has it."""
+    """What the store has of a corpus, all but its documents copied here; None for nothing."""
     found = _copied(home, ledger, row, documents=False)
     return found[1].generation if found else None
 
 
 def bring(home: Home, ledger: Ledger, rows: Sequence[CorpusRow], documents: bool) -> None:
-    """Copy corpora into the home with their selections; StorageFullError where they have no room
-    together."""
+    """Copy corpora with their selections; StorageFullError without room for all of them."""
     copied = [found[0] for row in rows if (found := _copied(home, ledger, row, documents))]
     if (mirror := home.mirror) is None:
         return
@@ -292,8 +287,7 @@ def _end(home: Home, ledger: Ledger, name: str) -> None:
 
 
 def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry as it is in its folder now, in one step for all servers. The
-    caller is :func:`writing` it."""
+    """Put a corpus into the registry as it is in its folder, under :func:`writing`."""
     mirror = home.mirror
     if mirror is None:
         ledger.put_corpus(row)
@@ -325,8 +319,7 @@ def publish(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 
 @contextmanager
 def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
-    """Write files beside the documents of a corpus. As :func:`writing`; without an object store it
-    does not wait for imports."""
+    """Write files beside documents; without an object store it does not wait for imports."""
     if home.mirror is None:
         lock = home.corpus_lock(name).with_suffix(".beside.lock")
         busy = f"The corpus '{name}' is being written to by another process."
@@ -338,8 +331,7 @@ def adding(home: Home, ledger: Ledger, name: str) -> Iterator[None]:
 
 
 def publish_all(home: Home, ledger: Ledger) -> None:
-    """Publish corpora that were imported before there was a store, and changes of this home that
-    did not get there."""
+    """Publish corpora and changes that are in this home alone."""
     if home.mirror is None:
         return
     for row in ledger.listed_corpora():
@@ -361,8 +353,7 @@ def sweep_store(home: Home, ledger: Ledger) -> None:
 
 
 def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
-    """Put a corpus into the registry and its manifest beside its documents, for all servers. The
-    caller is :func:`writing` it."""
+    """Put a corpus into the registry and write its manifest, under :func:`writing`."""
     write_manifest(home, row)
     publish(home, ledger, row)
 
@@ -405,8 +396,7 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
 
 
 def _is_behind(home: Home, row: CorpusRow) -> bool:
-    """Whether a row is older than what lies in the home or the store, as in a copy of the ledger
-    from before an import, a change of the lens, or another corpus of that name."""
+    """Whether a row of an older ledger knows less than what lies in the home or the store."""
     if row.generation:
         is_lost = home.mirror is not None and row.generation not in home.mirror.ages(row.name)
         return row.state == "ready" and is_lost

@@ -106,8 +106,7 @@ def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> None:
-    """Put these facts, by doc_id, in place of those that are stored; nothing else is touched. The
-    caller holds the corpus's lock. Documents that are not stored are passed over."""
+    """Replace the stored facts of documents, by doc_id; the caller holds the corpus's lock."""
     if not facts:
         return
     columns = [
@@ -137,8 +136,7 @@ def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
 
 
 def flat_facts(table: DocumentTable) -> tuple[NDArray[np.intp], pa.StructArray]:
-    """The facts (f,) of all documents as :data:`FACT_TYPE`, and the row of each one's document.
-    Facts of this version stay arrays."""
+    """The facts (f,) of all documents as :data:`FACT_TYPE`, and their documents' rows."""
     rows, flat, before = [np.zeros(0, np.intp)], [], 0
     for lists in _fact_lists(table):
         rows.append(pc.list_parent_indices(lists).to_numpy().astype(np.intp) + before)

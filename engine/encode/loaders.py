@@ -39,7 +39,9 @@ PROJECTION = ASSETS / "models" / "projection.npy"
 TOKEN_DIMENSION = 128
 
 
-def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False) -> OnePassEncoder:
+def load_encoder(
+    source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False, download: bool = True
+) -> OnePassEncoder:
     """Load a model once per process.
 
     Args:
@@ -48,7 +50,10 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
             sentence-transformers or PyLate model, which is downloaded where it is missing.
         threads: CPU threads; 0 for all cores.
         bulk: for indexing: worth some seconds of preparation to be faster per document.
+        download: a person named it just now; else see :func:`check_here`.
     """
+    if not download:
+        check_here(source)
     preset = resolve(source).preset
     if preset is not None and preset.kind == "decoder":
         bulk = False  # nothing is prepared for these, and two copies take twice the memory
@@ -157,6 +162,28 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
     if matrix.ndim != 2 or len(matrix) != model.width:
         raise ValueError(f"its {DIRECTIONS} is no matrix of {model.width} rows")
     return lambda states: unit(states @ matrix)
+
+
+def check_here(source: str) -> None:
+    """Refuse a model of the hub that is not on this machine: a corpus names it, no person."""
+    name = resolve(source).location
+    if name == EMBEDDED or Path(name).expanduser().is_dir():
+        return
+    from huggingface_hub import try_to_load_from_cache
+
+    # Of a name without an owner, sentence-transformers makes one of its own models.
+    names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
+    files = ("modules.json", "config.json")
+    try:
+        here = any(isinstance(try_to_load_from_cache(n, f), str) for n in names for f in files)
+    except ValueError:
+        return  # no name that the hub has: loading it says so
+    if not here:
+        raise ModelMissingError(
+            f"The model '{source}' is not on this machine. It is not downloaded because a corpus "
+            "names it.",
+            f"If you trust the model, download it with: hf download {name}",
+        )
 
 
 def _remedy(preset: Preset | None, folder: str) -> str:

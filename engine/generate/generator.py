@@ -9,9 +9,9 @@ import csv
 import hashlib
 import io
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from engine.config import __version__
-from engine.errors import BadInputError, StorageError
+from engine.errors import BadInputError
 from engine.generate.implicit_records import (
     DateTuple,
     Example,
@@ -32,14 +32,12 @@ from engine.generate.scenes import examples_of, leaked
 from engine.generate.tuple_sets import constraints_for, randomness
 from engine.generate.word_lists import BY_CODE
 from engine.generate.wording import UTTERANCES, fact_sentences, in_chat, in_post
-from engine.llm.budget import RoundProgress, Usage
-from engine.llm.client import Client, complete
-from engine.llm.endpoints import Connection
+from engine.llm.connecting import Estimator
 from engine.llm.messages import Prompt, json_prompt
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import fenced
-from engine.types.callbacks import Ask, never, tell_nobody
-from storage.answers import Answers
-from storage.files import write_whole
+from engine.types.models import Estimate, TaskReport
+from storage.files import file_errors, write_whole
 
 SENTENCES = 5  # Of a post, as in the paper (A.4.2)
 WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
@@ -148,7 +146,10 @@ def recovered(scene: Scene, reading: Found) -> bool:
     return False
 
 
-TRIES = 3  # Documents asked for per tuple at most
+TRIES, MOST_TRIES = 3, 10  # Documents asked for per tuple at most, and the most that may be set
+REASONS = ("unanswered", "name_missing", "value_literal", "unverified", "not_recovered")
+"""Why an attempt gave no document: it could not be read, dropped a name, or said the queried value
+in so many words; its second pass gave no answer, or read another tuple."""
 
 
 @dataclass(slots=True)
@@ -157,68 +158,55 @@ class Verification:
 
     by_model: int = 0  # by_model, by_templates: documents; those of the model are all verified
     by_templates: int = 0
-    unanswered: int = 0  # attempts without a document that could be read
-    nameless: int = 0  # attempts that dropped a name
-    literal: int = 0  # attempts that said the queried value in so many words
-    unverified: int = 0  # attempts whose second pass gave no answer
-    not_recovered: int = 0  # attempts from which the second pass read another tuple
-
-    @property
-    def rejected(self) -> dict[str, int]:
-        """Attempts that gave no document, by the reason."""
-        return {
-            "unanswered": self.unanswered,
-            "name_missing": self.nameless,
-            "value_literal": self.literal,
-            "unverified": self.unverified,
-            "not_recovered": self.not_recovered,
-        }
+    rejected: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(REASONS, 0)))
 
 
 async def rewrite(
-    client: Client, examples: Sequence[Example], seed: int, tries: int, model: str
+    run: TaskRun, examples: Sequence[Example], seed: int, tries: int
 ) -> tuple[list[Example], Verification]:
     """The examples with documents by the model where it wrote a verified one. Every attempt is two
     rounds: all documents that are still missing, then their verification."""
     done: dict[str, Example] = {}
     counts = Verification()
     for attempt in range(tries):
+        run.progress(len(done), len(examples), made=len(done), phase="writing")
         pending = [e for e in examples if e.scene.doc_id not in done]
-        if not pending or client.stopped:
+        if not pending or run.stopped:
             break
-        accepted = await _attempt(client, pending, seed, attempt, counts)
-        done |= {e.scene.doc_id: replace(e, realised_by=model) for e in accepted}
+        accepted = await _attempt(run, pending, seed, attempt, counts.rejected)
+        done |= {e.scene.doc_id: replace(e, realised_by=run.model) for e in accepted}
+    run.progress(len(done), len(examples), made=len(done), phase="writing")
     counts.by_model, counts.by_templates = len(done), len(examples) - len(done)
     return [done.get(example.scene.doc_id, example) for example in examples], counts
 
 
 async def _attempt(
-    client: Client, pending: Sequence[Example], seed: int, attempt: int, counts: Verification
+    run: TaskRun,
+    pending: Sequence[Example],
+    seed: int,
+    attempt: int,
+    rejected: Counter[str],
 ) -> list[Example]:
     """The examples with a document that was verified; the others are counted."""
-    prompts = [writing(seed, example.scene, attempt) for example in pending]
-    answers = await client.ask(prompts)
+    answers = await run.ask([writing(seed, example.scene, attempt) for example in pending])
     drafts = []
     for example, written in zip(pending, answers, strict=True):
+        document = "" if written is None else _written(example, written.lines, seed)
         if written is None:
-            counts.unanswered += 1
-            continue
-        document = _written(example, written.lines, seed)
-        if not keeps_names(example.scene, document):
-            counts.nameless += 1
+            rejected["unanswered"] += 1
+        elif not keeps_names(example.scene, document):
+            rejected["name_missing"] += 1
         elif leaked(document, example.scene.implicit) is not None:
-            counts.literal += 1
+            rejected["value_literal"] += 1
         else:
             drafts.append(replace(example, document=document))
-    readings = await client.ask([recovering(d.scene, d.document) for d in drafts])
+    readings = await run.ask([recovering(d.scene, d.document) for d in drafts])
     accepted = []
     for draft, reading in zip(drafts, readings, strict=True):
-        if reading is None:
-            counts.unverified += 1
-        elif recovered(draft.scene, reading):
+        if reading is not None and recovered(draft.scene, reading):
             accepted.append(draft)
         else:
-            counts.not_recovered += 1
+            rejected["unverified" if reading is None else "not_recovered"] += 1
     return accepted
 
 
@@ -246,12 +234,10 @@ COLUMNS = (
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Raise before any work when ``folder`` cannot be written to."""
-    try:
+    with file_errors(folder, "Name another folder."):
         if folder.exists() and not folder.is_dir():
             raise BadInputError(f"{folder} is a file.", "Name a folder.")
         filled = folder.is_dir() and any(folder.iterdir())
-    except OSError as error:
-        raise _unwritable(folder, error) from error
     if filled and not overwrite:
         raise BadInputError(
             f"{folder} is not empty.", "Name a new folder, or add --overwrite to replace it."
@@ -269,12 +255,20 @@ def collection_files(
     """File name -> content. The collection's name carries a digest of its rows, so that a corpus
     that was indexed under it is never taken for another one."""
     table = _table(examples)
+    documents = [
+        {"doc_id": e.scene.doc_id, "text": e.document, "tuple_set_id": e.scene.set_number}
+        for e in examples
+    ]
+    topics = [
+        {"query_id": e.scene.doc_id, "text": e.question, "answer": e.answer, "hint": e.hint}
+        for e in examples
+    ]
     digest = hashlib.sha256(table).hexdigest()[:8]
     name = f"implicit-{request.category}-{request.style}-{digest}"
     files = {
         f"{name}.csv": table,
-        "corpus.jsonl": _lines(map(_document, examples)),
-        "topics.jsonl": _lines(map(_topic, examples)),
+        "corpus.jsonl": _lines(documents),
+        "topics.jsonl": _lines(topics),
         "qrels.txt": "".join(f"{e.scene.doc_id} 0 {e.scene.doc_id} 1\n" for e in examples).encode(),
         "collection.json": _json({"name": name, "synthetic": True, "complete": True}),
     }
@@ -286,14 +280,12 @@ def collection_files(
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write them all; those of an earlier generation that are not among them go."""
-    try:
+    with file_errors(folder, "Name another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         for name in set(_written_before(folder) or ()) - set(files):
             (folder / name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(folder / name, content)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
 
 
 def _about(
@@ -334,21 +326,7 @@ def _table(examples: Sequence[Example]) -> bytes:
     return text.getvalue().encode()
 
 
-def _document(example: Example) -> dict[str, Any]:
-    scene = example.scene
-    return {"doc_id": scene.doc_id, "text": example.document, "tuple_set_id": scene.set_number}
-
-
-def _topic(example: Example) -> dict[str, Any]:
-    return {
-        "query_id": example.scene.doc_id,
-        "text": example.question,
-        "answer": example.answer,
-        "hint": example.hint,
-    }
-
-
-def _lines(rows: Any) -> bytes:
+def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
@@ -366,13 +344,15 @@ def _written_before(folder: Path) -> list[str] | None:
     return [name for name in names if Path(name).name == name != ".."]
 
 
-def _unwritable(folder: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"{folder} cannot be written to ({error.strerror or error}).", "Name another folder."
-    )
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """A collection to generate, and where it is written."""
 
-
-MOST_TRIES = 10
+    implicit: ImplicitRequest
+    folder: Path
+    overwrite: bool = False  # what was generated there before
+    with_model: bool = False  # writes the documents; else, and where it fails, templates do
+    tries: int = TRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +361,6 @@ class BuiltCollection:
 
     request: ImplicitRequest
     verification: Verification
-    usage: Usage | None  # of the model; None without one
-    seconds: float
     # what `evaluate` and `import` read; None when it was cancelled: then nothing was written
     folder: Path | None = None
     table: Path | None = None  # the same as a CSV with ImpliRet's columns
@@ -399,50 +377,56 @@ class BuiltCollection:
         return tuple(constraints_for(self.request.category, self.request.style))
 
 
-def generate_implicit(
-    answers: Answers,
-    request: ImplicitRequest,
-    folder: Path,
-    *,
-    overwrite: bool = False,
-    connection: Connection | None = None,
-    tries: int = TRIES,
-    on_set: Callable[[int], None] = tell_nobody,
-    on_round: Callable[[RoundProgress], None] = tell_nobody,
-    cancelled: Ask = never,
-) -> BuiltCollection:
-    """Generate a collection of documents that imply what their queries ask for."""
-    started = time.perf_counter()
-    if not 1 <= tries <= MOST_TRIES:
-        raise BadInputError(f"tries is {tries}.", f"Give a whole number up to {MOST_TRIES}.")
-    check_folder(folder, overwrite=overwrite)
-    examples = _templates(request, on_set, cancelled)
-    counts, usage = Verification(by_templates=len(examples)), None
-    if connection is not None and not cancelled():
-        model = connection.endpoint.model
+class Generation(TaskRunner[GenerationRequest, BuiltCollection]):
+    """Generates collections of documents that imply what their queries ask for."""
 
-        async def work(client: Client) -> tuple[list[Example], Verification]:
-            return await rewrite(client, examples, request.seed, tries, model)
-
-        done = complete(connection, answers, work, on_round, cancelled)
-        (examples, counts), usage = done.value, done.usage
-    if cancelled() or (usage is not None and usage.stopped == "cancelled"):
-        return BuiltCollection(request, counts, usage, time.perf_counter() - started)
-    files = collection_files(request, examples, counts)
-    write_files(folder, files)
-    table = next(folder / name for name in files if name.endswith(".csv"))
-    return BuiltCollection(
-        request, counts, usage, time.perf_counter() - started, folder, table, len(examples)
-    )
+    def _task(self, request: GenerationRequest) -> GenerateCollection:
+        return GenerateCollection(request)
 
 
-def _templates(
-    request: ImplicitRequest, on_set: Callable[[int], None], cancelled: Ask
-) -> list[Example]:
-    examples: list[Example] = []
-    for number in range(request.sets):
-        if cancelled():
-            break
-        examples += examples_of(request, number)
-        on_set(number + 1)
-    return examples
+class GenerateCollection(ModelTask[BuiltCollection]):
+    """Draws the tuples, has their documents written, and writes the files."""
+
+    phase = "generating"
+
+    def __init__(self, request: GenerationRequest) -> None:
+        self.request: GenerationRequest = request
+        self.asks = request.with_model
+        if not 1 <= request.tries <= MOST_TRIES:
+            raise BadInputError(
+                f"tries is {request.tries}.", f"Give a whole number up to {MOST_TRIES}."
+            )
+        check_folder(request.folder, overwrite=request.overwrite)
+
+    def estimate(self, known: Estimator) -> Estimate:
+        implicit, tries = self.request.implicit, self.request.tries
+        items = implicit.sets * implicit.documents
+        if not self.asks:
+            return Estimate(items=items)
+        sample = examples_of(implicit, 0)
+        prompts: list[Prompt[Any]] = [writing(implicit.seed, e.scene, 0) for e in sample]
+        prompts += [recovering(e.scene, e.document) for e in sample]
+        cost = known.estimate(prompts, 2 * tries * items)
+        return replace(cost, items=items, rounds=2 * tries, exact=False)
+
+    async def run(self, run: TaskRun) -> TaskReport[BuiltCollection]:
+        implicit = self.request.implicit
+        examples: list[Example] = []
+        run.progress(0, implicit.sets * implicit.documents, phase=self.phase)
+        for number in range(implicit.sets):
+            if run.stopped:
+                break
+            examples += examples_of(implicit, number)
+            run.progress(len(examples), implicit.sets * implicit.documents, phase=self.phase)
+        counts = Verification(by_templates=len(examples))
+        if self.asks and not run.stopped:
+            examples, counts = await rewrite(run, examples, implicit.seed, self.request.tries)
+        if run.stopped == "cancelled":
+            return TaskReport(result=BuiltCollection(implicit, counts), left=len(examples) or 1)
+        if run.client is not None:
+            run.client.raise_if_nothing_came()
+        folder, files = self.request.folder, collection_files(implicit, examples, counts)
+        write_files(folder, files)
+        table = next(folder / name for name in files if name.endswith(".csv"))
+        made = BuiltCollection(implicit, counts, folder, table, len(examples))
+        return TaskReport(result=made, failed=run.usage.failed)

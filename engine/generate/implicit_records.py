@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
-
-from engine.errors import BadInputError
+from pydantic.dataclasses import dataclass as checked
 
 Category = Literal["arithmetic", "temporal", "world"]
 Style = Literal["uni", "multi"]
@@ -72,10 +71,9 @@ class TupleSet:
     high: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@checked(frozen=True, slots=True)
 class ImplicitRequest:
-    """What to generate; BadInputError for a category or style that is none, or numbers out of
-    range.
+    """What to generate.
 
     Options:
         category: What is implied.
@@ -90,14 +88,6 @@ class ImplicitRequest:
     sets: Annotated[int, Field(ge=1, le=MOST_SETS)] = 10
     seed: int = 0
     documents: Annotated[int, Field(ge=1, le=MOST_DOCUMENTS)] = DOCUMENTS
-
-    def __post_init__(self) -> None:
-        if self.category not in CATEGORIES:
-            raise _not_one("category", self.category, CATEGORIES)
-        if self.style not in STYLES:
-            raise _not_one("style", self.style, STYLES)
-        _check_range("sets", self.sets, MOST_SETS)
-        _check_range("documents", self.documents, MOST_DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +126,3 @@ class Example:
     hint: str  # the tuple in words, for people and reader tests; never searched
     opening_post: str  # what the thread replies to; "" for a chat
     realised_by: str = "templates"  # "templates", or the name of the model that wrote the document
-
-
-def _not_one(what: str, given: str, names: tuple[str, ...]) -> BadInputError:
-    return BadInputError(f"There is no {what} '{given}'.", f"Choose one of {', '.join(names)}.")
-
-
-def _check_range(what: str, given: int, most: int) -> None:
-    if not 1 <= given <= most:
-        raise BadInputError(f"{what} is {given}.", f"Give a whole number from 1 to {most:,}.")

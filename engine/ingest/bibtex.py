@@ -80,7 +80,7 @@ def plain(text: str) -> str:
     'BERT für 50% of all'
     """
     if "\\" in text:
-        # When it is not LaTeX after all, the words as they stand are better than none.
+        # When it is not LaTeX after all, the words as written are better than none.
         with suppress(latexwalker.LatexWalkerError, ValueError, IndexError, RecursionError):
             escaped = _STACKED.sub(r"\1{\2}", _LITERAL.sub(r"\\\1", text))
             decoded = composed(_DECODER.latex_to_text(escaped, latex_context=_PARSED))
@@ -98,14 +98,6 @@ def unbraced(text: str) -> str:
     return _BRACE.sub("", text)
 
 
-FIELDS = {
-    "doc_id": "key",
-    "title": "title",
-    "text": "abstract",
-    "year": "year",
-    "authors": "author",
-    "url": "url",
-}
 # The same rule as bibtexparser's: a block begins only at the start of a line.
 _BLOCK = re.compile(r"\s*@\s*(\w*)\s*([{(])")
 _HALF_BLOCK = re.compile(r"\s*@\s*\w*\s*\Z")  # Its brace, or its name too, may be in the next line

@@ -10,7 +10,7 @@ from engine.bibliographic import DOIS, doi_in, doi_of, states_absence, without_m
 from engine.errors import BadInputError
 from engine.ingest import values as v
 from engine.ingest.notes import Notes
-from engine.ingest.rows import Format, Row, RowError, listed, short
+from engine.ingest.rows import Format, Row, RowError, kind, listed, short
 from engine.ingest.values import NAMES, plain_name, value_at
 from engine.types.corpora import NO_REPAIRS, FaultKind, Repairs
 from engine.types.documents import SourceDocument, Span
@@ -324,9 +324,3 @@ def without_blanks(
     if not kept:
         return None, None
     return tuple(spans[n] for n in kept), roles and tuple(roles[n] for n in kept)
-
-
-def kind(value: Any) -> str:
-    """What a value is, in a person's words."""
-    kinds = {list: "a list", dict: "an object", bool: "a boolean", str: "text"}
-    return kinds.get(type(value), f"of type {type(value).__name__}")

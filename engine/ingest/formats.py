@@ -24,6 +24,13 @@ from engine.ingest.rows import Format, InputFile
 from engine.ingest.tables import DELIMITERS, delimited_rows, header, parquet_rows, workbook_rows
 from engine.types.corpora import absolute
 
+
+def _preset(text: str = "abstract", authors: str = "authors") -> dict[str, str]:
+    """Field -> column where the reader names the columns."""
+    names = {"doc_id": "key", "text": text, "authors": authors}
+    return {"title": "title", "year": "year", "url": "url"} | names
+
+
 _ALL = (
     Format("jsonl", line_rows, peek=1000),
     Format("json", list_rows, title_stands_in=True, peek=1000),
@@ -31,15 +38,19 @@ _ALL = (
     Format("tsv", delimited_rows, delimited=True),
     Format("xlsx", workbook_rows, binary=True),
     Format("parquet", parquet_rows, binary=True),
-    Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True, keys=True),
-    Format("ris", tagged.ris, preset=tagged.FIELDS, title_stands_in=True),
-    Format("nbib", tagged.medline, preset=tagged.FIELDS, title_stands_in=True),
-    Format("ciw", tagged.web_of_science, preset=tagged.FIELDS, title_stands_in=True),
-    Format("enw", tagged.endnote, preset=tagged.FIELDS, title_stands_in=True),
-    Format("xml", tagged.xml, preset=tagged.FIELDS, title_stands_in=True),
+    Format(
+        "bibtex", bibtex.rows, preset=_preset(authors="author"), title_stands_in=True, keys=True
+    ),
+    Format("ris", tagged.ris, preset=_preset(), title_stands_in=True),
+    Format("nbib", tagged.medline, preset=_preset(), title_stands_in=True),
+    Format("ciw", tagged.web_of_science, preset=_preset(), title_stands_in=True),
+    Format("enw", tagged.endnote, preset=_preset(), title_stands_in=True),
+    Format("xml", tagged.xml, preset=_preset(), title_stands_in=True),
     # Published collections hold documents without text, which cannot be corrected.
     Format("beir", beir, title_stands_in=True, peek=1000, folders=True),
-    Format("pdf", pdf.rows, preset=pdf.FIELDS, binary=True, peek=1, files=True, folders=True),
+    Format(
+        "pdf", pdf.rows, preset=_preset(text="text"), binary=True, peek=1, files=True, folders=True
+    ),
     Format("csfcube", csfcube, preset=CSFCUBE_FIELDS, folders=True),
     Format(
         "impliret",
@@ -121,13 +132,13 @@ def unpacked_name(path: Path) -> str:
 
 
 def _text_format(path: Path, name: str | None) -> str | None:
-    """The format of a text by its first line; ``name`` where that says nothing. Programs export
+    """The format of a text by its first line; ``name`` where that is unknown. Programs export
     each format under several endings."""
     try:
         lines = list(islice(InputFile(path, encoding_of(path)).lines(), 20))
     except BadInputError:
         return name
-    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may stand before it
+    if any(tag == "TY" for _, tag, _ in tagged.ris_lines(lines)):  # numbers may be before it
         return "ris"
     first = next((line for _, line in lines if line.strip()), "").lstrip()
     found = (format_ for mark, format_ in _MARKS.items() if re.match(mark, first))

@@ -26,7 +26,6 @@ except ImportError:  # Windows
 
 T = TypeVar("T")
 AT_ONCE = 2  # Processes with one limit of memory at the same time; other calls wait
-_START_SECONDS = 20.0  # For the process to come up, on a machine that is busy
 _ALONE = {
     # Threads and allocators take from the memory that is allowed.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -51,15 +50,14 @@ def isolated(
     exception; OutOfTimeError after `seconds`, MemoryError where it took more memory, or ended the
     process. `keep`: the process stays for the next call with the same limit of memory."""
     with _slots[megabytes]:
-        fresh = not _idle[megabytes]
-        process = _started(megabytes) if fresh else _idle[megabytes].pop()
+        process = _idle[megabytes].pop() if _idle[megabytes] else _started(megabytes)
         late = threading.Event()
 
         def end_late() -> None:
             late.set()
             process.kill()
 
-        timer = threading.Timer((seconds or 0) + fresh * _START_SECONDS, end_late)
+        timer = threading.Timer(seconds or 0, end_late)
         timer.daemon = True
         if seconds:
             timer.start()
@@ -83,7 +81,7 @@ def isolated(
 
 def _started(megabytes: int) -> subprocess.Popen[bytes]:
     code = "from engine.ingest.isolated import main; main()"
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", code, str(megabytes)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -91,6 +89,8 @@ def _started(megabytes: int) -> subprocess.Popen[bytes]:
         cwd=ROOT,
         env={**os.environ, **_ALONE},
     )
+    process.stdout.read(1)  # type: ignore[union-attr]  # it is ready
+    return process
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -118,6 +118,8 @@ def main() -> None:
         most = int(sys.argv[1]) * MEGABYTE
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    answers.write(b" ")
+    answers.flush()
     with suppress(EOFError):
         while True:
             function, args = pickle.load(calls)  # noqa: S301 - our own process

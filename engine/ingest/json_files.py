@@ -13,7 +13,7 @@ from engine.bibliographic import abstract_of, year_in
 from engine.errors import BadInputError
 from engine.ingest.bibtex import plain
 from engine.ingest.encodings import TOO_LONG, opened
-from engine.ingest.rows import SHORTEN, InputFile, Row
+from engine.ingest.rows import SHORTEN, InputFile, Row, kind
 from engine.ingest.values import NESTED, is_known
 
 LISTS = ("results", "items", "data", "works", "records", "documents", "articles", "papers")
@@ -121,7 +121,6 @@ CSFCUBE_FIELDS = {
     "roles": "pred_labels",
     "year": "metadata.year",
 }
-_KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
 
 def line_rows(file: InputFile) -> Iterator[Row]:
@@ -145,8 +144,7 @@ def _line_rows(where: str, line: str) -> Iterator[Row]:
         yield Row.broken(where, f"JSON that cannot be read: {e}.", remedy, e)
         return
     if not isinstance(value, dict):
-        kind = _KINDS.get(type(value), "null")
-        yield Row.broken(where, f"expected a JSON object, found {kind}.", remedy)
+        yield Row.broken(where, f"a JSON object is expected; this is {kind(value)}.", remedy)
         return
     for record in records_of(value):
         yield Row(where, plain_record(record))
@@ -187,7 +185,7 @@ def list_rows(file: InputFile) -> Iterator[Row]:
             if isinstance(value, Mapping):
                 yield Row(where, _csl(plain_record(value)))
             else:
-                yield Row.broken(where, "expected a JSON object.", _REMEDY)
+                yield Row.broken(where, "a JSON object is expected.", _REMEDY)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else error
         raise BadInputError(

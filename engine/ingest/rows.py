@@ -108,6 +108,12 @@ def listed(names: Iterable[str], most: int = 40) -> str:
     return words.encode(errors="backslashreplace").decode()
 
 
+def kind(value: Any) -> str:
+    """What a value is, in a person's words."""
+    kinds = {list: "a list", dict: "an object", bool: "a boolean", str: "text"}
+    return kinds.get(type(value), f"of type {type(value).__name__}")
+
+
 def hashed_id(title: str, year: object) -> str:
     """A stable id for a record that has none: ``rec-`` and 16 hex digits of its title and year."""
     words = " ".join(title.casefold().split())

@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from engine.bibliographic import doi_of
 from engine.errors import BadInputError
-from engine.ingest.builder import Builder, is_doi, kind
+from engine.ingest.builder import Builder, is_doi
 from engine.ingest.encodings import Encoding, encoding_of
 from engine.ingest.formats import detect_format, existing, files_in, fitting, named, unpacked_name
 from engine.ingest.json_files import plain_record
 from engine.ingest.notes import Notes, refusal
-from engine.ingest.rows import Format, InputFile, Row, RowError, listed, short
+from engine.ingest.rows import Format, InputFile, Row, RowError, kind, listed, short
 from engine.ingest.tables import column_names, find_delimiter, is_blank
 from engine.ingest.values import NAMES, likely, plain_name, resolve, role_labels
 from engine.types.corpora import (
@@ -70,28 +70,110 @@ def checked(repairs: Repairs) -> Repairs:
     return repairs
 
 
-def documents(
-    rows: Iterable[Row],
-    builder: Builder,
-    notes: Notes,
-    refuse: Refuse,
-    max_chars: int | None,
-) -> Iterator[SourceDocument]:
-    """The documents of rows, in their order, repeated ones included; one at a time."""
-    for number, row in enumerate(rows, start=1):
-        try:
-            document = builder.build(row, number, notes)
-            _check_length(document, max_chars)
-            yield document
-        except BadInputError as error:
-            fault: FaultKind = error.kind if isinstance(error, RowError) else "broken"
-            if fault == "broken":
-                notes.found(fault, short(row.where) + error.message.removeprefix(row.where))
-            if builder.repairs.skips(fault):
-                notes.left_out(fault, row.where, error, file=builder.source_format.files)
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One reading of a source. `refuse`: called with rows that nothing was chosen for."""
+
+    source: Source
+    notes: Notes
+    max_chars: int | None
+    refuse: Refuse
+
+    def documents(self, rows: Iterable[Row] | None = None) -> Iterator[SourceDocument]:
+        """The documents of all rows, or of some, in their order, repeated ones included."""
+        source, notes = self.source, self.notes
+        for number, row in enumerate(source.rows() if rows is None else rows, start=1):
+            try:
+                document = source.build(row, number, notes)
+                _check_length(document, self.max_chars)
+                yield document
+            except BadInputError as error:
+                fault: FaultKind = error.kind if isinstance(error, RowError) else "broken"
+                if fault == "broken":
+                    notes.found(fault, short(row.where) + error.message.removeprefix(row.where))
+                if source.repairs.skips(fault):
+                    notes.left_out(fault, row.where, error, file=source.source_format.files)
+                else:
+                    notes.refused(fault)
+                    self.refuse(fault, error)
+
+    def unique(self) -> Iterator[SourceDocument]:
+        """Documents, each once: repeats are left out, merged or renamed, and noted. Keeps two
+        16-byte digests per document; where documents are merged, also those that wait for their
+        last part, which takes a second reading. Where ids are DOIs, rows of one DOI are merged."""
+        duplicates, notes = self.source.repairs.duplicates, self.notes
+        if duplicates == "merge":
+            yield from self._merged(bool)
+            return
+        by_doi = self.source.repairs.ids_from_doi and not duplicates
+        ids: set[bytes] = set()
+        contents: set[bytes] = set()
+        for document in self._merged(doi_of) if by_doi else self.documents():
+            content = bytes.fromhex(content_hash(document))
+            if content in contents:
+                notes.add({"duplicates"})
+                continue
+            contents.add(content)
+            if (key := id_digest(document.doc_id)) not in ids:
+                ids.add(key)
+                yield document
+                continue
+            self._repeated(document)
+            if duplicates == "rename":
+                others = (f"{document.doc_id}-{number}" for number in count(2))
+                free = next(doc_id for doc_id in others if id_digest(doc_id) not in ids)
+                ids.add(id_digest(free))
+                notes.add({"renamed"}, f"{document.where} → {free[:80]}")
+                yield replace(document, doc_id=free)
+            elif duplicates == "keep-first":
+                notes.add({"kept_first"}, document.where)
             else:
-                notes.refused(fault)
-                refuse(fault, error)
+                notes.refused("duplicate")
+                self.refuse("duplicate", self._conflict(document))
+
+    def _merged(self, wanted: Callable[[str], object]) -> Iterator[SourceDocument]:
+        """Documents of which those with one id that is ``wanted`` are joined."""
+        ids = (document.doc_id for document in self._again())
+        times = Counter(id_digest(doc_id) for doc_id in ids if wanted(doc_id))
+        left = {key: count for key, count in times.items() if count > 1}
+        del times
+        held: dict[bytes, SourceDocument] = {}
+        contents: set[str] = set()
+        for document in self.documents():
+            key = id_digest(document.doc_id)
+            if key not in left:
+                yield document
+                continue
+            content = content_hash(document)
+            if content in contents:
+                self.notes.add({"duplicates"})
+            elif key in held:
+                self._repeated(document)
+                self.notes.add({"merged"}, document.where)
+                held[key] = _joined(held[key], document)
+            else:
+                held[key] = document
+            contents.add(content)
+            left[key] -= 1
+            if not left[key]:
+                yield held.pop(key)
+
+    def _repeated(self, document: SourceDocument) -> None:
+        line = f"{short(document.where)}: id {document.doc_id[:80]} again"
+        self.notes.found("duplicate", line)
+
+    def _again(self) -> Iterator[SourceDocument]:
+        """Another reading, in which nothing is noted or refused."""
+        return replace(self, notes=Notes(), refuse=pass_over).documents()
+
+    def _conflict(self, document: SourceDocument) -> BadInputError:
+        # The first one is looked up only now: remembering all rows would cost memory.
+        same = (one.where for one in self._again() if one.doc_id == document.doc_id)
+        return BadInputError(
+            f"{document.where}: the id {document.doc_id[:80]!r} is taken by {next(same, '')},"
+            " with different content.",
+            "Give every document a different id, or remove one of the two.",
+        )
 
 
 def _check_length(document: SourceDocument, max_chars: int | None) -> None:
@@ -110,77 +192,6 @@ def _check_length(document: SourceDocument, max_chars: int | None) -> None:
             )
 
 
-ReadDocuments = Callable[
-    [Notes, Refuse], Iterator[SourceDocument]
-]  # Reads a source from its beginning
-
-
-def each_once(
-    read: ReadDocuments, repairs: Repairs, notes: Notes, refuse: Refuse
-) -> Iterator[SourceDocument]:
-    """Documents, each once: repeats are left out, merged or renamed, and counted in ``notes``.
-    Keeps two 16-byte digests per document; where documents are merged, also those that wait for
-    their last part, which takes a second reading. Where ids are DOIs, rows of one DOI are
-    merged."""
-    by_doi = repairs.ids_from_doi and not repairs.duplicates
-    if repairs.duplicates == "merge":
-        yield from _merged(read, notes, refuse)
-        return
-    ids: set[bytes] = set()
-    contents: set[bytes] = set()
-    for document in _merged(read, notes, refuse, doi_of) if by_doi else read(notes, refuse):
-        content = bytes.fromhex(content_hash(document))
-        if content in contents:
-            notes.add({"duplicates"})
-            continue
-        contents.add(content)
-        if (key := id_digest(document.doc_id)) not in ids:
-            ids.add(key)
-            yield document
-            continue
-        notes.found("duplicate", f"{short(document.where)}: id {document.doc_id[:80]} again")
-        if repairs.duplicates == "rename":
-            document = replace(document, doc_id=_free(document.doc_id, ids))
-            ids.add(id_digest(document.doc_id))
-            notes.add({"renamed"}, f"{document.where} → {document.doc_id[:80]}")
-            yield document
-        elif repairs.duplicates == "keep-first":
-            notes.add({"kept_first"}, document.where)
-        else:
-            notes.refused("duplicate")
-            refuse("duplicate", _conflict(read, document))
-
-
-def _merged(
-    read: ReadDocuments, notes: Notes, refuse: Refuse, wanted: Callable[[str], object] = bool
-) -> Iterator[SourceDocument]:
-    """Documents of which those with one id that is ``wanted`` are joined."""
-    ids = (document.doc_id for document in read(Notes(), pass_over))
-    times = Counter(id_digest(doc_id) for doc_id in ids if wanted(doc_id))
-    left = {key: count for key, count in times.items() if count > 1}
-    del times
-    held: dict[bytes, SourceDocument] = {}
-    contents: set[str] = set()
-    for document in read(notes, refuse):
-        key = id_digest(document.doc_id)
-        if key not in left:
-            yield document
-            continue
-        content = content_hash(document)
-        if content in contents:
-            notes.add({"duplicates"})
-        elif key in held:
-            notes.found("duplicate", f"{short(document.where)}: id {document.doc_id[:80]} again")
-            notes.add({"merged"}, document.where)
-            held[key] = _joined(held[key], document)
-        else:
-            held[key] = document
-        contents.add(content)
-        left[key] -= 1
-        if not left[key]:
-            yield held.pop(key)
-
-
 def _joined(first: SourceDocument, other: SourceDocument) -> SourceDocument:
     """One document of two: what the first lacks, and the longer text with its sentences."""
     longer = other if len(other.text) > len(first.text) else first
@@ -197,31 +208,14 @@ def _joined(first: SourceDocument, other: SourceDocument) -> SourceDocument:
     )
 
 
-def _free(doc_id: str, ids: set[bytes]) -> str:
-    number = 2
-    while id_digest(f"{doc_id}-{number}") in ids:
-        number += 1
-    return f"{doc_id}-{number}"
-
-
 def id_digest(doc_id: str) -> bytes:
     """16 bytes that stand for an id."""
     return hashlib.blake2b(doc_id.encode(), digest_size=16).digest()
 
 
-def _conflict(read: ReadDocuments, document: SourceDocument) -> BadInputError:
-    # Where the first one stands is looked up only now: remembering all rows would cost memory.
-    same = (d.where for d in read(Notes(), pass_over) if d.doc_id == document.doc_id)
-    return BadInputError(
-        f"{document.where}: the id {document.doc_id[:80]!r} is taken by {next(same, '')},"
-        " with different content.",
-        "Give every document a different id, or remove one of the two.",
-    )
-
-
 def content_hash(document: SourceDocument) -> str:
     """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed. Equal for equal documents
-    wherever they stand: ``where`` is not part of it."""
+    from any place: ``where`` is not part of it."""
     content = {one.name: getattr(document, one.name) for one in fields(document)}
     del content["where"]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -320,8 +314,7 @@ class Source(Builder):
         refuse: Refuse = raise_at_once,
     ) -> Iterator[SourceDocument]:
         """Documents in their order, repeated ones included; one at a time."""
-        notes = notes if notes is not None else Notes()
-        return documents(self.rows(), self, notes, refuse, max_chars)
+        return _Reading(self, notes or Notes(), max_chars, refuse).documents()
 
     @property
     def makes_ids(self) -> bool:
@@ -457,7 +450,7 @@ def preview(
     def refuse(_: FaultKind, error: BadInputError) -> None:
         problems.append(str(error))
 
-    read = tuple(documents(first_rows(), source, Notes(), refuse, max_chars))
+    read = tuple(_Reading(source, Notes(), max_chars, refuse).documents(first_rows()))
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
@@ -558,8 +551,4 @@ def unique_documents(
     refuse: Refuse = raise_at_once,
 ) -> Iterator[SourceDocument]:
     """The documents of a source, each once; exact repeats are left out and counted in ``notes``."""
-
-    def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
-        return source.read(notes, max_chars, refuse)
-
-    return each_once(read, source.repairs, notes or Notes(), refuse)
+    return _Reading(source, notes or Notes(), max_chars, refuse).unique()

@@ -32,7 +32,7 @@ _LOOKED_AT, _LONGEST = 20, 100_000
 
 
 def find_delimiter(file: InputFile, usual: str = ",") -> str:
-    """The delimiter that a file says, or that cuts its first lines into equally many fields."""
+    """The delimiter that a file names, or that cuts its first lines into equally many fields."""
     try:
         lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
     except BadInputError:  # reported when the rows are read
@@ -124,7 +124,7 @@ def _records(file: InputFile) -> Iterator[_Record]:
 
 
 def header_at(records: Iterable[Sequence[Any]]) -> int:
-    """How many rows stand above the header: notes of fewer cells, where known names follow."""
+    """The number of rows above the header: notes of fewer cells, where known names follow."""
     widest = 0
     for number, cells in enumerate(islice(records, _LOOKED_AT)):
         filled = [str(cell) for cell in cells if not is_blank(cell)]

@@ -26,14 +26,6 @@ from engine.errors import BadInputError
 from engine.ingest.encodings import opened
 from engine.ingest.rows import InputFile, Row, hashed_id
 
-FIELDS = {
-    "doc_id": "key",
-    "title": "title",
-    "text": "abstract",
-    "year": "year",
-    "authors": "authors",
-    "url": "url",
-}
 Lines = Iterator[tuple[int, str, str]]  # Number, tag ("" where a value goes on) and value
 _RIS = rispy.RisParser.DEFAULT_MAPPING
 _RIS_TAG = re.compile(r"\s*([A-Z][A-Z0-9])(\s+)-(?!-)(.*)", re.DOTALL)

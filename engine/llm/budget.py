@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
@@ -97,48 +97,6 @@ class Account:
         self.spending.add(self.person, 0, used[0] - held[0], used[1] - held[1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage(ModelUsage):
-    """Real figures of one run so far, in questions."""
-
-    endpoint: str = ""
-    rounds: int = 0  # batches of questions
-    # different questions: ``answered + cached + failed + unread`` of them are settled, the rest
-    # were not reached
-    asked: int = 0
-    answered: int = 0
-    unread: int = 0  # answered twice in a form that could not be read; counted for nobody
-    repeats: int = 0  # requests sent again after an error
-    # questions with shorter texts than was meant: the model could not take those
-    shortened: int = 0
-    guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
-
-    @property
-    def settled(self) -> int:
-        """Questions that need not be asked any more, answered or not."""
-        return self.answered + self.cached + self.failed + self.unread
-
-    def since(self, before: Usage) -> Usage:
-        """What was used after ``before``."""
-        counts = (
-            *("calls", "cached", "failed", "input_tokens", "output_tokens", "seconds", "rounds"),
-            *("asked", "answered", "unread", "repeats", "shortened", "guessed"),
-        )
-        return replace(
-            self,
-            cost=None if self.cost is None else self.cost - (before.cost or 0.0),
-            **{name: getattr(self, name) - getattr(before, name) for name in counts},
-        )
-
-    @property
-    def taken(self) -> dict[str, Any]:
-        """What a :class:`engine.types.models.TaskReport` says of it."""
-        names = ("model", "calls", "cached", "input_tokens", "output_tokens", "cost")
-        further = [one.name for one in fields(self) if one.name not in ModelUsage.__slots__]
-        requests = {name: getattr(self, name) for name in further}
-        return {**{name: getattr(self, name) for name in names}, "requests": requests}
-
-
 class Meter:
     """Counts what is used and says when the budget is reached. For one event loop."""
 
@@ -148,10 +106,10 @@ class Meter:
         self._held_input = self._held_output = 0
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ModelUsage:
         """What was used so far; calls under way count as calls, not yet as tokens."""
         price = self._budget.price
-        return Usage(
+        return ModelUsage(
             calls=self._calls,
             input_tokens=self._input,
             output_tokens=self._output,
@@ -202,4 +160,4 @@ class RoundProgress:
 
     done: int
     total: int
-    usage: Usage
+    usage: ModelUsage

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from engine.llm.endpoints import Endpoint
     from storage.answers import Answers
 
-FORM = 1
-"""Of what is remembered; another form is tried out again."""
-REASONING_TOKENS = 4096
-"""Room for thinking before an answer, for models that do so."""
-USUAL_REASONING = 800
-"""What such thinking takes on the whole: for estimates."""
+FORM = 1  # Of what is remembered; another form is tried out again
+REASONING_TOKENS = 4096  # Room for thinking before an answer, for models that do so
+USUAL_REASONING = 800  # What such thinking takes on the whole: for estimates
 TOKENS_PER_MESSAGE = 6
 _JSON = "response_format|json_schema|json_object"
 PROBE = Prompt(
@@ -118,15 +115,22 @@ class Capabilities:
         """Without what a refusal (``hint``, lower case) names, else the likeliest cause; None where
         nothing is left to leave out or the question itself is to blame."""
         lesser = list(self._lesser(prompt))
-        for name, form in [*lesser, *self._less_streamed()]:
+        streamed = [(r"\bstream(?:s|ed|ing)?\b", replace(self, streams=False))]
+        if self.stream_usage:
+            whole = replace(self, stream_usage=False)
+            streamed.insert(0, ("stream_options|include_usage", whole))
+        named = [*lesser, *streamed] if self.streams else lesser
+        for name, form in named:
             if re.search(name, hint):
                 return form
-        if prompt is PROBE or (lesser and lesser[0][0] == _JSON):
-            if lesser:
-                return lesser[0][1]
-            if self.streams:  # all of it once more, without a stream
-                return replace(Capabilities(), context=self.context, streams=False)
-        return None
+        if prompt is not PROBE and not (lesser and lesser[0][0] == _JSON):
+            return None
+        if lesser:
+            return lesser[0][1]
+        # All of it once more, without a stream.
+        return (
+            replace(Capabilities(), context=self.context, streams=False) if self.streams else None
+        )
 
     def _lesser(self, prompt: Prompt[Any]) -> Iterator[tuple[str, Capabilities]]:
         """Possible causes of a refusal and how to do without them; the likeliest first."""
@@ -145,12 +149,6 @@ class Capabilities:
             yield "system", replace(self, system=False)
         if not self.reasons:  # some that think call it an error when there is no room to do so
             yield "output limit", replace(self, reasons=True)
-
-    def _less_streamed(self) -> Iterator[tuple[str, Capabilities]]:
-        if self.streams and self.stream_usage:
-            yield "stream_options|include_usage", replace(self, stream_usage=False)
-        if self.streams:
-            yield r"\bstream(?:s|ed|ing)?\b", replace(self, streams=False)
 
     def after(self, reply: Reply) -> Capabilities:
         """With what the reply to :data:`PROBE` shows of the model."""

@@ -7,28 +7,28 @@ and :meth:`Client.raise_problem` raises it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
     Iterator,
-    Mapping,
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from engine.errors import StorageError
 from engine.jobs.runner import in_foreground
-from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
-from engine.llm.cache import AnswerCache
+from engine.llm.budget import Meter, RoundProgress, Stopped
 from engine.llm.capabilities import PROBE, Capabilities, remembered
 from engine.llm.endpoint_errors import (
     MOST_CHARS,
@@ -47,20 +47,17 @@ from engine.llm.messages import (
     answer_key,
     without_reasoning,
 )
+from engine.llm.transport import Transport
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import ModelUsage
 from storage.answers import AnswerRow, Answers
 
-if TYPE_CHECKING:
-    from engine.llm.transport import Transport
-
-
 Value = TypeVar("Value")
-
+log = logging.getLogger("seedlens.llm")
 STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
-WATCH_SECONDS = 0.05
-"""Between two looks at whether the run was cancelled."""
+WATCH_SECONDS = 0.05  # Between two looks at whether the run was cancelled
 
 
 def _same_model(served: str, asked: str) -> bool:
@@ -69,42 +66,72 @@ def _same_model(served: str, asked: str) -> bool:
     return asked in served or served in asked
 
 
-@asynccontextmanager
-async def open_client(
-    connection: Connection,
-    store: Answers,
-    cancelled: Ask = never,
-    tell: Callable[[RoundProgress], None] = tell_nobody,
-) -> AsyncIterator[Client]:
-    """A client for one run, in the running event loop.
+class AnswerCache:
+    """A store as one run uses it, off the event loop; an answer that cannot be written still
+    counts."""
 
-    Args:
-        cancelled: asked many times a second; True ends the run, requests under way included.
-        tell: called after every settled question.
-    """
-    from engine.llm.transport import Transport  # the openai client: half a second to load
+    def __init__(self, store: Answers) -> None:
+        self._store = store
+        self._own: dict[str, str] = {}  # of this run, written already or not
+        self._waiting: list[AnswerRow] = []
+        self._writer: asyncio.Task[None] | None = None
+        # answers that could not be written (a full disk, say); they count in this run
+        self.lost = 0
 
-    client = Client(connection, Transport(connection), store, cancelled, tell)
-    try:
-        yield client
-    finally:
-        await client.close()
+    async def find(self, keys: Collection[str]) -> dict[str, Reply]:
+        """Replies that are there, by key. Raises StorageError, before anything was paid for."""
+        others = [key for key in keys if key not in self._own]
+        stored = await asyncio.to_thread(self._store.find, others) if others else {}
+        own = {key: self._own[key] for key in keys if key in self._own}
+        return {key: Reply.from_json(answer) for key, answer in {**stored, **own}.items()}
+
+    def own(self, key: str) -> Reply | None:
+        """The reply that came in during this run."""
+        return Reply.from_json(self._own[key]) if key in self._own else None
+
+    def put(self, row: AnswerRow) -> None:
+        """Write an answer, together with those that come in while others are written."""
+        self._waiting.append(row)
+        self._own[row.key] = row.answer
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+
+    async def flush(self) -> None:
+        """Return when everything is written."""
+        if self._writer is not None:
+            # Shielded: a run that is cancelled keeps the answers that it has paid for.
+            await asyncio.shield(self._writer)
+
+    async def _write(self) -> None:
+        while self._waiting:
+            rows, self._waiting = self._waiting, []
+            try:
+                await asyncio.to_thread(self._store.add, rows)
+            except StorageError as error:
+                self.lost += len(rows)
+                log.warning("Answers could not be kept: %s", error)
 
 
 class Client:
-    """Asks one model for one run. See :func:`open_client`."""
+    """Asks one model for one run, in the running event loop. Close it there as well.
+
+    Args:
+        cancelled: asked many times a second while :meth:`watch` runs; True ends the run, requests
+            under way included.
+        tell: called after every settled question.
+    """
 
     def __init__(
         self,
         connection: Connection,
-        transport: Transport,
         store: Answers,
         cancelled: Ask,
         tell: Callable[[RoundProgress], None],
     ) -> None:
-        self._endpoint, self._transport, self._store = connection.endpoint, transport, store
+        self._endpoint, self._store = connection.endpoint, store
+        self._transport = Transport(connection)
         self._cancelled, self._tell = cancelled, tell
-        self._cache = AnswerCache(store, self._endpoint)
+        self._cache = AnswerCache(store)
         self._meter = Meter(connection.budget, connection.account)
         self._known: Capabilities | None = None  # what the model can do, once that is found out
         self._refused: int | None = None  # tokens of the shortest question that was too long
@@ -113,7 +140,7 @@ class Client:
         self._learning, self._adapting = asyncio.Lock(), asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._started = time.perf_counter()
-        self._counts: Counter[str] = Counter()  # questions, by the names of Usage
+        self._counts: Counter[str] = Counter()  # questions, by the names of ModelUsage
         self._served: Counter[str] = Counter()  # replies, by the model said to have answered
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures_in_a_row = 0
@@ -142,11 +169,22 @@ class Client:
         keys = [self._key(prompt) for prompt in prompts]
         questions = dict(zip(keys, prompts, strict=True))
         self._counts["asked"] += len(questions)
-        replies = {} if self.stopped == "cancelled" else await self._cache.find(keys)
+        replies = {} if self.stopped == "cancelled" else await self._cache.find(questions)
         read = {key: self._read(questions[key], reply) for key, reply in replies.items()}
         answers = {key: value for key, value in read.items() if value is not None}
         missing = {key: p for key, p in questions.items() if key not in answers}
-        await self._ask_all(missing, answers, len(questions))
+        self._report(len(answers), len(questions))
+
+        async def settle(key: str, prompt: Prompt[Value]) -> None:
+            value = await self._answer_once(key, prompt)
+            if value is not None:
+                answers[key] = value
+            settled.append(key)
+            self._report(len(questions) - len(missing) + len(settled), len(questions))
+
+        settled: list[str] = []
+        if not self.stopped:
+            await self._run_all([settle(key, prompt) for key, prompt in missing.items()])
         return [answers.get(key) for key in keys]
 
     async def stream(
@@ -161,55 +199,38 @@ class Client:
             messages: system message first; foreign texts fenced.
             most_tokens: the answer's length, reasoning aside.
         """
-        prompt = Prompt(
-            "streamed/1",
-            tuple(messages),
-            lambda reply, _: reply.text,
-            nudge="",
-            most_tokens=most_tokens,
-        )
-        reasoning = ReasoningFilter()
-        async with aclosing(self._pieces(prompt)) as pieces:
-            async for piece in pieces:
-                if text := reasoning.add(piece):
-                    yield text
-        if rest := reasoning.rest():
-            yield rest
-
-    async def _pieces(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
+        prompt = Prompt("streamed/1", tuple(messages), lambda *_: "", "", most_tokens)
         self._counts["rounds"] += 1
         self._counts["asked"] += 1
+        failures, pieces = self._counts["failed"], asyncio.Queue[str | None]()
+
+        async def forward() -> None:
+            async with self._slots:
+                if not self.stopped:
+                    with self._noting_failures():
+                        reply = await self._complete(prompt, pieces.put_nowait)
+                        self._failures_in_a_row = 0
+                        self._counts["answered"] += 1
+                        self._counts["cut"] += reply.cut
+
         if await self._capabilities() is None:
             self.raise_problem()
             return
-        pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        forwarding = asyncio.create_task(self._run_all([self._forward(prompt, pieces)]))
+        reasoning = ReasoningFilter()
+        forwarding = asyncio.create_task(self._run_all([forward()]))
         forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
-        failures = self._counts["failed"]
         try:
             while (piece := await pieces.get()) is not None:
-                yield piece
+                if text := reasoning.add(piece):
+                    yield text
             await forwarding
         finally:
             forwarding.cancel()
             await asyncio.gather(forwarding, return_exceptions=True)
         if self._counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
-
-    async def _forward(self, prompt: Prompt[str], pieces: asyncio.Queue[str | None]) -> None:
-        async def ask(known: Capabilities) -> None:
-            body, size = known.body(self._endpoint.model, prompt), known.size(prompt)
-            async with aclosing(self._transport.stream(body, self._meter, size)) as arriving:
-                async for piece in arriving:
-                    pieces.put_nowait(piece)
-
-        async with self._slots:
-            if self.stopped:
-                return
-            with self._noting_failures():
-                await self._accepted(prompt, ask)
-                self._failures_in_a_row = 0
-                self._counts["answered"] += 1
+        if rest := reasoning.rest():
+            yield rest
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None where nobody knows."""
@@ -218,12 +239,14 @@ class Client:
 
     async def offered(self) -> list[str]:
         """Names of the models that the endpoint lists; empty where it lists none."""
-        return [card.name for card in await self._transport.models()]
+        return list(await self._transport.models())
 
     async def try_out(self) -> None:
         """Find out again what the model can do; what was remembered stays where that fails."""
         async with self._learning:
-            await self._run_all([self._trial()])
+            await self._run_all([self._find_out()])
+
+    # -- what the model can do ---------------------------------------------------------
 
     async def _capabilities(self) -> Capabilities | None:
         """What the model can do, remembered or tried out once; None where the run stopped."""
@@ -233,35 +256,28 @@ class Client:
             if self._known is None:
                 self._known = await asyncio.to_thread(remembered, self._store, self._endpoint)
             if self._known is None and not self.stopped:
-                await self._run_all([self._trial()])
+                await self._run_all([self._find_out()])
             return self._known
-
-    async def _trial(self) -> None:
-        try:
-            await self._find_out()
-        except EndpointError as error:
-            self._known = None
-            self._stop("budget" if isinstance(error, BudgetReachedError) else "endpoint", error)
 
     async def _find_out(self) -> None:
         """Try out what the model can do: one small question, or a few where it refuses parts."""
-        model, cards = self._endpoint.model, await self._transport.models()
-        context = next((card.context for card in cards if card.name == model), None)
-        self._known = Capabilities(context=context)
+        model, contexts = self._endpoint.model, await self._transport.models()
+        self._known = Capabilities(context=contexts.get(model))
         try:
             reply = await self._complete(PROBE)
-        except RefusedError as error:
-            names = sorted({card.name for card in cards})
-            if not names or model in names:
-                raise
-            offered = ", ".join(name[:MOST_CHARS] for name in names[:8])
-            more = " ..." * (len(names) > 8)
-            raise RefusedError(
-                error.message, f"{error.remedy} It offers: {offered}{more}."
-            ) from None
-        # This answer is short; it does not tell whether a question can be answered in time.
-        self._transport.responsive = False
-        await self._learn(self._can.after(reply))
+            # This answer is short; it does not tell whether a question can be answered in time.
+            self._transport.responsive = False
+            await self._learn(self._can.after(reply))
+        except BudgetReachedError as error:
+            self._known = None
+            self._stop("budget", error)
+        except EndpointError as error:
+            self._known = None
+            if isinstance(error, RefusedError) and contexts and model not in contexts:
+                offered = ", ".join(name[:MOST_CHARS] for name in sorted(contexts)[:8])
+                offered += " ..." * (len(contexts) > 8)
+                error = RefusedError(error.message, f"{error.remedy} It offers: {offered}.")
+            self._stop("endpoint", error)
 
     @property
     def _can(self) -> Capabilities:
@@ -272,68 +288,43 @@ class Client:
         place = self._endpoint.address, self._endpoint.model
         await asyncio.to_thread(self._store.remember_capabilities, *place, known.to_json())
 
-    async def _accepted(
-        self, prompt: Prompt[Any], ask: Callable[[Capabilities], Awaitable[Value]]
-    ) -> Value:
-        """The result for the first accepted form of the prompt; refusals are remembered."""
-        form = self._can
-        try:
-            return await ask(form)
-        except UnsupportedError as error:
-            refusal = error
-        async with self._adapting:  # one question finds out for all
-            latest = refusal
-            if form != self._can:
-                form = self._can
-                try:
-                    return await ask(form)
-                except UnsupportedError as error:
-                    latest = error
-            while (less := form.without(latest.hint, prompt)) is not None:
-                form = less
-                try:
-                    value = await ask(form)
-                except UnsupportedError as error:
-                    latest = error
-                else:
-                    await self._learn(form)
-                    return value
-        raise refusal
-
     def _key(self, prompt: Prompt[Any]) -> str:
         parameters = self._can.parameters(self._endpoint.model, prompt)
         return answer_key(self._endpoint.address, prompt, self._can.mode(prompt), parameters)
 
-    async def _complete(self, prompt: Prompt[Any]) -> Reply:
-        async def ask(known: Capabilities) -> Reply:
-            body = known.body(self._endpoint.model, prompt)
-            choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
-            return await self._transport.complete(body, self._meter, known.size(prompt), choices)
+    # -- one question ------------------------------------------------------------------
 
-        return await self._accepted(prompt, ask)
+    async def _send(
+        self, form: Capabilities, prompt: Prompt[Any], on_piece: Callable[[str], None] | None
+    ) -> Reply:
+        body = form.body(self._endpoint.model, prompt)
+        choices = prompt.choices if form.mode(prompt) == "logprobs" else ()
+        return await self._transport.complete(
+            body, self._meter, form.size(prompt), choices, on_piece
+        )
 
-    def _read(self, prompt: Prompt[Value], reply: Reply) -> Value | None:
-        value = prompt.read(reply, True)
-        if value is not None:
-            self._count("cached", prompt, reply)
-        return value
-
-    async def _ask_all(
-        self, missing: Mapping[str, Prompt[Value]], answers: dict[str, Value], total: int
-    ) -> None:
-        self._report(total - len(missing), total)
-        if not missing or self.stopped:
-            return
-
-        async def settle(key: str, prompt: Prompt[Value]) -> None:
-            value = await self._answer_once(key, prompt)
-            if value is not None:
-                answers[key] = value
-            settled.append(key)
-            self._report(total - len(missing) + len(settled), total)
-
-        settled: list[str] = []
-        await self._run_all([settle(key, prompt) for key, prompt in missing.items()])
+    async def _complete(
+        self, prompt: Prompt[Any], on_piece: Callable[[str], None] | None = None
+    ) -> Reply:
+        """The reply to the first form of the prompt that is accepted, which is remembered."""
+        form = self._can
+        try:
+            return await self._send(form, prompt, on_piece)
+        except UnsupportedError as error:
+            refusal = latest = error
+        async with self._adapting:  # one question finds out for all
+            less = self._can if form != self._can else form.without(latest.hint, prompt)
+            while less is not None:
+                try:
+                    reply = await self._send(less, prompt, on_piece)
+                except UnsupportedError as error:
+                    latest = error
+                    less = less.without(latest.hint, prompt)
+                else:
+                    if less != self._can:
+                        await self._learn(less)
+                    return reply
+        raise refusal
 
     async def _answer_once(self, key: str, prompt: Prompt[Value]) -> Value | None:
         # Of equal questions under way at once, the others wait for the answer to the first.
@@ -366,7 +357,7 @@ class Client:
                     raise
                 size = sum(self._can.size(prompt))
                 self._refused = min(size, self._refused or size)
-        reading = self._readable(prompt, first)
+        reading = self._readable(prompt, first)  # by itself, for the type of its value
         answer, reply = await reading
         self._counts["shortened"] += prompt is not given
         self._failures_in_a_row = 0
@@ -375,7 +366,9 @@ class Client:
             self._counts["unread"] += 1
             return None
         self._count("answered", prompt, reply)
-        self._keep(prompt, reply)
+        place = self._key(prompt), self._endpoint.address, self._endpoint.model
+        used = reply.used or (0, 0)
+        self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
         return answer
 
     def _shortened(self, prompt: Prompt[Value]) -> Prompt[Value]:
@@ -401,10 +394,11 @@ class Client:
                 return value, reply
         return None, second
 
-    def _keep(self, prompt: Prompt[Any], reply: Reply) -> None:
-        place = self._key(prompt), self._endpoint.address, self._endpoint.model
-        used = reply.used or (0, 0)
-        self._cache.put(AnswerRow(*place, prompt.name, reply.to_json(), *used, datetime.now(UTC)))
+    def _read(self, prompt: Prompt[Value], reply: Reply) -> Value | None:
+        value = prompt.read(reply, True)
+        if value is not None:
+            self._count("cached", prompt, reply)
+        return value
 
     # -- stopping ----------------------------------------------------------------------
 
@@ -413,8 +407,8 @@ class Client:
         if self._problem is not None:
             raise self._problem
 
-    def raise_if_nothing_came(self, since: Usage | None = None) -> Usage:
-        """Usage, since then; raises the problem where there is no answer at all and nobody
+    def raise_if_nothing_came(self, since: ModelUsage | None = None) -> ModelUsage:
+        """ModelUsage, since then; raises the problem where there is no answer at all and nobody
         cancelled."""
         usage = self.usage if since is None else self.usage.since(since)
         failed = usage.failed > 0 or usage.stopped == "endpoint"
@@ -422,10 +416,19 @@ class Client:
             self.raise_problem()
         return usage
 
+    async def watch(self) -> None:
+        """Stop the run once it is cancelled."""
+        while not self._cancelled():
+            await asyncio.sleep(WATCH_SECONDS)
+        self._stop("cancelled")
+
     def _stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
-        """Ask nothing more; the first reason counts."""
+        """Ask nothing more; the first reason counts. But for a budget, what is under way ends."""
         if not self.stopped:
             self.stopped, self._problem = reason, problem or self._problem
+        if reason != "budget":
+            for task in self._tasks - {asyncio.current_task()}:
+                task.cancel()
 
     @contextmanager
     def _noting_failures(self) -> Iterator[None]:
@@ -440,40 +443,24 @@ class Client:
             self._problem = error
             if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
                 self._stop("endpoint", error)
-                self._cancel_tasks()
 
     async def _run_all(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run all concurrently; on a stop, those under way are cancelled."""
+        """Run all concurrently; :meth:`_stop` cancels them."""
         tasks = {asyncio.create_task(one) for one in work}
         self._tasks |= tasks
-        watcher = asyncio.create_task(self._watch())
         try:
-            done, _ = await asyncio.wait(tasks)
-            for task in done:
-                if not task.cancelled():
-                    task.result()  # raise what is no error of the endpoint
+            for result in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(result, BaseException) and not isinstance(
+                    result, asyncio.CancelledError
+                ):
+                    raise result  # no error of the endpoint
         finally:
-            for task in (watcher, *tasks):
-                task.cancel()
-            await asyncio.gather(watcher, *tasks, return_exceptions=True)
             self._tasks -= tasks
-
-    async def _watch(self) -> None:
-        while not self._cancelled():
-            await asyncio.sleep(WATCH_SECONDS)
-        self._stop("cancelled")
-        self._cancel_tasks()
-
-    def _cancel_tasks(self) -> None:
-        current = asyncio.current_task()
-        for task in self._tasks:
-            if task is not current:
-                task.cancel()
 
     # -- counting ----------------------------------------------------------------------
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ModelUsage:
         """The figures until now."""
         own = ("rounds", "asked", "answered", "cached", "failed", "unread", "shortened")
         return replace(
@@ -501,7 +488,7 @@ class Client:
             notes.append(
                 f"{without:,} answers came without log probabilities; they count as 0 or 1."
             )
-        if self._transport.cut:
+        if self._counts["cut"]:
             notes.append("The answer was cut off: it reached the most that is asked for.")
         if lost := self._cache.lost:
             notes.append(f"{lost:,} answers could not be kept in the ledger.")
@@ -528,7 +515,7 @@ class Outcome(Generic[Value]):
     """What a run returned, and what it took. ``usage.stopped`` says whether it is partial."""
 
     value: Value
-    usage: Usage
+    usage: ModelUsage
 
 
 def finish(work: Coroutine[Any, Any, Value]) -> Value:
@@ -557,11 +544,16 @@ def ask_model(
     """
 
     async def run() -> Outcome[Value]:
-        async with open_client(connection, store, cancelled, tell) as client:
+        client = Client(connection, store, cancelled, tell)
+        watching = asyncio.create_task(client.watch())
+        try:
             value = await work(client)
             if raises:
                 client.raise_if_nothing_came()
             return Outcome(value, client.usage)
+        finally:
+            watching.cancel()
+            await client.close()
 
     return finish(run())
 
@@ -582,7 +574,7 @@ def complete(
 
 def ask_once(
     connection: Connection, store: Answers, prompt: Prompt[Value], nothing: EndpointError
-) -> tuple[Value, Usage]:
+) -> tuple[Value, ModelUsage]:
     """The answer to one question; raises ``nothing`` where it cannot be used."""
 
     async def work(client: Client) -> Value | None:

@@ -49,13 +49,7 @@ def connect(
     person: Person = OPERATOR,
 ) -> Connection:
     """The connection to an endpoint, with the budgets of the settings for the run and the person's
-    day.
-
-    Args:
-        endpoint: None for the one of the settings.
-        most_calls: requests at most; the settings may allow fewer.
-        person: who is logged in, whose day it counts for.
-    """
+    day."""
     endpoint = endpoint or find_endpoint(settings)
     if endpoint is None:
         raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)
@@ -143,14 +137,9 @@ class Estimator:
         sizes = [self.known.size(prompt) for prompt in sample]
         each = calls / max(1, len(sizes))
         sent = round(each * sum(sent for sent, _ in sizes))
-        return self.total(calls, sent, round(each * sum(answered for _, answered in sizes)))
-
-    def total(self, calls: int, input_tokens: int, output_tokens: int) -> Estimate:
-        """These figures with their cost."""
-        cost = None if self.price is None else self.price.cost(input_tokens, output_tokens)
-        return Estimate(
-            calls=calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost
-        )
+        answered = round(each * sum(answered for _, answered in sizes))
+        cost = None if self.price is None else self.price.cost(sent, answered)
+        return Estimate(calls=calls, input_tokens=sent, output_tokens=answered, cost=cost)
 
 
 def estimator(connection: Connection | None, store: Answers) -> Estimator:

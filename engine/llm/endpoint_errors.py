@@ -18,6 +18,12 @@ _BEARER = re.compile(r"(?i)\b(bearer\s+)\S+")
 class EndpointError(SeedLensError):
     """The language model endpoint could not do what it was asked."""
 
+    def __init__(
+        self, message: str, remedy: str = "", pause: float | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(message, remedy)
+        self.pause, self.hint = pause, hint
+
 
 class NoEndpointError(EndpointError):
     """No endpoint is set, or its settings cannot be used."""
@@ -25,10 +31,6 @@ class NoEndpointError(EndpointError):
 
 class TransientError(EndpointError):
     """Asking again may help."""
-
-    def __init__(self, message: str, remedy: str = "", pause: float | None = None) -> None:
-        super().__init__(message, remedy)
-        self.pause = pause  # seconds to wait: 0 for a lost answer, None for unknown
 
 
 class RefusedError(EndpointError):
@@ -38,17 +40,9 @@ class RefusedError(EndpointError):
 class UnsupportedError(RefusedError):
     """The endpoint refuses the form of a request, most likely a parameter."""
 
-    def __init__(self, message: str, remedy: str = "", hint: str = "") -> None:
-        super().__init__(message, remedy)
-        self.hint = hint  # what the endpoint said, in lower case
-
 
 class TooLongError(EndpointError):
     """One request is longer than the model's context."""
-
-
-class WithheldError(EndpointError):
-    """The endpoint withholds the answer to one request (a content filter)."""
 
 
 class BudgetReachedError(EndpointError):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,9 +20,8 @@ from engine.types.people import OPERATOR, Person
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
-CONCURRENCY = 8
-RETRIES = 4
-"""Requests under way at once, and repeats of one that failed, where nothing else is set."""
+CONCURRENCY = 8  # Requests under way at once, where nothing else is set
+RETRIES = 4  # Of a request that failed, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,6 @@ class Endpoint:
     address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
     key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
-    entered: bool = False  # by a logged-in person; nothing of the environment is sent there
     person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
@@ -92,27 +88,7 @@ def find_endpoint(
         )
     if place == 0:
         check_lead(person)
-    entered = bool(own) and not person.is_operator
-    return Endpoint(address, model, SecretStr(key), entered=entered, person=person)
-
-
-def ambient_headers(endpoint: Endpoint) -> tuple[str, ...]:
-    """Names of headers that the environment sets for another endpoint.
-
-    The ``openai`` client adds ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a gateway, and
-    the account's names to every request.
-    """
-    with suppress(NoEndpointError):
-        own = _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS)
-        if endpoint.address == own and not endpoint.entered:
-            return ()
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
-    return (
-        "openai-organization",
-        "openai-project",
-        *(name for name in custom if name and name != "content-length"),
-    )
+    return Endpoint(address, model, SecretStr(key), person=person)
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

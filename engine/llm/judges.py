@@ -28,8 +28,7 @@ Question = Literal["compare", "grade", "order"]
 Value = TypeVar("Value")
 Item = TypeVar("Item")
 
-OVERHEAD_TOKENS = 200
-"""Of the question, the fences and the answer."""
+OVERHEAD_TOKENS = 200  # Of the question, the fences and the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +171,7 @@ def typical_question(
     context: int | None,
     size: int = 2,
 ) -> Prompt[Any]:
-    """A question of mean length about these documents, for estimates.
-
-    Args:
-        context: tokens that the model takes; None for unknown.
-        size: documents per list, for "order".
-    """
+    """A question of mean length about these documents, for estimates."""
     count = {"compare": 2, "grade": 1, "order": size}[question]
     tokens = _room(context, criterion, count)
     sizes = [min(estimate_tokens(text.strip()), tokens) for text in texts.values() if text.strip()]

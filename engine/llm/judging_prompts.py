@@ -28,8 +28,7 @@ from engine.llm.texts import (
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
 
-SEED_TOKENS = 400
-"""Of a seed, its title included."""
+SEED_TOKENS = 400  # Of a seed, its title included
 INSTRUCTION_TOKENS = 200
 _ON_THE_ASPECT = 0.5
 """Share of the greatest weight from which a sentence is said to serve the aspect."""

@@ -12,20 +12,21 @@ from typing import Any, Generic, TypeVar
 
 from engine.config import Settings
 from engine.jobs.runner import JobRunner, in_foreground
-from engine.llm.budget import RoundProgress, Usage
+from engine.llm.budget import RoundProgress
 from engine.llm.client import Client, ask_model, finish
 from engine.llm.connecting import Estimator, connect, describe, estimator
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.messages import Prompt
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import Estimate, TaskProgress, TaskReport
+from engine.types.models import Estimate, ModelUsage, TaskProgress, TaskReport
 from engine.types.people import ForPerson
 from storage.answers import Answers
 
 R = TypeVar("R")
 Request = TypeVar("Request")
 Value = TypeVar("Value")
-OnProgress = Callable[[TaskProgress], None]
+OnProgress = Callable[[Any], None]
+"""Called with a :class:`TaskProgress`, or what the task has in its place."""
 
 
 @dataclass(slots=True)
@@ -37,15 +38,17 @@ class TaskRun:
     cancelled: Ask = never  # True ends the task after the current batch
     partial: Callable[[], Any] = lambda: None  # the result so far, asked for at each report
     started: float = field(default_factory=time.perf_counter)
+    latest: Any = field(default_factory=TaskProgress)  # what the task began with, at first
+    # called after each answer, in place of counting it as progress
+    on_questions: Callable[[RoundProgress], None] | None = None
     _began: float = field(default_factory=time.perf_counter)
-    _latest: TaskProgress = field(default_factory=TaskProgress)
     _asking: int = 0
     _settled: int | None = None
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ModelUsage:
         """What was asked so far."""
-        return Usage() if self.client is None else self.client.usage
+        return ModelUsage() if self.client is None else self.client.usage
 
     @property
     def model(self) -> str:
@@ -82,11 +85,11 @@ class TaskRun:
         usage, now = self.usage, time.perf_counter()
         if not done:
             self._began = now
-        self._latest = TaskProgress(
+        self.latest = TaskProgress(
             *(done, total, now - self._began, failed, usage.calls, usage.tokens),
             *(made, phase, usage.model, self.partial()),
         )
-        self.on_progress(self._latest)
+        self.on_progress(self.latest)
 
     def questions(self, ahead: int, phase: str) -> None:
         """Count settled questions as progress from now on; at most ``ahead`` are still to come."""
@@ -98,7 +101,10 @@ class TaskRun:
 
     def heard(self, questions: RoundProgress) -> None:
         """Report an answer to the questions at hand."""
-        last, usage = replace(self._latest, partial=self.partial()), questions.usage
+        if self.on_questions is not None:
+            self.on_questions(questions)
+            return
+        last, usage = replace(self.latest, partial=self.partial()), questions.usage
         done, seconds = last.done, last.seconds
         if self._settled is not None:
             done = min(last.total, usage.settled - self._settled)
@@ -130,6 +136,18 @@ class ModelTask(ABC, Generic[R]):
     @abstractmethod
     async def run(self, run: TaskRun) -> TaskReport[R]:
         """Do it, as far as it comes; :class:`TaskRunner` adds what the model was asked."""
+
+    def begun(self, estimate: Estimate, usage: ModelUsage) -> Any:  # noqa: ARG002
+        """The progress of a run that begins; ``usage`` says who is asked."""
+        return TaskProgress(phase=self.phase)
+
+    def job_key(self, endpoint: Endpoint | None) -> Hashable:  # noqa: ARG002
+        """:attr:`key`, with the endpoint where another one's answers would do something else."""
+        return self.key
+
+    def kept(self) -> Any:
+        """What is kept of the request once the job has ended."""
+        return self.request
 
     def held(self) -> AbstractContextManager[None]:
         """What is held while it runs: a lock. Raises CorpusBusyError."""
@@ -169,16 +187,18 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         return self._start(self._task(request), endpoint, most_calls, owner)
 
     def _start(
-        self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None, owner: str
+        self,
+        task: ModelTask[R],
+        endpoint: Endpoint | None,
+        most_calls: int | None,
+        owner: str,
+        **job: Any,
     ) -> str:
-        return self.jobs.start(
-            task.key,
-            self._work(task, endpoint, most_calls),
-            TaskProgress(phase=task.phase),
-            request=task.request,
-            owner=owner,
-            busy=task.busy,
-        )
+        connection, begun = self._prepared(task, endpoint, most_calls)
+        place = None if connection is None else connection.endpoint
+        known: dict[str, Any] = {"key": task.job_key(place), "request": task.kept(), **job}
+        work = partial(self._perform, task, connection, begun)
+        return self.jobs.start(work=work, progress=begun, owner=owner, busy=task.busy, **known)
 
     def run(
         self,
@@ -189,8 +209,19 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         tell: OnProgress = tell_nobody,
     ) -> TaskReport[R]:
         """Run now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt."""
-        work = self._work(self._task(request), endpoint, most_calls)
-        return in_foreground(lambda cancelled: work(tell, cancelled))
+        return self._run_task(self._task(request), endpoint, most_calls, tell)
+
+    def _run_task(
+        self,
+        task: ModelTask[R],
+        endpoint: Endpoint | None,
+        most_calls: int | None,
+        tell: OnProgress,
+    ) -> TaskReport[R]:
+        connection, begun = self._prepared(task, endpoint, most_calls)
+        return in_foreground(
+            lambda cancelled: self._perform(task, connection, begun, tell, cancelled)
+        )
 
     def _estimated(self, task: ModelTask[R], endpoint: Endpoint | None) -> Estimate:
         connection = None
@@ -201,25 +232,31 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
             return replace(estimate, input_tokens=None, output_tokens=None, cost=None)
         return estimate
 
-    def _work(
+    def _prepared(
         self, task: ModelTask[R], endpoint: Endpoint | None, most_calls: int | None
-    ) -> Callable[[OnProgress, Ask], TaskReport[R]]:
-        connection = None
-        set_up = describe(self._settings, self._answers, endpoint).set_up
-        if task.asks and (task.needs_model or set_up):
-            connection = connect(self._settings, endpoint, most_calls, self.person)
-            estimate = self._estimated(task, endpoint)
-            connection = connection.within(estimate) if estimate.exact else connection
-        return partial(self._perform, task, connection)
+    ) -> tuple[Connection | None, Any]:
+        """The connection, within what the estimate announces, and the progress to begin with."""
+        asks = task.asks and (
+            task.needs_model or describe(self._settings, self._answers, endpoint).set_up
+        )
+        if not asks:
+            return None, task.begun(Estimate(), ModelUsage())
+        connection = connect(self._settings, endpoint, most_calls, self.person)
+        estimate = self._estimated(task, endpoint)
+        connection = connection.within(estimate) if estimate.exact else connection
+        place = connection.endpoint
+        usage = ModelUsage(endpoint=place.address, model=place.model)
+        return connection, task.begun(estimate, usage)
 
     def _perform(
         self,
         task: ModelTask[R],
         connection: Connection | None,
+        begun: Any,
         on_progress: OnProgress,
         cancelled: Ask,
     ) -> TaskReport[R]:
-        run = TaskRun(None, on_progress, cancelled)
+        run = TaskRun(None, on_progress, cancelled, latest=begun)
 
         async def work(client: Client) -> TaskReport[R]:
             run.client = client
@@ -227,7 +264,7 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
 
         with task.held():
             if connection is None:
-                report, usage = finish(task.run(run)), Usage()
+                report, usage = finish(task.run(run)), ModelUsage()
             else:
                 done = ask_model(
                     connection, self._answers, work, run.heard, cancelled, raises=task.raises
@@ -236,11 +273,12 @@ class TaskRunner(ForPerson, ABC, Generic[Request, R]):
         stopped = report.stopped or usage.stopped
         if cancelled() and (report.left or stopped):
             stopped = "cancelled"
-        return replace(
-            report,
-            seconds=time.perf_counter() - run.started,
-            stopped=stopped,
-            notes=tuple(dict.fromkeys((*report.notes, *usage.notes))),
-            problem=report.problem or usage.problem,
-            **({} if connection is None else usage.taken),
-        )
+        known = {} if connection is None else usage.figures
+        own = {
+            "failed": report.failed,
+            "seconds": time.perf_counter() - run.started,
+            "stopped": stopped,
+            "notes": tuple(dict.fromkeys((*report.notes, *usage.notes))),
+            "problem": report.problem or usage.problem,
+        }
+        return replace(report, **{**known, **own})

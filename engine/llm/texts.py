@@ -19,8 +19,7 @@ from engine.types.documents import Document
 CHARS_PER_TOKEN = 3.6
 """Of Latin script, on the low side (English prose has some 4.5): rather too many tokens than
 too few, for an estimate guards the budget and the context."""
-TOKENS_PER_SIGN = 1.2
-"""Of other scripts, on the high side."""
+TOKENS_PER_SIGN = 1.2  # Of other scripts, on the high side
 CUT = "[...]"
 _TEMPLATE = re.compile(r"<(?=[|/a-zA-Z｜])|\[(?=/?(?:INST|SYS)\b)")
 _INVISIBLE = ("Cc", "Cf", "Co", "Cs")

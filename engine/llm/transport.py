@@ -1,8 +1,8 @@
-"""Requests to the endpoint through the ``openai`` client, and its errors as ours.
+"""Requests to an endpoint through the ``openai`` client, and its errors as ours.
 
-Temporary failures and lost answers are retried (``Retry-After``, else after a doubling pause).
-Nothing else imports ``openai``. Errors are raised outside of ``except`` blocks: the client's own
-hold the key, and must not end up in a traceback.
+Temporary failures and lost answers are repeated here (``Retry-After``, else after a doubling pause)
+and not by the client: every request counts against the budget. Errors are raised outside of
+``except`` blocks, so that no traceback holds a request with its key.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import functools
 import json
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import openai
@@ -28,27 +27,23 @@ from engine.llm.endpoint_errors import (
     TooLongError,
     TransientError,
     UnsupportedError,
-    WithheldError,
     scrub,
 )
-from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint, ambient_headers
+from engine.llm.endpoints import KEY, MODEL, Connection, Endpoint
 from engine.llm.messages import Reply, read_choice
-from engine.types.limits import ANSWER_CHARS_PER_TOKEN, MOST_REPORTED
+from engine.types.callbacks import tell_nobody
+from engine.types.limits import ANSWER_CHARS_PER_TOKEN
 
-Value = TypeVar("Value")
 TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
 UNREADABLE = (
     *(ValueError, TypeError, AttributeError, LookupError),
     *(OverflowError, RecursionError),  # JSON knows infinite numbers, and may be nested deeply
 )
-"""What reading something raises that is no chat completion."""
-MOST_MODELS = 10_000
-"""Models of an endpoint that are looked at; those with the most offer some hundreds."""
+"""Raised when something is read that is no chat completion."""
 QUEUE_FACTOR = 10
-"""So many timeouts a request waits for its answer to begin, at most, while others are answered."""
+"""Timeouts that a request waits for its answer to begin, at most, while others are answered."""
 FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
-"""Seconds before the first repeat, doubled for each that follows until they are so many; and what
-an endpoint may ask for at most."""
+"""Seconds before the first repeat, doubled until the last; the longest an endpoint may ask for."""
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -56,19 +51,23 @@ _TOO_LONG = re.compile(
     r"|reduce the length of",
     re.IGNORECASE,
 )
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _PERSISTENT = (
     f"Check the address (it usually ends in /v1), {KEY} and {MODEL}; "
     "`seedlens doctor` tries them out."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCard:
-    """A model that the endpoint offers; ``context`` in tokens where it is stated."""
-
-    name: str
-    context: int | None
+_REFUSALS = {
+    401: ("does not accept the key, or needs one", f"Enter the right key ({KEY})."),
+    403: (
+        "forbids the use of '{model}' with this key",
+        "Ask its owner for access, or choose another model.",
+    ),
+    404: (
+        "has no model '{model}', or is not the address of an endpoint",
+        f"Check {MODEL} and the address (it usually ends in /v1).",
+    ),
+}
+"""What is wrong, and what to do about it, by status."""
 
 
 class Transport:
@@ -83,21 +82,19 @@ class Transport:
         self._timeout, self._retries = connection.timeout, connection.retries
         # Requests whose answers have not begun, and the latest time at which each is given up.
         self._queued: dict[asyncio.Timeout, float] = {}
-        self.repeats = self.cut = 0  # requests sent again; streams stopped at the token limit
+        self.repeats = 0  # requests sent again
         # something has come from the endpoint; before that, a request that times out is not
         # repeated
         self.responsive = False
-        self._dropped = ambient_headers(self.endpoint)
         self._client = openai.AsyncOpenAI(
             # For None it would take the key of the environment.
             api_key=self.endpoint.key.get_secret_value() or "none",
             base_url=self.endpoint.address,
-            max_retries=0,  # each request counts against the budget: they are sent again here
+            max_retries=0,
             timeout=None,  # ours counts from one piece to the next
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
-                event_hooks={"request": [self._sending]},
             ),
         )
 
@@ -110,6 +107,7 @@ class Transport:
         meter: Meter,
         tokens: tuple[int, int],
         choices: tuple[str, ...] = (),
+        on_piece: Callable[[str], None] | None = None,
     ) -> Reply:
         """One reply.
 
@@ -118,61 +116,46 @@ class Transport:
             tokens: (input, output) to set aside per request; an answer of many times the output is
                 cut off.
             choices: the answers whose alternatives are wanted.
+            on_piece: called with each piece of the text, reasoning included. What it was called
+                with is never repeated.
         """
-
-        async def ask() -> Reply:
+        attempt = 0
+        while True:
             answer = StreamedReply(choices)
-            async for _ in self._pieces(body, meter, tokens, answer):
-                pass
-            return answer.reply()
+            try:
+                await self._receive(body, meter, tokens, answer, on_piece or tell_nobody)
+                return answer.reply()
+            except TransientError as error:
+                pause = error.pause
+                if pause is None:
+                    pause = min(LAST_PAUSE, FIRST_PAUSE * 2**attempt)
+                given = on_piece is not None and answer.size > 0
+                if attempt >= self._retries or pause > LONGEST_PAUSE or given:
+                    raise
+            await asyncio.sleep(pause)
+            attempt += 1
+            self.repeats += 1
 
-        return await self._again(ask)
-
-    async def stream(
-        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
-    ) -> AsyncGenerator[str]:
-        """The text of one reply, piece by piece, reasoning included; not retried after the first
-        piece."""
-
-        async def begin() -> tuple[str, AsyncGenerator[str], StreamedReply]:
-            answer = StreamedReply()
-            pieces = self._pieces(body, meter, tokens, answer)
-            return await anext(pieces, ""), pieces, answer
-
-        first, pieces, answer = await self._again(begin)
-        async with aclosing(pieces):
-            yield first
-            async for piece in pieces:
-                yield piece
-        self.cut += answer.cut
-
-    async def models(self) -> list[ModelCard]:
-        """What the endpoint offers; empty where it does not say."""
+    async def models(self) -> dict[str, int | None]:
+        """The models that the endpoint offers, with their context in tokens where it is stated;
+        empty where it does not say."""
         try:
             async with asyncio.timeout(min(10.0, self._timeout)):
                 page: Any = await self._client.get("/models", cast_to=object)
-                return [_card(model) for model in page["data"][:MOST_MODELS]]
+                return {str(model["id"]): _context(model) for model in page["data"]}
         # Anything may come back where nothing is promised; not knowing is no failure.
-        except (openai.OpenAIError, TimeoutError, *UNREADABLE):
-            return []
+        except (openai.OpenAIError, TimeoutError, OSError, *UNREADABLE):
+            return {}
 
-    async def _again(self, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """What ``ask`` returns, retried after a pause on temporary failures."""
-        for pause in (min(LAST_PAUSE, FIRST_PAUSE * 2**n) for n in range(self._retries)):
-            try:
-                return await ask()
-            except TransientError as error:
-                if error.pause is not None and error.pause > LONGEST_PAUSE:
-                    raise
-                wanted = error.pause
-            await asyncio.sleep(pause if wanted is None else wanted)
-            self.repeats += 1
-        return await ask()
-
-    async def _pieces(
-        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: StreamedReply
-    ) -> AsyncGenerator[str]:
-        """The text of one answer as it comes; its usage is settled however it ends."""
+    async def _receive(
+        self,
+        body: Mapping[str, Any],
+        meter: Meter,
+        tokens: tuple[int, int],
+        answer: StreamedReply,
+        on_piece: Callable[[str], None],
+    ) -> None:
+        """Send one request and add what comes to the answer; usage is settled however it ends."""
         most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
         may_work = False  # the endpoint, which no longer reports what that takes
@@ -182,24 +165,31 @@ class Transport:
                 async for chunk in chunks:
                     self._heard()
                     if piece := answer.add(chunk):
-                        yield piece
+                        on_piece(piece)
                     if answer.size > most_chars:
                         answer.cut = answer.complete = True
                         break
             if not answer.complete:
-                failure = _broken_off(self.endpoint)
+                failure = self._lost("broke off in the middle of an answer")
         except TimeoutError:
             failure, may_work = self._timed_out(), True
-        except (openai.OpenAIError, OSError) as error:
-            failure = explained(error, self.endpoint)
-        except UNREADABLE:
+        except openai.APIStatusError as error:
+            failure = refusal(self.endpoint, error)
+        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.StreamError, OSError):
             failure = TransientError(
-                f"{self.endpoint.address} sent an answer that is no chat completion.",
+                f"{self.endpoint.address} cannot be reached, or broke off.",
+                "Check that it runs, and its address.",
+            )
+        except openai.APIError as error:  # within a stream
+            said = scrub(str(error), self.endpoint.key.get_secret_value())
+            failure = self._lost(f"broke off in the middle of an answer{_quoted(said)}")
+        except UNREADABLE:
+            failure = self._lost(
+                "sent an answer that is no chat completion",
                 "If this happens every time, the address is not that of an OpenAI-compatible "
                 "endpoint; it usually ends in /v1.",
-                pause=0.0,
             )
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
             may_work = True
             raise
         finally:
@@ -227,33 +217,26 @@ class Transport:
                     content = await stream.response.aread()
                 yield json.loads(content)
                 return
-            arriving = aiter(stream)
-            async with self._waiting():
-                chunk = await anext(arriving, None)
-            while chunk is not None:
+            chunks, begun = aiter(stream), False
+            while True:
+                async with self._waiting(queued=not begun):
+                    chunk = await anext(chunks, None)
+                if chunk is None:
+                    break
+                begun = True
                 yield chunk
-                async with asyncio.timeout(self._timeout):
-                    chunk = await anext(arriving, None)
 
     @asynccontextmanager
-    async def _waiting(self) -> AsyncIterator[None]:
-        """Wait for an answer to begin, at most the timeout; see :meth:`_heard`."""
+    async def _waiting(self, *, queued: bool = True) -> AsyncIterator[None]:
+        """Wait at most the timeout; for an answer to begin, longer where :meth:`_heard` says so."""
         async with asyncio.timeout(self._timeout) as limit:
-            self._queued[limit] = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
+            if queued:
+                latest = asyncio.get_running_loop().time() + QUEUE_FACTOR * self._timeout
+                self._queued[limit] = latest
             try:
                 yield
             finally:
                 self._queued.pop(limit, None)
-
-    async def _sending(self, request: httpx2.Request) -> None:
-        """Before each request: leave out what the environment adds for another endpoint."""
-        if self._dropped:
-            for name in self._dropped:
-                request.headers.pop(name, None)
-            key = self.endpoint.key.get_secret_value() or "none"
-            host = request.url.netloc.decode("ascii")
-            request.headers.update({"Authorization": f"Bearer {key}", "Host": host})
-            request.headers.update(dict.fromkeys(("Accept", "Content-Type"), "application/json"))
 
     def _heard(self) -> None:
         self.responsive = True
@@ -275,6 +258,10 @@ class Transport:
             f"{where} answered nothing within {seconds}; the run ends here.", remedy
         )
 
+    def _lost(self, what: str, remedy: str = "Ask again.") -> TransientError:
+        """An error for an answer that is lost, to be asked for again at once."""
+        return TransientError(f"{self.endpoint.address} {what}.", remedy, pause=0.0)
+
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
@@ -282,13 +269,12 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _card(fields: Mapping[str, Any]) -> ModelCard:
+def _context(fields: Mapping[str, Any]) -> int | None:
     # vLLM, LM Studio, OpenRouter and others each have a name of their own for it.
     names = ("max_model_len", "max_context_length", "context_length", "context_window")
     sizes = [fields.get(name) for name in names]
     sizes.append((fields.get("meta") or {}).get("n_ctx"))  # llama.cpp
-    context = next((size for size in sizes if isinstance(size, int) and size > 0), None)
-    return ModelCard(str(fields["id"]), context)
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
 
 
 # -- replies ----------------------------------------------------------------------------------
@@ -320,9 +306,10 @@ class StreamedReply:
             return ""
         choice = choices[0]
         message = choice.get("delta") or choice.get("message") or {}
-        text = _text(message.get("content"))
+        text = message.get("content") or ""
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
+        shown = _sound(text)
         self._texts.append(text)
         if self._choices and not self._options:
             tokens = (choice.get("logprobs") or {}).get("content") or []
@@ -330,7 +317,7 @@ class StreamedReply:
         self.size += max(1, len(text) + len(str(reasoning)))
         self.cut |= choice.get("finish_reason") == "length"
         self.complete |= bool(choice.get("finish_reason")) or "message" in choice
-        return _sound(text)
+        return shown
 
     def reply(self) -> Reply:
         """The reply, with the alternatives to the first token that is one of the choices."""
@@ -344,31 +331,21 @@ class StreamedReply:
         )
 
 
-def _text(content: Any) -> str:
-    if content is not None and not isinstance(content, str):
-        raise ValueError("the content is no text")
-    return content or ""
-
-
 def _sound(text: str) -> str:
     """``text`` with lone surrogates replaced by U+FFFD, so that it can be stored and sent."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
-    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
-    if not isinstance(sent, int) or not isinstance(answered, int | float):
-        return None
-    if not (0 <= sent <= MOST_REPORTED and 0 <= answered <= MOST_REPORTED):
-        return None  # less than nothing would be given back to whoever has a budget
-    return sent, int(answered)
+    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return None if sent is None else (int(sent), int(answered or 0))
 
 
 def _options(
     tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
 ) -> tuple[tuple[str, float], ...]:
     """The alternatives at the first token that spells a choice; empty where unreadable."""
-    with suppress(TypeError, ValueError, KeyError, AttributeError, OverflowError):
+    with suppress(*UNREADABLE):
         for token in tokens:
             if read_choice(token["token"], choices) is not None:
                 top = token.get("top_logprobs") or []
@@ -379,47 +356,37 @@ def _options(
 # -- errors ----------------------------------------------------------------------------------
 
 
-def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
-    """The client's error as one of ours, free of the key."""
-    where = endpoint.address
-    if isinstance(error, openai.APIStatusError):
-        return _status(error, endpoint)
-    if isinstance(error, (openai.APIConnectionError, OSError)):
-        return TransientError(
-            f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
-        )
-    said = scrub(str(error), endpoint.key.get_secret_value())
-    if type(error) is openai.APIError:  # within a stream
-        return _broken_off(endpoint, said)
-    return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
-
-
-def _broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
-    quoted = f" ({said})" if said else ""
-    return TransientError(
-        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again.", pause=0.0
-    )
-
-
-def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
-    status, where = error.status_code, endpoint.address
-    said = scrub(_server_message(error), endpoint.key.get_secret_value())
-    quoted = f" ({said})" if said else ""
+def refusal(endpoint: Endpoint, error: openai.APIStatusError) -> EndpointError:
+    """A response that is no answer as one of our errors, free of the key."""
+    where, status, headers = endpoint.address, error.status_code, error.response.headers
     code = str(error.code or "")
-    if status == 429 and (code in _NO_CREDIT or str(error.type) in _NO_CREDIT):
+    told = _told(error.body) or headers.get("location", "")
+    said = scrub(told, endpoint.key.get_secret_value())
+    quoted = _quoted(said)
+    if status == 429 and _NO_CREDIT & {code, str(error.type)}:
         return RefusedError(
             f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
         )
     if status in (408, 409, 425, 429) or status >= 500:
         busy = "is busy" if status == 429 else f"failed with status {status}"
-        return TransientError(
-            f"{where} {busy}{quoted}.",
-            "Run again later: answers that are there are not asked for twice.",
-            pause=_asked_for(error.response.headers),
-        )
+        remedy = "Run again later: answers that are there are not asked for twice."
+        return TransientError(f"{where} {busy}{quoted}.", remedy, pause=_asked_for(headers))
     if status in (400, 413, 422):
-        return _bad_request(error, status, where, said)
-    return RefusedError(*_refusal(status, endpoint, quoted, error))
+        if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
+            return TooLongError(f"A question was too long for the model at {where}{quoted}.")
+        if code in ("content_filter", "content_policy_violation"):
+            return EndpointError(f"{where} withheld an answer{quoted}.")
+        return UnsupportedError(
+            f"{where} does not accept the request{quoted}.",
+            "If the message names a setting, change it; otherwise another model may do.",
+            hint=f"{error.param or ''} {said}".lower(),
+        )
+    what, remedy = _REFUSALS.get(status, (f"refused with status {status}", _PERSISTENT))
+    return RefusedError(f"{where} {what.format(model=endpoint.model)}{quoted}.", remedy)
+
+
+def _quoted(said: str) -> str:
+    return f" ({said})" if said else ""
 
 
 def _asked_for(headers: Mapping[str, str]) -> float | None:
@@ -430,55 +397,11 @@ def _asked_for(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:
-    code = str(error.code or "")
-    quoted = f" ({said})" if said else ""
-    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
-        return TooLongError(f"A question was too long for the model at {where}{quoted}.")
-    if code in ("content_filter", "content_policy_violation"):
-        return WithheldError(f"{where} withheld an answer{quoted}.")
-    return UnsupportedError(
-        f"{where} does not accept the request{quoted}.",
-        "If the message names a setting, change it; otherwise another model may do.",
-        hint=f"{error.param or ''} {said}".lower(),
-    )
-
-
-def _refusal(
-    status: int, endpoint: Endpoint, quoted: str, error: openai.APIStatusError
-) -> tuple[str, str]:
-    where = endpoint.address
-    if status == 401:
-        if not endpoint.key.get_secret_value():
-            return f"{where} needs a key{quoted}.", f"Set one ({KEY})."
-        return f"{where} does not accept the key{quoted}.", f"Enter the right key ({KEY})."
-    if status == 403:
-        return (
-            f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
-            "Ask its owner for access, or choose another model.",
-        )
-    if status == 404:
-        return (
-            f"{where} has no model '{endpoint.model}', or is not the address of an endpoint"
-            f"{quoted}.",
-            f"Check {MODEL} and the address (it usually ends in /v1).",
-        )
-    if 300 <= status < 400:
-        target = scrub(error.response.headers.get("location", ""), endpoint.key.get_secret_value())
-        return (
-            f"{where} points to another address: {target}.",
-            "Enter that address, if you trust it.",
-        )
-    return f"{where} refused with status {status}{quoted}.", _PERSISTENT
-
-
-def _server_message(error: openai.APIStatusError) -> str:
+def _told(body: Any) -> str:
     """The server's own message, where it is meant for people."""
-    body = error.body
     if isinstance(body, Mapping):
         inner = body.get("error", body)
         message = inner.get("message") if isinstance(inner, Mapping) else inner
-        detail = message or body.get("message") or body.get("detail") or ""
-        return str(detail)
+        return str(message or body.get("message") or body.get("detail") or "")
     text = str(body or "")
     return "" if text.lstrip().startswith("<") else text  # a page of HTML explains nothing

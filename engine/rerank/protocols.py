@@ -1,4 +1,4 @@
-"""What a reranking algorithm asks of whoever judges: a model, a person, or a simulation."""
+"""What a reranking algorithm asks of a judge: a model, a person, or a simulation."""
 
 from __future__ import annotations
 

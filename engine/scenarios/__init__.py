@@ -1,1 +1,1 @@
-"""Scenarios: written for documents, kept beside them, and searched by."""
+"""Scenarios, and the small models and encoders that learn from a language model."""

@@ -12,37 +12,35 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError, ModelMissingError, StorageError
-from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer
+from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer, loading
 from engine.scenarios.teaching import INSTRUCTION, Lesson, split
-from engine.scenarios.training import Distilled, Training
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.scenarios import Distilled, Training, Tuned
+from storage.files import file_errors
 
 NEEDED = ("peft", "trl", "datasets")
 CHECKPOINTS = "checkpoints"
 WARMUP = 0.03
 """Share of the steps over which the learning rate grows; the paper does not tell its own."""
-LONGEST = 4096
-"""Tokens of an example at most; less where the model sees less."""
+LONGEST = 4096  # Tokens of an example at most; less where the model sees less
 TellLoss = Callable[[int, int, float | None], None]
 """Told (steps done, steps in all, loss) after every few steps."""
 
 
-def need_extra() -> None:
-    """Raise ModelMissingError when the extra is not installed; says how to."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+def need_extra(*packages: str) -> None:
+    """Raise ModelMissingError when packages of the extra are not installed."""
+    missing = [name for name in packages or NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise ModelMissingError(
-            f"Distillation needs {', '.join(missing)}, which is not installed.",
+            f"Training needs {', '.join(missing)}, which is not installed.",
             "Run: pip install 'seedlens[distill]'",
         )
 
 
-def check_folder(out: Path) -> None:
-    """Raise BadInputError for a folder that holds something else than a distilled model."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
-        raise BadInputError(
-            f"{out} is there already and holds no distilled model.", "Name a new folder."
-        )
+def check_folder(out: Path, card: str = CARD, what: str = "distilled model") -> None:
+    """Raise BadInputError for a folder that holds something else than what was trained here."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / card).is_file():
+        raise BadInputError(f"{out} is there already and holds no {what}.", "Name a new folder.")
 
 
 def distill(
@@ -53,11 +51,7 @@ def distill(
     tell: TellLoss = tell_nobody,
     cancelled: Ask = never,
 ) -> Distilled:
-    """Train on the lessons, and keep what was learned in a folder.
-
-    Args:
-        base: a causal language model: folder, or the name of one that is on this machine.
-    """
+    """Train on the lessons, and keep what was learned in a folder."""
     need_extra()
     check_folder(out)
     if len(lessons) < 2:
@@ -156,16 +150,12 @@ def load_base(base: str) -> tuple[Any, Any]:
     """A causal language model and its tokenizer; ModelMissingError when it cannot be loaded."""
     from transformers import AutoModelForCausalLM
 
-    try:
+    remedy = "Name a folder with a causal language model, or one that is on this machine."
+    with loading(f"model '{base}'", remedy):
         model = AutoModelForCausalLM.from_pretrained(
             base, local_files_only=True, trust_remote_code=False
         )
         return model, load_tokenizer(base)
-    except (OSError, ValueError) as error:
-        raise ModelMissingError(
-            f"The model '{base}' cannot be loaded: {str(error).splitlines()[0]}",
-            "Name a folder with a causal language model, or one that is on this machine.",
-        ) from error
 
 
 def _dataset(lessons: Sequence[Lesson], tokenizer: Any) -> Any:
@@ -197,22 +187,25 @@ def _watcher(tell: TellLoss, cancelled: Ask) -> Any:
 
 
 def _save(trainer: Any, done: Distilled, training: Training) -> None:
-    """The adapter, the tokenizer and a card; the card last: it says that all is there."""
     out = done.folder
-    try:
+
+    def write() -> None:
         trainer.model.save_pretrained(out)
         trainer.processing_class.save_pretrained(out)
-        card = {
-            "instruction": INSTRUCTION,
-            **{k: v for k, v in asdict(done).items() if k not in ("folder", "cancelled")},
-            "training": asdict(training),
-        }
-        (out / CARD).write_text(json.dumps(card, indent=1), encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"The trained model cannot be written to {out}: {error.strerror or error}.",
-            "Name another folder with --out.",
-        ) from error
+
+    save_trained(done, training, CARD, write, instruction=INSTRUCTION)
     shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
     if not (out / ADAPTER).is_file():
         raise StorageError(f"The adapter is missing from {out} after training.")
+
+
+def save_trained(
+    done: Distilled | Tuned, training: Any, card: str, write: Callable[[], None], **more: Any
+) -> None:
+    """Write a model, then its card: that says that all is there."""
+    known = {k: v for k, v in asdict(done).items() if k not in ("folder", "cancelled")}
+    text = json.dumps({**known, **more, "training": asdict(training)}, indent=1)
+    with file_errors(done.folder, "Name another folder with --out."):
+        (done.folder / card).unlink(missing_ok=True)
+        write()
+        (done.folder / card).write_text(text, encoding="utf-8")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from engine.corpora.scenario_store import Recipe
 from engine.errors import BadInputError, ModelMissingError
 from engine.scenarios.scenario_prompts import merged
 from engine.scenarios.teaching import INSTRUCTION, question, read_answer
-from engine.scenarios.writers import Scenarios
+from engine.scenarios.writers import Outcome
 from engine.types.documents import Document
 
 CARD = "distilled.json"
@@ -47,25 +48,31 @@ def load_writer(folder: Path) -> DistilledWriter:
     """The model in a folder, ready to write."""
     folder = folder.expanduser()
     recipe = distilled_recipe(folder)
-    try:
+    with loading(
+        f"model in {folder}", "Put the model that it was trained on back to where it was."
+    ):
         from peft import AutoPeftModelForCausalLM
 
         # What it was trained on says its folder, which may be somebody's.
         model = AutoPeftModelForCausalLM.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False
         )
-        tokenizer = load_tokenizer(str(folder))
+        return DistilledWriter(model.eval(), load_tokenizer(str(folder)), recipe)
+
+
+@contextmanager
+def loading(what: str, remedy: str) -> Iterator[None]:
+    """Raise what goes wrong while a model is loaded as ModelMissingError."""
+    try:
+        yield
     except ImportError as error:
         raise ModelMissingError(
-            "A distilled model needs peft, which is not installed.",
+            f"The {what} needs {error.name}, which is not installed.",
             "Run: pip install 'seedlens[distill]'",
         ) from error
-    except (OSError, ValueError) as error:
-        raise ModelMissingError(
-            f"The model in {folder} cannot be loaded: {str(error).splitlines()[0]}",
-            "Put the model that it was trained on back to where it was.",
-        ) from error
-    return DistilledWriter(model.eval(), tokenizer, recipe)
+    except (OSError, ValueError, KeyError) as error:
+        said = str(error).splitlines()[0]
+        raise ModelMissingError(f"The {what} cannot be loaded: {said}", remedy) from error
 
 
 def load_tokenizer(source: str) -> Any:
@@ -88,18 +95,16 @@ def chat(prompt: str) -> list[dict[str, str]]:
 class DistilledWriter:
     """Writes with a model on this machine; what is no scenario counts as unanswered."""
 
-    stopped = ""
-
     def __init__(self, model: Any, tokenizer: Any, recipe: Recipe) -> None:
         self._model, self._tokenizer = model, tokenizer
         self.recipe = recipe
         self._window = getattr(model.config, "max_position_embeddings", None) or 4096
 
-    async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
+    async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         return await asyncio.to_thread(self._write, documents)
 
-    def _write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        results: list[Scenarios] = [() if not d.text.strip() else None for d in documents]
+    def _write(self, documents: Sequence[Document]) -> list[Outcome]:
+        results: list[Outcome] = [() if not d.text.strip() else None for d in documents]
         spoken = [i for i, scenarios in enumerate(results) if scenarios is None]
         for start in range(0, len(spoken), BATCH):
             rows = spoken[start : start + BATCH]

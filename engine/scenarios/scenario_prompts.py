@@ -17,10 +17,8 @@ WRITING = "scenarios/1"
 FEWEST_TOKENS = 80
 """A part is never cut below this; a model that cannot take it cannot write about it."""
 MOST_PER_PART = 12
-TOKENS_PER_SCENARIO = 40
-"""A text of so many tokens carries one scenario more, as a rule."""
-ANSWER_TOKENS = 160
-"""Of one scenario in an answer, on the high side."""
+TOKENS_PER_SCENARIO = 40  # A text of so many tokens carries one scenario more, as a rule
+ANSWER_TOKENS = 160  # Of one scenario in an answer, on the high side
 SYSTEM = """\
 You prepare a collection of documents for search. People will look for these documents in words \
 that the documents do not use: they describe their own situation, and only somebody who thinks \
@@ -121,12 +119,7 @@ def most_scenarios(text: str) -> int:
 
 
 def writing(title: str, text: str, tokens: int = PART_TOKENS) -> Prompt[Written]:
-    """Which needs does this text meet? Read as the topic and its scenarios.
-
-    Args:
-        title, text: of the document, as strangers wrote them.
-        tokens: what of the text is shown at most.
-    """
+    """Which needs does this text meet? Read as the topic and its scenarios."""
     shown = cut_text(text.strip(), tokens).text
     most = most_scenarios(shown)
     document = f"{title.strip()}\n{shown}".strip()

@@ -16,10 +16,8 @@ from engine.types.scenarios import Scenario
 
 INSTRUCTION = "distilled/1"
 """Version of the wording below; another one is another model."""
-LESSON_TOKENS = 1200
-"""What of a document's text is shown."""
-HELD_OUT = 20
-"""One document in so many is kept for the evaluation loss, at least one."""
+LESSON_TOKENS = 1200  # What of a document's text is shown
+HELD_OUT = 20  # One document in so many is kept for the evaluation loss, at least one
 FEWEST = 2
 _TASK = """\
 Read the document. Say what it is about, then which needs it meets that it does not name, each \

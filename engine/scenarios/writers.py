@@ -28,10 +28,8 @@ from engine.types.documents import Document, Sentence
 from engine.types.lenses import Aspect, Lens
 from engine.types.scenarios import Scenario
 
-SENTENCES_EACH = 3
-"""A key sentence for every so many sentences that serve an aspect."""
-MOST_EACH = 4
-"""Key sentences of one aspect."""
+SENTENCES_EACH = 3  # A key sentence for every so many sentences that serve an aspect
+MOST_EACH = 4  # Key sentences of one aspect
 TOPIC_WORDS, NEED_WORDS = 24, 18
 WHOLE = "Main point"
 """The aspect of documents none of whose sentences serves an aspect of the lens."""
@@ -112,24 +110,16 @@ def _key_sentences(
     return [document.sentences[row] for row in sorted(best)]
 
 
-Scenarios = tuple[Scenario, ...] | None
+Outcome = tuple[Scenario, ...] | None
 """Of one document; () when nothing can be said of it, None when nobody has said it yet."""
 
 
 class Writer(Protocol):
     """Writes scenarios for documents."""
 
-    @property
-    def recipe(self) -> Recipe:
-        """How; equal recipes write alike."""
-        ...
+    recipe: Recipe  # how; equal recipes write alike
 
-    @property
-    def stopped(self) -> str:
-        """Why it writes no more ("cancelled", "budget", "endpoint"); "" while it does."""
-        ...
-
-    async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
+    async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         """The scenarios of each document."""
         ...
 
@@ -145,11 +135,7 @@ class ModelWriter:
         self._client = client
         self.recipe = Recipe("generated", model, WRITING)
 
-    @property
-    def stopped(self) -> str:
-        return self._client.stopped
-
-    async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
+    async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         tokens = room_for_part(await self._client.context())
         prompts = [prompts_for(document, tokens) for document in documents]
         asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
@@ -157,7 +143,7 @@ class ModelWriter:
         answers = iter(answered)
         return [self._read([next(answers) for _ in some]) for some in prompts]
 
-    def _read(self, answers: Sequence[Written | None]) -> Scenarios:
+    def _read(self, answers: Sequence[Written | None]) -> Outcome:
         parts = [a.records("generated", self.recipe.model) for a in answers if a is not None]
         return merged(parts) if len(parts) == len(answers) else None
 
@@ -173,15 +159,13 @@ def room_for_part(context: int | None) -> int:
 
 
 class ExtractWriter:
-    """Puts title and key sentences into the form of scenarios; see :mod:`.extract`."""
-
-    stopped = ""
+    """Puts title and key sentences into the form of scenarios."""
 
     def __init__(self, corpus: OpenCorpus) -> None:
         self._corpus = corpus
         self.recipe = Recipe("extractive", "", extract_version(corpus.lens))
 
-    async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
+    async def write(self, documents: Sequence[Document]) -> list[Outcome]:
         rows = self._corpus.rows([document.doc_id for document in documents])
         vectors = self._corpus.sentences(rows)
         return [

@@ -1,34 +1,47 @@
-"""Writing scenarios for a corpus: checked, estimated, and done batch by batch, so that a stop at
-any moment costs one batch at most."""
+"""Scenarios of a corpus: what there is, and writing them batch by batch."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from engine.config import Settings
 from engine.corpora.library import Library
-from engine.corpora.registry import READERS_GRACE
-from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore, Stored
-from engine.errors import BadInputError
+from engine.corpora.registry import READERS_GRACE, writing
+from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
+from engine.errors import BadInputError, UnknownNameError
 from engine.llm.connecting import Estimator
-from engine.llm.tasks import ModelTask, TaskRun
-from engine.llm.texts import estimate_tokens, parts_of
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
+from engine.permissions import check_operator, leads_only, limited
 from engine.scenarios.distilled import distilled_recipe, load_writer
-from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
-from engine.scenarios.writers import ExtractWriter, ModelWriter, Scenarios, Writer, room_for_part
-from engine.types.documents import Document
-from engine.types.encoders import Encoder
+from engine.scenarios.scenario_prompts import WRITING
+from engine.scenarios.teaching import Lesson, lessons
+from engine.scenarios.writers import (
+    ExtractWriter,
+    ModelWriter,
+    Writer,
+    prompts_for,
+    room_for_part,
+)
 from engine.types.models import Estimate, TaskReport
-from engine.types.scenarios import Component, Scenario, ScenarioCounts, ScenarioRequest
+from engine.types.scenarios import (
+    COMPONENTS,
+    Component,
+    Scenario,
+    ScenarioCounts,
+    ScenarioRequest,
+    ScenarioState,
+)
+from storage.home import Home
+from storage.ledger import Ledger
 
-BATCH = 32
-"""Documents that are written together."""
-SAMPLE = 2000
-"""Documents whose lengths are measured, evenly spread over all."""
+BATCH = 32  # Documents that are written together
+SAMPLE = 2000  # Documents whose lengths are measured, evenly spread over all
 READ_ROWS = 256
 
 
@@ -52,33 +65,24 @@ def filled(
 
 
 class WriteScenarios(ModelTask[ScenarioCounts]):
-    """Writes and embeds what a request asks for.
-
-    Args:
-        held: gives the lock of the corpus.
-        batch: documents that are written together.
-    """
+    """Writes and embeds what a request asks for."""
 
     phase = "writing"
 
-    def __init__(
-        self,
-        request: ScenarioRequest,
-        library: Library,
-        held: Callable[[], AbstractContextManager[None]],
-        batch: int,
-    ) -> None:
+    def __init__(self, request: ScenarioRequest, facade: Scenarios) -> None:
         self.request, self.key = request, request.corpus
         self.busy = f"Scenarios are being written for '{request.corpus}'."
         self.asks = request.source == "generated"
-        self._library, self._held, self._batch = library, held, batch
+        self._facade, self._batch = facade, facade.batch
+        # "scenarios" written and "embedded"; documents "written", "failed" and "without_text"
+        self._counts: Counter[str] = Counter()
         filled(self._store(), request)
 
     def _store(self) -> ScenarioStore:
-        return ScenarioStore(self._library.open(self.request.corpus))
+        return self._facade._store(self.request.corpus)
 
     def held(self) -> AbstractContextManager[None]:
-        return self._held()
+        return self._facade._writing(self.request.corpus)
 
     def estimate(self, known: Estimator) -> Estimate:
         store = self._store()
@@ -98,44 +102,109 @@ class WriteScenarios(ModelTask[ScenarioCounts]):
         if recipe.source != "generated" or not chosen:
             return estimate
         sampled = chosen[:: -(-len(chosen) // SAMPLE)]
-        factor = len(chosen) / len(sampled)
         tokens = room_for_part(known.known.room)
-        calls = sent = answered = 0
-        for document in _documents(store, sampled):
-            for part in parts_of(document, tokens):
-                calls += 1
-                sent += estimate_tokens(part) + estimate_tokens(document.title)
-                answered += most_tokens(part)
-        blank = writing("", "")
-        fixed_in, fixed_out = known.known.size(blank)  # of every question and answer
-        cost = known.total(
-            round(calls * factor),
-            round((sent + calls * fixed_in) * factor),
-            round((answered + calls * (fixed_out - blank.most_tokens)) * factor),
-        )
+        prompts = [
+            prompt
+            for start in range(0, len(sampled), READ_ROWS)
+            for document in store.corpus.documents(sampled[start : start + READ_ROWS])
+            for prompt in prompts_for(document, tokens)
+        ]
+        calls = round(len(prompts) * len(chosen) / len(sampled))
+        cost = known.estimate(prompts, calls)
         return replace(cost, items=estimate.items, counts=estimate.counts)
 
     async def run(self, run: TaskRun) -> TaskReport[ScenarioCounts]:
-        store = self._store()
+        store, counts = self._store(), self._counts
         request, settings = filled(store, self.request)
         store.set(settings)
-        encoder = self._library.encoder(store.corpus)
-        batches = _Batches(store, encoder, settings.component, run, self._batch)
+        put = partial(
+            store.put,
+            component=settings.component,
+            encoder=self._facade._library.encoder(store.corpus),
+        )
         try:
             writer = await asyncio.to_thread(self._writer, run, store)
             pending = store.pending(writer.recipe)[: request.limit]
-            await batches.write(writer, pending)
+            await self._write(run, store, writer, pending, put)
             if not run.stopped:
-                await asyncio.to_thread(batches.embed, store.elsewise(settings.component))
+                await asyncio.to_thread(self._embed, run, store, settings.component, put)
         finally:
-            await asyncio.to_thread(batches.finish)
+            if counts["written"] or counts["embedded"]:
+                await asyncio.to_thread(store.finish, READERS_GRACE)
         names = ("written", "scenarios", "embedded", "without_text")
         return TaskReport(
-            result=ScenarioCounts(*(batches.counts[name] for name in names)),
-            failed=batches.counts["failed"],
-            left=len(pending) - batches.settled,
+            result=ScenarioCounts(*(counts[name] for name in names)),
+            failed=counts["failed"],
+            left=len(pending) - self._settled,
             model=writer.recipe.model,
         )
+
+    @property
+    def _settled(self) -> int:
+        """Documents that need not be asked about any more in this run."""
+        return sum(self._counts[name] for name in ("written", "failed", "without_text"))
+
+    async def _write(
+        self,
+        run: TaskRun,
+        store: ScenarioStore,
+        writer: Writer,
+        doc_ids: Sequence[str],
+        put: Callable[..., None],
+    ) -> None:
+        """Write, embed and store; while one batch is stored, the next is being written."""
+        counts, known = self._counts, store.stored()
+
+        def save(written: Mapping[str, Sequence[Scenario]]) -> None:
+            if written:
+                put(written, writer.recipe, known=known)
+            counts["written"] += len(written)
+            counts["scenarios"] += sum(map(len, written.values()))
+
+        def tell() -> None:
+            failed, made = counts["failed"], counts["scenarios"]
+            run.progress(self._settled, len(doc_ids), failed=failed, made=made, phase="writing")
+
+        saving: asyncio.Task[None] | None = None
+        tell()
+        try:
+            for start in range(0, len(doc_ids), self._batch):
+                if run.stopped:
+                    break
+                group = doc_ids[start : start + self._batch]
+                documents = await asyncio.to_thread(store.corpus.documents, group)
+                outcomes = await writer.write(documents)
+                if saving is not None:
+                    await saving
+                    tell()
+                counts["without_text"] += sum(outcome == () for outcome in outcomes)
+                if not run.stopped:  # else some were not asked about
+                    counts["failed"] += sum(outcome is None for outcome in outcomes)
+                both = zip(documents, outcomes, strict=True)
+                written = {document.doc_id: outcome for document, outcome in both if outcome}
+                saving = asyncio.create_task(asyncio.to_thread(save, written))
+        finally:
+            if saving is not None:
+                await saving
+        tell()
+
+    def _embed(
+        self, run: TaskRun, store: ScenarioStore, component: Component, put: Callable[..., None]
+    ) -> None:
+        """Embed scenarios again that were embedded by another component; nothing is written."""
+        others = store.elsewise(component)
+        doc_ids = list(others)
+        for start in range(0, len(doc_ids), self._batch):
+            if run.cancelled():
+                return
+            group = doc_ids[start : start + self._batch]
+            by_recipe: dict[Recipe, dict[str, Sequence[Scenario]]] = {}
+            for doc_id, scenarios in store.of(group).items():
+                by_recipe.setdefault(others[doc_id].recipe, {})[doc_id] = scenarios
+            for recipe, by_document in by_recipe.items():
+                put(by_document, recipe, known=others)
+                self._counts["embedded"] += sum(map(len, by_document.values()))
+            run.progress(start + len(group), len(doc_ids), phase="embedding")
 
     def _writer(self, run: TaskRun, store: ScenarioStore) -> Writer:
         if run.client is not None:
@@ -154,103 +223,68 @@ def _recipe_of(store: ScenarioStore, request: ScenarioRequest, model: str) -> Re
     return distilled_recipe(Path(request.folder))
 
 
-def _documents(store: ScenarioStore, doc_ids: list[str]) -> Iterator[Document]:
-    for start in range(0, len(doc_ids), READ_ROWS):
-        yield from store.corpus.documents(doc_ids[start : start + READ_ROWS])
+@limited(leads_only, "estimate", "run", "start")
+class Scenarios(TaskRunner[ScenarioRequest, ScenarioCounts]):
+    """Scenarios of one home. Safe to share between threads.
 
+    ``items`` of an estimate are documents to write for, ``counts["done"]`` those that have theirs,
+    ``counts["embedded"]`` scenarios that only have to be embedded again.
 
-@dataclass(slots=True)
-class _Batches:
-    """Writes, embeds and stores; the caller holds the lock of the corpus.
-
-    While one batch is embedded and stored, the next is being written.
-
-    Attributes:
-        counts: "scenarios" written and "embedded"; documents "written", "failed", "without_text".
+    What names a corpus raises UnknownNameError when there is none; what changes one raises
+    CorpusBusyError while another process writes to it.
     """
 
-    store: ScenarioStore
-    encoder: Encoder
-    component: Component
-    run: TaskRun
-    batch: int
-    counts: Counter[str] = field(default_factory=Counter)
+    components: tuple[Component, ...] = COMPONENTS
 
-    @property
-    def settled(self) -> int:
-        """Documents that need not be asked about any more in this run."""
-        return sum(self.counts[name] for name in ("written", "failed", "without_text"))
+    def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
+        self._home, self._ledger, self._library = home, ledger, library
+        self.batch = BATCH
 
-    async def write(self, writer: Writer, doc_ids: Sequence[str]) -> None:
-        """Write scenarios for these documents."""
-        known = self.store.stored()
-        saving: asyncio.Task[None] | None = None
-        self._tell(len(doc_ids))
-        try:
-            for start in range(0, len(doc_ids), self.batch):
-                if self.run.cancelled() or writer.stopped:
-                    break
-                group = doc_ids[start : start + self.batch]
-                documents = await asyncio.to_thread(self.store.corpus.documents, group)
-                written = await writer.write(documents)
-                if saving is not None:
-                    await saving
-                    self._tell(len(doc_ids))
-                by_document = self._count(documents, written, stopped=bool(writer.stopped))
-                saving = asyncio.create_task(
-                    asyncio.to_thread(self._save, by_document, writer.recipe, known)
-                )
-        finally:
-            if saving is not None:
-                await saving
-        self._tell(len(doc_ids))
+    # -- what there is -----------------------------------------------------------------
 
-    def _count(
-        self, documents: Sequence[Document], written: Sequence[Scenarios], *, stopped: bool
-    ) -> dict[str, Sequence[Scenario]]:
-        """The scenarios that there are; what there is not is counted by the reason."""
-        by_document: dict[str, Sequence[Scenario]] = {}
-        for document, scenarios in zip(documents, written, strict=True):
-            if scenarios:
-                by_document[document.doc_id] = scenarios
-            elif scenarios is not None:
-                self.counts["without_text"] += 1
-            elif not stopped:  # else it was not asked about
-                self.counts["failed"] += 1
-        return by_document
+    def status(self, corpus: str) -> ScenarioState:
+        """What there is for a corpus."""
+        return self._store(corpus).state()
 
-    def _save(
-        self,
-        by_document: Mapping[str, Sequence[Scenario]],
-        recipe: Recipe,
-        known: Mapping[str, Stored],
-    ) -> None:
-        if by_document:
-            self.store.put(by_document, recipe, self.component, self.encoder, known)
-        self.counts["written"] += len(by_document)
-        self.counts["scenarios"] += sum(map(len, by_document.values()))
+    def of_document(self, corpus: str, doc_id: str) -> tuple[Scenario, ...]:
+        """The scenarios of a document as it is now, () when there are none."""
+        store = self._store(corpus)
+        if doc_id not in store.corpus.row_of:
+            raise UnknownNameError(f"There is no document '{doc_id}' in corpus '{corpus}'.")
+        return store.of([doc_id]).get(doc_id, ())
 
-    def embed(self, others: Mapping[str, Stored]) -> None:
-        """Embed scenarios again that were embedded by another component; nothing is written."""
-        doc_ids = list(others)
-        for start in range(0, len(doc_ids), self.batch):
-            if self.run.cancelled():
-                return
-            group = doc_ids[start : start + self.batch]
-            by_recipe: dict[Recipe, dict[str, Sequence[Scenario]]] = {}
-            for doc_id, scenarios in self.store.of(group).items():
-                by_recipe.setdefault(others[doc_id].recipe, {})[doc_id] = scenarios
-            for recipe, by_document in by_recipe.items():
-                self.store.put(by_document, recipe, self.component, self.encoder, others)
-                self.counts["embedded"] += sum(map(len, by_document.values()))
-            self._tell(len(doc_ids), start + len(group), "embedding")
+    @leads_only
+    def lessons(self, corpus: str, limit: int | None = None) -> list[Lesson]:
+        """What a small model can learn from; see :mod:`engine.scenarios.distillation`."""
+        return lessons(self._store(corpus), limit)
 
-    def finish(self) -> None:
-        """Compact and index what was stored, if anything was."""
-        if self.counts["written"] or self.counts["embedded"]:
-            self.store.finish(READERS_GRACE)
+    # -- changing it -------------------------------------------------------------------
 
-    def _tell(self, total: int, done: int | None = None, phase: str = "writing") -> None:
-        done = self.settled if done is None else done
-        failed, made = self.counts["failed"], self.counts["scenarios"]
-        self.run.progress(done, total, failed=failed, made=made, phase=phase)
+    @leads_only
+    def set_weight(self, corpus: str, weight: float) -> None:
+        """Set what documents count for against their best scenario, 0 to 1; holds from the next
+        search."""
+        with self._writing(corpus):
+            store = self._store(corpus)
+            store.set(replace(store.settings, weight=weight))
+
+    @leads_only
+    def remove(self, corpus: str) -> None:
+        """Remove all scenarios of a corpus. Answers of models stay in the ledger."""
+        with self._writing(corpus):
+            self._store(corpus).remove()
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _task(self, request: ScenarioRequest) -> WriteScenarios:
+        if request.source == "distilled":
+            check_operator(self.person)  # it names a folder of this machine, and loads a model
+        return WriteScenarios(request, self)
+
+    def _store(self, corpus: str) -> ScenarioStore:
+        return ScenarioStore(self._library.open(corpus))
+
+    def _writing(self, corpus: str) -> AbstractContextManager[None]:
+        self._library.corpus(corpus)  # no lock file for a corpus that is not there
+        return writing(self._home, self._ledger, corpus, documents=False)

@@ -122,7 +122,7 @@ def _feed(text: str) -> tuple[list[Row], int | None, str]:
     rows, refused = [], ""
     for entry in root.findall(f"{_ATOM}entry"):
         if "/api/errors" in (entry.findtext(f"{_ATOM}id") or ""):
-            refused = words(entry.findtext(f"{_ATOM}summary"))[:200] or "it is not said why"
+            refused = words(entry.findtext(f"{_ATOM}summary"))[:200] or "no reason is given"
         elif row := _row(entry):
             rows.append(row)
     return rows, digits(total), refused

@@ -311,7 +311,7 @@ def unknown_form(name: str) -> TransientError:
 
 
 def _seconds(value: str | None) -> float | None:
-    """What ``Retry-After`` says: seconds, or a date."""
+    """The seconds of ``Retry-After``, which has them or a date."""
     if not value:
         return None
     if re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip()):

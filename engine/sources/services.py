@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -130,7 +129,6 @@ FRESH = timedelta(days=1)
 MOST_REPEATED = 3
 """Pages in a row without a new document by which a service is known to send the same again."""
 MOST_EMPTY = 500  # Pages in a row without any document; of Zotero, with attachments alone
-MOST_MISSING = 10_000
 
 AskPage = Callable[[str], Page]  # Cursor to page; see `page`
 
@@ -170,13 +168,12 @@ class Retrieval:
         """Ask for pages until there are no more, or enough; or go on where that was stopped."""
         try:
             state = self._committed()
-            if state.done or state.cursor == START:
-                return self._rest(state, page, on_progress, stopped)
             try:
                 return self._rest(state, page, on_progress, stopped)
             except RefusedError as error:
                 # A cursor is good for some time only. What came with it comes again.
-                if error.status not in (400, 404, 410, 422) or self._committed() != state:
+                expired = state.cursor != START and error.status in (400, 404, 410, 422)
+                if not expired or self._committed() != state:
                     raise
             return self._rest(Retrieved(), page, on_progress, stopped)
         except OSError as error:
@@ -187,7 +184,7 @@ class Retrieval:
 
     def _rest(self, state: Retrieved, page: AskPage, on_progress: Tell, stopped: Ask) -> Retrieved:
         started, before = time.perf_counter(), state.documents
-        known = set(map(hash, self._ids(state)))
+        known = set(self._ids(state))
         repeated = empty = 0  # pages in a row without a new document, or without any
         while not state.done and state.documents < self._limit:
             if stopped():
@@ -196,13 +193,17 @@ class Retrieval:
                 found = page(state.cursor)
             except StoppedError:
                 return replace(state, stopped=True)
-            new = _fresh(found.rows, known, self._limit - state.documents)
+            new: dict[str, Row] = {}
+            for row in found.rows:
+                if row["doc_id"] not in known and state.documents + len(new) < self._limit:
+                    new.setdefault(row["doc_id"], row)
+            known.update(new)
             empty = 0 if found.rows else empty + 1
             repeated = 0 if new else repeated + bool(found.rows)
             same = found.cursor is not None and found.cursor == state.cursor
             if same or repeated >= MOST_REPEATED or empty >= MOST_EMPTY:
                 raise self._pages_in_circles(state.documents)
-            state = self._commit(_after(state, found, len(new), self._limit), new)
+            state = self._commit(_after(state, found, len(new), self._limit), list(new.values()))
             seconds = time.perf_counter() - started
             rate = (state.documents - before) / max(seconds, 1e-9)
             most = self._limit if state.total is None else min(self._limit, state.total)
@@ -304,16 +305,6 @@ def _kept(row: Row) -> Row:
     return {name: value for name, value in row.items() if name in FIELDS or value}
 
 
-def _fresh(rows: Any, known: set[int], most: int) -> list[Row]:
-    """Rows whose ids are not known, by their hashes: an id may be long; those are known then."""
-    new: list[Row] = []
-    for row in rows:
-        if len(new) < most and (key := hash(row["doc_id"])) not in known:
-            known.add(key)
-            new.append(row)
-    return new
-
-
 def _after(state: Retrieved, found: Page, new: int, limit: int) -> Retrieved:
     documents = state.documents + new
     # What the limit cuts off comes again where a larger one is set.
@@ -326,6 +317,6 @@ def _after(state: Retrieved, found: Page, new: int, limit: int) -> Retrieved:
         total=state.total if found.total is None else found.total,
         shrank=state.shrank or (found.total is not None and found.total < (state.total or 0)),
         version=state.version or found.version,
-        missing=tuple(dict.fromkeys((*state.missing, *found.missing)))[:MOST_MISSING],
+        missing=tuple(dict.fromkeys((*state.missing, *found.missing))),
         done=found.cursor is None and not cut,
     )

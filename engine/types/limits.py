@@ -57,7 +57,6 @@ COLLECTION_JSON_BYTES = 8 * MEGABYTE  # one JSON value takes up to 35 times its 
 # -- Answers of models --------------------------------------------------------------------------
 
 ANSWER_CHARS_PER_TOKEN = 32  # that was asked for: the longest tokens are runs of blanks
-MOST_REPORTED = 10**9  # tokens; beyond it, and below 0, no report is believed
 
 # -- Services that documents are retrieved from --------------------------------------------------
 

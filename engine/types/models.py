@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
@@ -50,9 +50,10 @@ def summed(estimates: Sequence[Estimate]) -> Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """What a model was asked in a run, and how the run ended."""
+    """What a model was asked in a run, so far or from beginning to end, and how the run ended."""
 
     model: str = ""  # that was asked; "" for none
+    endpoint: str = ""  # its address
     calls: int = 0  # requests sent: trying the endpoint out and repeats included
     cached: int = 0  # answers that the ledger had, at no cost
     # questions, or items, without a usable answer in spite of repeats; they are asked about again
@@ -66,11 +67,40 @@ class ModelUsage:
     stopped: str = ""  # "cancelled", "budget" or "endpoint": why it ended early; "" when it did not
     problem: str = ""  # the words for it, or for the last failure
     notes: tuple[str, ...] = ()  # plain sentences on what is odd
+    rounds: int = 0  # how often somebody waited for the answers to a batch of questions
+    # different questions: ``answered + cached + failed + unread`` of them are settled, the rest
+    # were not reached
+    asked: int = 0
+    answered: int = 0
+    unread: int = 0  # answered twice in a form that could not be read; counted for nobody
+    repeats: int = 0  # requests sent again after an error
+    # questions with shorter texts than was meant: the model could not take those
+    shortened: int = 0
+    guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
 
     @property
     def tokens(self) -> int:
         """Read and written."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def settled(self) -> int:
+        """Questions that need not be asked any more, answered or not."""
+        return self.answered + self.cached + self.failed + self.unread
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The fields of this class, for a report that has others too."""
+        return {one.name: getattr(self, one.name) for one in fields(ModelUsage)}
+
+    def since(self, before: ModelUsage) -> ModelUsage:
+        """What was used after ``before``."""
+        numbers: dict[str, Any] = {
+            name: value - (getattr(before, name) or 0)
+            for name, value in self.figures.items()
+            if isinstance(value, int | float)
+        }
+        return replace(self, **numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +109,6 @@ class TaskReport(ModelUsage, Generic[R]):
 
     result: R
     left: int = 0
-    requests: Mapping[str, Any] = field(default_factory=dict)  # further figures of the client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +117,8 @@ class ModelReport(ModelUsage):
 
     mode: str
     depth: int
-    endpoint: str  # its address
     queries: int = 0  # how many were asked about
     questions: int = 0  # put by the algorithms; those to be answered from the ledger included
-    rounds: int = 0  # how often an algorithm waited for answers, summed over the queries
-    repeats: int = 0  # requests sent again after an error
-    guessed: int = 0  # calls whose tokens are estimated, as the endpoint reported none
-    unread: int = 0  # answers that could not be read, twice
     # questions without a usable answer for whatever reason; they count for nobody
     unanswered: int = 0
     # probability that the first of two equally good documents is preferred, the mean over the
@@ -103,8 +127,6 @@ class ModelReport(ModelUsage):
     first_share: float | None = None  # mean probability given to the document shown first
     cut: int = 0  # documents of which the model saw the beginning only
     empty: int = 0  # documents without text, of which nothing could be asked
-    # questions with shorter texts than was meant: the model could not take those
-    shortened: int = 0
 
 
 @dataclass(frozen=True, slots=True)

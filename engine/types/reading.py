@@ -9,7 +9,7 @@ from engine.text import counted
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
-from engine.types.models import ModelReport
+from engine.types.models import ModelReport, ModelUsage
 
 MOST_PASSAGES = 20  # That a model is given for one question
 
@@ -92,7 +92,7 @@ class Answer:
         return tuple(sorted({c.number for part in self.parts for c in part.citations}))
 
 
-AskJob = Job[Answer, ModelReport]
+AskJob = Job[Answer, ModelUsage]
 """The answer to an :class:`AskRequest`, in a thread of this process or as it was stored."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from engine.types.documents import Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelReport, ModelUsage
+from engine.types.models import Estimate, ModelReport, ModelUsage, TaskReport
 from engine.types.searches import WHOLE, Query, SearchResults
 
 DEFAULT_DEPTH = 100
@@ -88,6 +88,11 @@ class RankingProgress:
     queries: tuple[str, ...] = ()  # what a system that asks a model searched for
 
     @property
+    def usage(self) -> ModelUsage:
+        """What the model was asked so far."""
+        return self.report
+
+    @property
     def share(self) -> float:
         """How far it is, 0 to 1, by its rounds."""
         current = self.report.rounds
@@ -97,7 +102,7 @@ class RankingProgress:
         return min(1.0, (current - 1 + within) / max(current, self.estimate.rounds))
 
 
-RerankJob = Job[RankingProgress, ModelReport]
+RerankJob = Job[RankingProgress, TaskReport[RankingProgress]]
 """A model's work on one ranking, in a thread of this process."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass as checked
 
 from engine.types.jobs import Job
 from engine.types.models import TaskProgress, TaskReport
@@ -109,21 +110,15 @@ DOCUMENTS, CANDIDATES = 60, 8
 MOST_CANDIDATES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@checked(frozen=True, slots=True)
 class PairRequest:
     """Pairs to be graded."""
 
     corpus: str
     # seeds, sampled from the corpus; the same ones, and more, with a larger number
-    documents: int = DOCUMENTS
+    documents: PositiveInt = DOCUMENTS
     # for each aspect of a seed, half of them the nearest by that aspect, half by the whole document
-    candidates: int = CANDIDATES
-
-    def __post_init__(self) -> None:
-        if self.documents < 1:
-            raise ValueError("at least 1 document has to be compared with others")
-        if not 2 <= self.candidates <= MOST_CANDIDATES:
-            raise ValueError(f"{self.candidates} candidates are not 2 to {MOST_CANDIDATES}")
+    candidates: Annotated[int, Field(ge=2, le=MOST_CANDIDATES)] = CANDIDATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +130,9 @@ class AspectGroup:
     grades: Mapping[str, int]  # doc_id -> 0 (not alike) to 3 (the same)
 
 
-@dataclass(frozen=True, slots=True)
+@checked(frozen=True, slots=True)
 class Tuning:
-    """How an encoder is trained; ValueError for a value that nothing can be trained with.
+    """How an encoder is trained.
 
     Options:
         epochs: How often every group is read.
@@ -152,10 +147,6 @@ class Tuning:
     rank: PositiveInt = 16
     keep: Annotated[float, Field(ge=0)] = 5.0
     seed: int = 7
-
-    def __post_init__(self) -> None:
-        if min(self.epochs, self.rank) < 1 or self.learning_rate <= 0 or self.keep < 0:
-            raise ValueError(f"nothing can be trained with {self}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +172,53 @@ class Tuned:
     def recommended(self) -> bool:
         """True when held-out pairs are ordered better than before, chance aside."""
         return self.interval is not None and self.interval[0] > 0
+
+
+@checked(frozen=True, slots=True)
+class Training:
+    """Hyper-parameters; the defaults are the paper's.
+
+    Options:
+        epochs: At most.
+        batch: Documents read at once.
+        accumulation: Batches per step of the optimiser.
+        learning_rate: Of the optimiser.
+        weight_decay: Of the optimiser.
+        patience: Epochs without a lower evaluation loss until training ends early.
+        rank: Of LoRA.
+        alpha: Of LoRA.
+        dropout: Of LoRA.
+        seed --random-seed: Of chance.
+    """
+
+    epochs: PositiveInt = 10
+    batch: PositiveInt = 4
+    accumulation: PositiveInt = 2
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-5
+    weight_decay: float = 0.1
+    patience: PositiveInt = 4
+    rank: PositiveInt = 32
+    alpha: PositiveInt = 64
+    dropout: Annotated[float, Field(ge=0, le=0.9)] = 0.1
+    seed: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """A model that was trained.
+
+    Attributes:
+        folder: give it to ``seedlens scenarios NAME --distilled``.
+        lessons, held_out: documents learned from, and documents measured by.
+        epochs: until it ended, the best one's weights are kept.
+        loss: per token on the held-out documents, of the best epoch.
+    """
+
+    folder: Path
+    base: str
+    lessons: int
+    held_out: int
+    epochs: float
+    loss: float
+    seconds: float
+    cancelled: bool = False

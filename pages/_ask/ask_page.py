@@ -125,7 +125,7 @@ def _asked() -> AskRequest:
 
 def ask(explorer: Explorer, request: AskRequest) -> None:
     """Have a question answered, and show that from now on; what was under way ends."""
-    job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
+    job_id = explorer.reader.start(request, chosen(explorer), owner=login.owner())
     if shown := st.session_state.get(JOB):
         with suppress(NotAllowedError):  # a link showed what somebody else asked
             explorer.reader.jobs.cancel(shown)

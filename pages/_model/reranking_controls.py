@@ -13,7 +13,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.text import counted
 from engine.types.jobs import Job
-from engine.types.models import ModelReport
+from engine.types.models import ModelUsage
 from pages._common.outside_text import escape
 from pages._common.url_state import UrlState
 from pages._model.visit_jobs import VisitJobs
@@ -99,7 +99,7 @@ def shows_model(key: str) -> bool:
     return bool(st.session_state.get(key, OWN) == OWN)
 
 
-def is_whole(job: Job[Any, Any], report: ModelReport | None) -> bool:
+def is_whole(job: Job[Any, Any], report: ModelUsage | None) -> bool:
     """Every question has an answer: to ask again would bring the same."""
     lacks = report is None or report.stopped or report.failed or report.unread
     return job.state == "done" and not lacks

@@ -12,10 +12,14 @@ import pytest
 from engine.assist.infer_facts import FactsByModel, InferRequest
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
+from engine.generate.generator import Generation, GenerationRequest
+from engine.generate.implicit_records import ImplicitRequest
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.tasks import TaskRunner
 from engine.types.annotating import GradingRequest, PoolRequest, Project
 from engine.types.builds import StepRequest
+from engine.types.reading import AskRequest
+from engine.types.reranking import RerankRequest
 from engine.types.scenarios import PairRequest, ScenarioRequest
 from engine.types.searches import Query
 from tests.fakes.build_answers import builds_collections
@@ -56,6 +60,26 @@ def _labels(explorer: Explorer) -> Prepared:
     return explorer.builds, StepRequest("small", NAME, "label", AUTHOR)
 
 
+def _ranking(explorer: Explorer) -> Prepared:
+    query = Query("small", seed=SEED, aspect="method", system="dense")
+    return explorer.verifier, RerankRequest(query, "pairwise", 10)
+
+
+def _answer(explorer: Explorer) -> Prepared:
+    return explorer.reader, AskRequest("Why do bees die?", "small")
+
+
+def _collection(explorer: Explorer) -> Prepared:
+    implicit = ImplicitRequest("temporal", "multi", 1, 1, 4)
+    out = explorer.home.root.parent / "collection"
+    request = GenerationRequest(implicit, out, overwrite=True, with_model=True)
+    return Generation(explorer.settings, explorer.ledger.answers), request
+
+
+def _says_nothing(_: str, __: Mapping[str, Any]) -> None:
+    return None
+
+
 def _no_facts(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"facts": []} if "ISO 3166" in prompt else None
 
@@ -75,6 +99,12 @@ TASKS = {
     "pairs": Task(_pairs, grades_pairs(in_title)),
     "labelling": Task(_labels, builds_collections(SMALL)),
 }
+ONE_RESULT = {
+    "ranking": Task(_ranking, _says_nothing),
+    "answer": Task(_answer, _says_nothing),
+    "collection": Task(_collection, _says_nothing),
+}
+"""Tasks whose questions lead to one result together, rather than to one for each item."""
 
 
 @pytest.fixture(params=TASKS)
@@ -175,6 +205,7 @@ def test_failing_calls_are_repeated_within_what_was_announced(
     assert report.calls <= estimate.most_calls
 
 
+@pytest.mark.parametrize("task", [*TASKS.values(), ONE_RESULT["ranking"], ONE_RESULT["answer"]])
 def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_repeat(
     prepared: Prepared, server: ModelServer
 ) -> None:
@@ -186,6 +217,7 @@ def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_rep
     assert server.seen.requests <= announced.most_calls
 
 
+@pytest.mark.parametrize("task", [*TASKS.values(), *ONE_RESULT.values()])
 def test_an_endpoint_that_refuses_or_is_missing_is_told(
     task: Task, prepared: Prepared, server: ModelServer, small_copy: Explorer
 ) -> None:

@@ -121,7 +121,7 @@ MAY: dict[str, dict[str, str]] = {
     "pair_grading": {"operator": "estimate run start"},
     "pair_grading.jobs": JOBS,
     "reader": {
-        "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
+        "all": "estimate examples export find has_scenarios run", "own": "asked forget start",
     },
     "reader.jobs": JOBS,
     "scenarios": {
@@ -131,7 +131,7 @@ MAY: dict[str, dict[str, str]] = {
     "scenarios.jobs": JOBS,
     "verifier": {
         "all": "check connection endpoint estimate estimate_reading explain_with_model job "
-        "offered read_wordings recall rerank result running start",
+        "offered read_wordings recall rerank result run running start",
         "own": "find_endpoint",
     },
     "verifier.jobs": JOBS,
@@ -273,7 +273,7 @@ def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explore
         Answer((), (AnswerPart("So."),), 0, ModelReport(mode="ask", depth=1, endpoint="")),
         owner="Ada",
     )
-    ada.reader._history.keep(done)
+    ada.reader._keep(done)
     assert [one.name for one in ada.notebook.trails("Eve")] == ["Ada's"]
     assert [one.name for one in ada.notebook.saved_searches("Eve")] == ["bees"]
     assert [one.question for one in ada.reader.asked("Eve")] == ["Who?"]

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from storage.judgment_events import CURRENT, fill_current
+from storage.judgment_events import CURRENT, fill_current, tally
 from storage.ledger import Ledger
 from storage.projects import PoolRow
 from storage.records import Judgment, new_event
@@ -59,13 +59,14 @@ def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
         assert followed.judging.latest(*place) == expected
         who = chance.choice(PEOPLE)
         current = followed.judging.current(*place)
-        own, spread = current.of(who, ITEMS)
+        own, counted, spread = current.of(who, ITEMS)
         assert [*own.values()] == [
             s for s in expected if s.annotator == who and s.origin != "adjudication"
         ]
         counts = Counter(s.item for s in expected if s.is_annotation)
         assert +current.annotated == counts
-        assert +Counter(spread) == Counter(counts[item] for item in ITEMS)
+        assert +spread == Counter(counts[item] for item in ITEMS)
+        assert +counted == +tally(own.values(), ITEMS, counts)
 
 
 ITEMS = frozenset({("q1", "d1"), ("q1", "d2"), ("q2", "d3")})

@@ -9,7 +9,7 @@ import sys
 import threading
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -22,17 +22,20 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from storage.ledger import Ledger
-with Ledger(Path(sys.argv[1])).locks.hold("grading", "c", "p", what="It is graded"):
+locks = Ledger(Path(sys.argv[1]), url=sys.argv[2]).locks
+with locks.hold("grading", "c", "p", what="It is graded"):
     print("held", flush=True)
     time.sleep(60)
 """
 WHAT = "It is graded"
 
 
-def test_a_lock_of_another_process_is_named_and_ends_with_that_process(tmp_path: Path) -> None:
-    locks = Ledger(tmp_path / "ledger.sqlite").locks
+def test_a_lock_of_another_process_is_named_and_ends_with_that_process(
+    open_ledger: partial[Ledger],
+) -> None:
+    locks = open_ledger().locks
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path / "ledger.sqlite")],
+        [sys.executable, "-c", HOLDER, open_ledger.args[0], open_ledger.keywords["url"]],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -52,8 +55,8 @@ def test_a_lock_of_another_process_is_named_and_ends_with_that_process(tmp_path:
         pass
 
 
-def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(tmp_path: Path) -> None:
-    locks, refused = Ledger(tmp_path / "ledger.sqlite").locks, []
+def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(ledger: Ledger) -> None:
+    locks, refused = ledger.locks, []
 
     def other() -> None:
         try:
@@ -79,8 +82,8 @@ def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(tmp_pa
         pass
 
 
-def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(tmp_path: Path) -> None:
-    locks = Ledger(tmp_path / "ledger.sqlite").locks
+def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger: Ledger) -> None:
+    locks = ledger.locks
     with locks.hold("grading", what=WHAT):
         for renewed, held in ((datetime.now(UTC), True), (datetime(2026, 1, 1, tzinfo=UTC), False)):
             with locks._database.write() as connection:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
+from sqlalchemy import inspect
 
+from storage import migrations
 from storage.errors import LedgerBusyError, StorageError
 from storage.ledger import Ledger
 from storage.migrations import newest
 from tests.fakes.postgres_server import PostgresServer
 from tests.storage import old_ledgers
+from tests.storage.rows import judgment
 
 TIME = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
@@ -168,3 +172,27 @@ def test_a_server_s_ledger_of_the_version_before_is_brought_up_to_date(
     with again._database.read() as connection:
         versions = connection.exec_driver_sql("SELECT max(version) FROM schema_version")
         assert versions.scalar() == newest()
+
+
+def test_a_ledger_of_version_10_gets_tables_for_jobs_and_locks_and_keeps_the_rest(
+    open_ledger: partial[Ledger],
+) -> None:
+    ledger = open_ledger()
+    ledger.judging.add([judgment()])
+    ledger.ended_logins.add(["a login"])
+    with ledger._database.write() as connection:
+        for sql in (
+            "CREATE TABLE import_jobs (name TEXT PRIMARY KEY)",
+            "DROP TABLE jobs",
+            "DROP TABLE locks",
+            "UPDATE schema_version SET version = 10",
+        ):
+            connection.exec_driver_sql(sql)
+    again = open_ledger()
+    assert again.jobs.all() == []
+    with again.locks.hold("grading", what="It is graded"):
+        assert again.judging.history("demo") == [judgment()]
+    assert again.ended_logins.has_any(["a login"])
+    with again._database.read() as connection:
+        assert migrations.version_of(connection) == newest()
+        assert not inspect(connection).has_table("import_jobs")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -22,16 +21,6 @@ from storage.people import Lease
 from tests.fakes.postgres_server import PASSWORD, PostgresServer
 from tests.storage.rows import judgment
 from tests.support import wait_until
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from storage.ledger import Ledger
-locks = Ledger(Path(sys.argv[1]), url=sys.argv[2]).locks
-with locks.hold("grading", "c", what="It is graded"), locks.alone(Path(sys.argv[1]), "Busy.", ""):
-    print("held", flush=True)
-    time.sleep(60)
-"""
 
 
 @pytest.fixture
@@ -274,27 +263,6 @@ def test_a_writer_that_hangs_is_reported_within_the_wait_and_readers_go_on(
 
 
 # Locks and leases
-
-
-def test_a_lock_holds_for_all_homes_and_ends_with_the_process_that_has_it(
-    url: str, tmp_path: Path
-) -> None:
-    there, here = tmp_path / "there" / "c.lock", tmp_path / "here" / "c.lock"
-    locks = Ledger(here, url=url).locks
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(there), url], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "held\n"
-        with (
-            pytest.raises(CorpusBusyError, match=rf"by another program \(process {process.pid}\)"),
-            locks.hold("grading", "c", what="It is graded"),
-        ):
-            pass
-        assert not _is_free(locks, here)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=20)
-    assert _is_free(locks, here)
 
 
 def _is_free(locks: object, path: Path) -> bool:

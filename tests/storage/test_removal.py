@@ -27,7 +27,6 @@ OWN = {
     "engine/build/collection_export.py": "in a folder that a person named: an earlier export",
     "engine/generate/generator.py": "a folder that a person named, which is written anew",
     "engine/scenarios/distillation.py": "a folder that a person named: what training leaves",
-    "engine/tuning/aspect_training.py": "the same: the card of an earlier training",
 }
 """Where else files are deleted, and which."""
 DELETING = {"unlink", "rmdir", "rmtree", "removedirs", "drop_table", "drop_database"}

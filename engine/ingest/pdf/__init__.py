@@ -26,14 +26,6 @@ from engine.types.limits import MEGABYTE
 PDF_SECONDS = 30.0  # to read one PDF
 PDF_MEMORY = 1024 * MEGABYTE  # RLIMIT_DATA, for one PDF
 
-FIELDS = {
-    "doc_id": "key",
-    "title": "title",
-    "text": "text",
-    "year": "year",
-    "authors": "authors",
-    "url": "url",
-}
 Read = tuple[Mapping[str, Any] | None, str]
 """The fields of a :class:`engine.ingest.pdf.paper.Paper` and "", or None and why there are none, as
 the rest of a sentence."""

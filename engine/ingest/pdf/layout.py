@@ -43,7 +43,7 @@ PARTS = words_of("abstract_parts", r"(?:WORDS)\s*[.:]?\Z")
 
 
 def abstract_heading(line: Line) -> tuple[str, str] | None:
-    """The word that begins an abstract and what stands behind it in the line; else None."""
+    """The word that begins an abstract and the words behind it in the line; else None."""
     text = line.text.lstrip("•*_# ")
     match = _ABSTRACT.fullmatch(text)
     if match is None:
@@ -138,7 +138,7 @@ GUTTER = 6.0  # Points between columns at least; LaTeX has 10 (article) to 24
 LEAST_ROWS = 3
 """Lines on each side of a gutter; wide gaps between words may lie below each other twice."""
 _MARGIN = 0.09
-"""Share of a page's height, above and below, in which running heads and page numbers stand."""
+"""Share of a page's height, above and below, in which running heads and page numbers are."""
 _NUMBER = re.compile(
     r"(?:page\s+)?[-–—]?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*[-–—]?(?:\s*(?:of|/)\s*\d+)?\Z", re.I
 )
@@ -155,7 +155,7 @@ def body_size(pages: Iterable[Page]) -> float:
 
 
 def margins(pdf: PdfText) -> frozenset[Line]:
-    """Running heads, page numbers and the like: what stands at the edge of pages. Words there
+    """Running heads, page numbers and the like: lines at the edge of pages. Words there
     belong to it when they are on several pages (numbers aside), or are only a number."""
     outer = {line: _key(line) for page in pdf.pages for line in _edge(page)}
     seen = Counter(outer.values())
@@ -168,7 +168,7 @@ def _edge(page: Page) -> list[Line]:
     """Lines in the upper and lower margin."""
     low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
     edge = [line for line in page.lines if line.y < low or line.y > high]
-    # A page number below a short page stands higher up, alone.
+    # A page number below a short page is higher up, alone.
     if page.lines:
         last = min(page.lines, key=lambda line: line.y)
         if last not in edge and last.y < 0.2 * page.height and _NUMBER.match(last.text):
@@ -242,7 +242,7 @@ def without_footnotes(ordered: Sequence[Line], body: float, height: float) -> li
         # Small text that begins higher up, as an abstract, is none.
         if not any(o.size < 0.93 * body and o not in small for o in above):
             small.add(line)
-    # Whatever stands below small print in the same column, down to its foot, is of it.
+    # All below small print in the same column, down to its foot, is of it.
     kept = []
     for line in ordered:
         if line in small:
@@ -270,7 +270,7 @@ _JOINED = frozenset({"after", "every", "inter", "super", "there", "through", "un
 
 
 class Vocabulary:
-    """The words that stand within the lines of a paper, where no line end cuts them."""
+    """The words within the lines of a paper, where no line end cuts them."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._words: set[str] = set()

@@ -125,7 +125,7 @@ def _text_and_names(run: list[Char], size: float, y: float) -> tuple[str, str]:
 
 
 def accents_joined(text: str) -> str:
-    """Accents that stand beside their letters are put on them; a cedilla stands behind its letter.
+    """Accents beside their letters are put on them; a cedilla is behind its letter.
 
     >>> accents_joined("M¨uller, Poincar´e, Franc¸ois")
     'Müller, Poincaré, François'
@@ -140,7 +140,7 @@ def accents_joined(text: str) -> str:
 
 
 def joined_lines(fragments: list[Line]) -> Iterator[Line]:
-    """Fragments on one baseline that stand close to each other as one line; raised marks that
+    """Fragments on one baseline that are close to each other as one line; raised marks that
     the file draws by themselves go, and leave a comma among the names."""
     rows: list[list[Line]] = []
     for line in sorted(fragments, key=lambda line: (-line.y, line.x0)):
@@ -196,17 +196,8 @@ def _reach(line: Line) -> float:
 def _together(a: Line, b: Line) -> Line:
     main = a if len(a.text) >= len(b.text) else b
     gap = " " if b.x0 - a.x1 > 0.12 * main.size else ""
-    return Line(
-        a.page,
-        min(a.x0, b.x0),
-        max(a.x1, b.x1),
-        main.y,
-        main.size,
-        main.bold,
-        main.italic,
-        a.text + gap + b.text,
-        a.names + gap + b.names,
-    )
+    x0, x1 = min(a.x0, b.x0), max(a.x1, b.x1)
+    return replace(main, x0=x0, x1=x1, text=a.text + gap + b.text, names=a.names + gap + b.names)
 
 
 _BOLD = re.compile(
@@ -236,7 +227,7 @@ class PdfText:
     """What a PDF holds."""
 
     pages: tuple[Page, ...]  # the first of them, up to `PDF_PAGES`
-    info: dict[str, str]  # what the file says of itself (`Title`, `CreationDate` ...)
+    info: dict[str, str]  # metadata of the file (`Title`, `CreationDate` ...)
     more_pages: int  # how many were left out
 
 
@@ -284,7 +275,7 @@ def _check_text(pages: list[Page]) -> None:
         unicodedata.category(c) in ("Co", "Cn") or c == "\N{REPLACEMENT CHARACTER}" for c in text
     )
     if strange > 0.3 * max(1, len(text)):
-        raise UnreadableError("has letters that cannot be told (its fonts have no character map)")
+        raise UnreadableError("has letters that cannot be read (its fonts have no character map)")
     if letters < 40:
         raise UnreadableError("has no text: its pages are pictures (scanned?), which are not read")
 
@@ -358,7 +349,7 @@ def _runs(text_page: Any) -> tuple[list[list[Char]], str]:
 
 
 def _is_word_gap(run: list[Char], char: Char) -> bool:
-    """Whether a letter stands as far behind a run as a word: PDFium finds no blank before a wide
+    """Whether a letter is as far behind a run as a word: PDFium finds no blank before a wide
     one. Letters that are all set apart are no words."""
     last = run[-1]
     before = last.x0 - run[-2].x1 if len(run) > 1 else 0.0

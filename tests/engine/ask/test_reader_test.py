@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.measures.metrics import rouge_1_recall
 from engine.types.evaluations import Collection
 from engine.types.reading import ReadingRow, ReadingTest
+from engine.types.scenarios import ScenarioRequest
 from storage.answers import Answers
 from tests.fakes.model_answers import MODEL, Knowledge
 from tests.fakes.model_server import ModelServer, serving
@@ -86,13 +87,8 @@ def tester(loans: Explorer, server: ModelServer, store: Answers) -> ReaderTest:
     return ReaderTest(settings, store)
 
 
-def notes(doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Scenarios of one document only."""
-    return {d: ["It tells who has the plane."] for d in doc_ids if d == "workshop-2"}
-
-
 def prepared(loans: Explorer, collection: Collection, **plan: Any) -> PreparedReading:
-    return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan), notes)
+    return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan))
 
 
 def rows_of(found: ReadingTest) -> dict[str, ReadingRow]:
@@ -188,15 +184,17 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
 def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
     loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
 ) -> None:
+    loans.scenarios.run(ScenarioRequest("loans", "extractive"))
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
     found = tester.run(test).result
+    loans.scenarios.remove("loans")
     rows = rows_of(found)
     assert set(rows) == {
         "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
     }  # fmt: skip
     with_notes = [p for p in server.seen.prompts if "=== notes on document" in p]
     assert with_notes
-    assert all("It tells who has the plane." in p for p in with_notes)
+    assert all("Somebody may need:" in p for p in with_notes)
     for row in found.rows:
         assert row.graded == row.answered == QUERIES
         assert row.grade == pytest.approx(80 * (1 - row.declined / QUERIES))

@@ -64,8 +64,7 @@ def test_the_estimate_asks_nothing_and_bounds_what_it_took(
     found = verifier.estimate(THIRTY, own)
     assert server.seen.requests == 0
     assert found.input_tokens is not None
-    report = reranked(small_copy, verifier.start(THIRTY, own)).report
-    assert report is not None
+    report = reranked(small_copy, verifier.start(THIRTY, own)).progress.report
     assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
     assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
 
@@ -120,8 +119,7 @@ def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
     job = reranked(explorer, job_id)
     order = list(job.progress.order)
     assert abs(order.index("d1") - order.index("d2")) == 1
-    assert job.report is not None
-    assert job.report.questions == 6, "three different texts"
+    assert job.progress.report.questions == 6, "three different texts"
 
 
 def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
@@ -185,8 +183,7 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     assert verifier.running(RerankRequest(query), endpoint=own) == job_id
     job = reranked(small_copy, job_id)
     assert (job.state, job.progress.report.mode, len(job.progress.order)) == ("done", system, 39)
-    assert job.report is not None
-    assert job.report.questions == expected.calls == questions
+    assert job.progress.report.questions == expected.calls == questions
     assert 0.4 < job.report.input_tokens / (expected.input_tokens or 0) < 1.6
     found = verifier.result(job_id, k=5, offset=5)
     assert tuple(r.doc_id for r in found.results.results) == job.progress.order[5:10]

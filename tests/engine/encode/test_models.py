@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +185,41 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_nobody_has_is_refused_without_asking_the_network() -> None:
     with pytest.raises(ModelMissingError, match="nobody/has-this"):
         load_encoder("nobody/has-this")
+
+
+def test_a_model_of_the_hub_that_only_a_corpus_names_is_not_downloaded(
+    home: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = make_explorer(home)
+    source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
+    fresh.library.import_documents(ImportRequest(source, "c", encoder=str(tiny_model)))
+    row = fresh.ledger.listed_corpus("c")
+    assert row is not None
+    named = replace(EncoderSpec.from_json(row.encoder), source="somebody/model")
+    fresh.ledger.put_corpus(replace(row, encoder=named.to_json()))
+    asked: list[str] = []
+
+    def load(source: str, bulk: bool, threads: int) -> OnePassEncoder:
+        asked.append(source)
+        raise ModelMissingError("downloaded", "")
+
+    monkeypatch.setattr(loaders, "_load", load)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ModelMissingError, match=r"not on this machine.*hf download somebody/model"):
+        fresh.search(Query("c", text="Bees.", system="dense"))
+    with pytest.raises(ModelMissingError, match="not on this machine"):
+        fresh.library.import_documents(ImportRequest(source, "c"))
+    assert not asked
+    with pytest.raises(ModelMissingError, match="downloaded"):
+        fresh.library.import_documents(ImportRequest(source, "c", encoder="somebody/model"))
+    there = tmp_path / "models--somebody--model" / "snapshots" / "1"
+    there.mkdir(parents=True)
+    (there / "config.json").touch()
+    (there.parents[1] / "refs").mkdir()
+    (there.parents[1] / "refs" / "main").write_text("1")
+    with pytest.raises(ModelMissingError, match="downloaded"):
+        fresh.search(Query("c", text="Bees.", system="dense"))
+    assert asked == ["somebody/model"] * 2
 
 
 def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model: Path) -> None:

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from engine.collections.readers import read_collection
-from engine.config import ROOT
+from engine.config import ROOT, Settings
 from engine.errors import BadInputError, StorageError
-from engine.generate.generator import BuiltCollection, generate_implicit
+from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest import detect_format, open_source
 from engine.lenses.definitions import RESEARCH
 from storage.answers import Answers
+from tests.support import ended, wait_until
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 SMALL = ImplicitRequest("temporal", "multi", 2, 7, 6)
@@ -31,8 +32,11 @@ def contents(folder: Path) -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def made(store: Answers, folder: Path, request: ImplicitRequest = SMALL) -> BuiltCollection:
-    return generate_implicit(store, request, folder)
+def made(
+    store: Answers, folder: Path, request: ImplicitRequest = SMALL, *, overwrite: bool = False
+) -> BuiltCollection:
+    asked = GenerationRequest(request, folder, overwrite)
+    return Generation(Settings(), store).run(asked).result
 
 
 @pytest.mark.parametrize(("category", "style"), KINDS)
@@ -52,10 +56,11 @@ def test_another_process_gives_the_same_bytes(store: Answers, tmp_path: Path) ->
     made(store, tmp_path / "here")
     code = f"""
 from pathlib import Path
-from engine.generate.generator import generate_implicit
+from engine.config import Settings
+from engine.generate.generator import Generation, GenerationRequest
 from engine.generate.implicit_records import ImplicitRequest
 request = ImplicitRequest("temporal", "multi", 2, 7, 6)
-generate_implicit(None, request, Path({str(tmp_path / "there")!r}))
+Generation(Settings(), None).run(GenerationRequest(request, Path({str(tmp_path / "there")!r})))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, check=True, timeout=60)
@@ -129,7 +134,7 @@ def test_overwriting_replaces_what_was_generated_and_nothing_else(
     made(store, out)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
     other = ImplicitRequest("world", "uni", 1, 1, 4)
-    generate_implicit(store, other, out, overwrite=True)
+    made(store, out, other, overwrite=True)
     made(store, fresh, other)
     assert contents(out) == {**contents(fresh), "notes.txt": b"mine"}
 
@@ -145,7 +150,7 @@ def test_files_of_a_person_are_never_overwritten(
         (out / "about.json").write_text(about, encoding="utf-8")
     before = contents(out)
     with pytest.raises(BadInputError, match="were not generated here"):
-        generate_implicit(store, SMALL, out, overwrite=True)
+        made(store, out, overwrite=True)
     assert contents(out) == before
 
 
@@ -155,7 +160,7 @@ def test_an_about_that_names_files_elsewhere_deletes_none(store: Answers, tmp_pa
     out.mkdir()
     about = {"files": {"../mine.txt": "", str(mine): "", "..": ""}}
     (out / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    generate_implicit(store, SMALL, out, overwrite=True)
+    made(store, out, overwrite=True)
     assert mine.read_text("utf-8") == "mine"
 
 
@@ -168,10 +173,11 @@ def test_a_file_in_place_of_the_folder_is_refused(store: Answers, tmp_path: Path
 
 
 def test_what_is_cancelled_writes_nothing(store: Answers, tmp_path: Path) -> None:
-    done: list[int] = []
-    found = generate_implicit(
-        store, SMALL, tmp_path / "out", on_set=done.append, cancelled=lambda: bool(done)
-    )
-    assert found.folder is None
-    assert done == [1]
+    generation = Generation(Settings(), store)
+    many = ImplicitRequest("arithmetic", "multi", 500)
+    job_id = generation.start(GenerationRequest(many, tmp_path / "out"))
+    wait_until(lambda: generation.jobs.job(job_id).progress.done > 0, what="the first set")
+    generation.jobs.cancel(job_id)
+    job = ended(lambda: generation.jobs.job(job_id))
+    assert (job.state, job.report.result.folder) == ("cancelled", None)
     assert not (tmp_path / "out").exists()

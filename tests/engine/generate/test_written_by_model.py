@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from engine.collections.readers import read_collection
+from engine.config import Settings
 from engine.errors import BadInputError
-from engine.generate.generator import BuiltCollection, generate_implicit
+from engine.generate.generator import BuiltCollection, Generation, GenerationRequest
 from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
@@ -25,11 +26,11 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.scenes import examples_of, leaked
 from engine.generate.wording import long_date, money
-from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
+from engine.types.models import TaskReport
 from storage.answers import Answers
+from tests.fakes.model_answers import MODEL
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_sessions import connection
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 DOCUMENTS = 15
@@ -91,12 +92,18 @@ def asked(request: pytest.FixtureRequest) -> ImplicitRequest:
 
 @pytest.fixture
 def build(server: ModelServer, store: Answers, tmp_path: Path) -> Iterator[Any]:
-    def run(author: Author, request: ImplicitRequest, **options: Any) -> BuiltCollection:
+    settings = Settings(openai_base_url=server.url, llm_model=MODEL, llm_retries=3)
+
+    def run(
+        author: Author,
+        request: ImplicitRequest,
+        folder: str = "out",
+        most_calls: int | None = None,
+        **options: Any,
+    ) -> TaskReport[BuiltCollection]:
         server.behaviour.handlers = [author]
-        limits = {name: options.pop(name) for name in ("budget",) if name in options}
-        folder = tmp_path / options.pop("folder", "out")
-        model = connection(server.url, **limits)
-        return generate_implicit(store, request, folder, connection=model, **options)
+        asked = GenerationRequest(request, tmp_path / folder, with_model=True, **options)
+        return Generation(settings, store).run(asked, most_calls=most_calls)
 
     yield run
     server.behaviour.handlers = []
@@ -110,7 +117,7 @@ def texts(found: BuiltCollection) -> dict[str, str]:
 
 def test_verified_documents_are_taken(build: Any, asked: ImplicitRequest) -> None:
     author = Author(asked)
-    found = build(author, asked)
+    found = build(author, asked).result
     counts = found.verification
     assert (counts.by_model, counts.by_templates) == (DOCUMENTS, 0)
     assert author.asked == {"write": DOCUMENTS, "read": DOCUMENTS}
@@ -139,9 +146,9 @@ def test_documents_that_give_the_value_away_are_replaced(
 
     author = Author(asked)
     author.writes = says_it
-    found = build(author, asked, tries=2)
+    found = build(author, asked, tries=2).result
     counts = found.verification
-    assert (counts.by_templates, counts.literal) == (DOCUMENTS, 2 * DOCUMENTS)
+    assert (counts.by_templates, counts.rejected["value_literal"]) == (DOCUMENTS, 2 * DOCUMENTS)
     assert author.asked["read"] == 0, "nothing is verified that cannot be taken"
     assert texts(found) == {e.scene.doc_id: e.document for e in author.examples}
 
@@ -161,9 +168,9 @@ def test_documents_whose_tuple_is_not_recovered_are_written_again(
 
     author = Author(asked)
     author.reads = misread
-    counts = build(author, asked).verification
+    counts = build(author, asked).result.verification
     assert (counts.by_model, counts.by_templates) == (DOCUMENTS, 0)
-    assert counts.not_recovered == DOCUMENTS
+    assert counts.rejected["not_recovered"] == DOCUMENTS
     assert author.asked["write"] == 2 * DOCUMENTS
 
 
@@ -179,8 +186,9 @@ def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build: Any) -
 
     author = Author(MULTI)
     author.writes = poorly
-    counts = build(author, MULTI).verification
-    assert (counts.nameless, counts.unanswered, counts.not_recovered) == (3, 2, 0)
+    counts = build(author, MULTI).result.verification
+    expected = {"name_missing": 3, "unanswered": 2, "value_literal": 0, "not_recovered": 0}
+    assert counts.rejected == {**expected, "unverified": 0}
     assert counts.by_model == DOCUMENTS
 
 
@@ -190,17 +198,16 @@ def test_a_second_run_asks_nothing_and_writes_the_same(build: Any) -> None:
     before = dict(author.asked)
     second = build(author, MULTI, folder="again")
     assert dict(author.asked) == before
-    assert texts(first) == texts(second)
-    assert second.usage.calls == 0
-    assert second.usage.cached == 2 * DOCUMENTS
+    assert texts(first.result) == texts(second.result)
+    assert (second.calls, second.cached) == (0, 2 * DOCUMENTS)
 
 
 def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
-    found = build(Author(MULTI), MULTI, budget=Budget(calls=DOCUMENTS + 6))
-    counts = found.verification
-    assert found.usage.stopped == "budget"
+    found = build(Author(MULTI), MULTI, most_calls=DOCUMENTS + 6)
+    counts = found.result.verification
+    assert found.stopped == "budget"
     assert 0 < counts.by_model < DOCUMENTS
-    assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found))
+    assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found.result))
 
 
 def test_an_endpoint_that_fails_leaves_no_collection(
@@ -214,7 +221,7 @@ def test_an_endpoint_that_fails_leaves_no_collection(
 
 def test_faults_on_the_way_cost_no_document(build: Any, server: ModelServer) -> None:
     server.behaviour.faults = {"429": 0.1, "500": 0.1, "cut": 0.1, "malformed": 0.05}
-    counts = build(Author(MULTI), MULTI).verification
+    counts = build(Author(MULTI), MULTI).result.verification
     assert counts.by_model == DOCUMENTS
 
 

@@ -31,7 +31,7 @@ GOOD = '{"id": "1", "text": "a"}\n'
     ("name", "content", "says"),
     [
         ("a.jsonl", GOOD + '{"id": "2", "text": \n', "row 2: broken JSON at character 21"),
-        ("a.jsonl", GOOD + '["x"]\n', "row 2: expected a JSON object, found a list"),
+        ("a.jsonl", GOOD + '["x"]\n', "row 2: a JSON object is expected; this is a list"),
         ("a.jsonl", GOOD + '{"text": "a"}\n', "row 2: no id (column 'id')"),
         ("a.jsonl", GOOD + '{"id": "  ", "text": "a"}\n', "row 2: the id is empty"),
         ("a.jsonl", GOOD + '{"id": ["2"], "text": "a"}\n', "row 2: the id is a list"),
@@ -64,7 +64,7 @@ GOOD = '{"id": "1", "text": "a"}\n'
         ),
         ("a.json", '[{"id": "1", "text": "a"}, {"id": "2", "te', "row 2: broken JSON"),
         ("a.json", '[{"id": "1", "text": "a"},', "row 2: broken JSON"),
-        ("a.json", '[{"id": "1", "text": "a"}, 7]', "row 2: expected a JSON object"),
+        ("a.json", '[{"id": "1", "text": "a"}, 7]', "row 2: a JSON object is expected"),
         ("a.json", "[" * 100_000, "row 1: broken JSON"),
         ("a.json", "[]", "There are no documents in a.json"),
         ("refs.bib", "@article{a, title={x}}\n\n@article{b, title={open\n", "row 2 (line 3)"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import httpx2
-import openai
+import json
+
 import pytest
 from pydantic import SecretStr
 
@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.llm.connecting import connect
 from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
 from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.transport import explained
+from engine.llm.transport import refusal
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 
@@ -128,11 +128,9 @@ def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
 def test_servers_have_many_words_for_a_question_that_is_too_long(
     said: str, kind: type[Exception] | None
 ) -> None:
-    request = httpx2.Request("POST", "http://host/v1/chat/completions")
-    error = openai.UnprocessableEntityError(
-        said, response=httpx2.Response(422, request=request), body={"message": said}
-    )
-    assert type(explained(error, Endpoint("http://host/v1", "m"))) is (kind or TooLongError)
+    content = json.dumps({"error": {"message": said}}).encode()
+    error = refusal(Endpoint("http://host/v1", "m"), 422, {}, content)
+    assert type(error) is (kind or TooLongError)
 
 
 def test_a_servers_words_lose_the_key_and_their_length() -> None:

@@ -13,9 +13,8 @@ from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
 from engine.scenarios.distillation import distill
 from engine.scenarios.teaching import question, read_answer, split
-from engine.scenarios.training import Training
 from engine.types.corpora import ImportRequest
-from engine.types.scenarios import ScenarioRequest
+from engine.types.scenarios import ScenarioRequest, Training
 from engine.types.searches import Query
 from tests.fakes.model_answers import MODEL, shown_document
 from tests.fakes.model_server import ModelServer, serving
@@ -151,7 +150,7 @@ def test_distilling_refuses_what_it_cannot_use(
     (tmp_path / "taken" / "thesis.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInputError, match="holds no distilled model"):
         distill(found, "any", tmp_path / "taken")
-    with pytest.raises(BadInputError, match="Nothing can be trained"):
+    with pytest.raises(ValueError, match="epochs"):
         Training(epochs=0)
     request = ScenarioRequest("things", "distilled", folder=str(tmp_path / "taken"))
     with pytest.raises(BadInputError, match="holds no distilled model"):

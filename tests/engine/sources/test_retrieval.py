@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-import tracemalloc
 from collections import deque
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from engine.config import Settings
 from engine.errors import BadInputError, ServiceError
 from engine.sources import client
 from engine.sources import services as retrieving
-from engine.sources.client import ATTEMPTS, FIELDS, Client, Page
-from engine.sources.services import Retrieval, client_of, nothing_found, warnings_of
+from engine.sources.client import ATTEMPTS, Client
+from engine.sources.services import client_of, nothing_found, warnings_of
 from storage.home import Home
 from tests.engine.sources.asking_services import KEY, Retrieve, query_of
 from tests.fakes.service_server import Paper, ServiceServer
@@ -32,20 +31,6 @@ def ids(home: Path, name: str = "retrieved") -> list[str]:
 
 
 WORKS = [f"W{n}" for n in range(1, 251)]
-
-
-def test_ids_of_any_length_are_not_held_in_memory(tmp_path: Path) -> None:
-    def page(cursor: str) -> Page:
-        number = int(cursor or 0)
-        row = dict.fromkeys(FIELDS) | {"doc_id": f"{number}" + "x" * 1_000_000, "text": ""}
-        return Page([row], str(number + 1) if number < 30 else None)
-
-    tracemalloc.start()
-    state = Retrieval(tmp_path / "long", "A service", 100).run(page)
-    held, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert (state.documents, state.done) == (31, True)
-    assert held < most < 10_000_000
 
 
 @pytest.mark.parametrize(

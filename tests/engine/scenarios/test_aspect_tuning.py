@@ -13,8 +13,8 @@ import pytest
 from engine.encode.loaders import load_encoder, projection
 from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
-from engine.tuning.aspect_pairs import questions_for
-from engine.tuning.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
+from engine.scenarios.aspect_training import CARD, FEWEST_GROUPS, check_tuning, split, train
+from engine.scenarios.pair_grading import questions_for
 from engine.types.corpora import ImportRequest
 from engine.types.encoders import EMBEDDED
 from engine.types.scenarios import AspectGroup, PairRequest, Tuned, Tuning
@@ -179,7 +179,7 @@ def test_grades_that_say_nothing_are_too_few(groups: list[AspectGroup], said: st
     "values", [{"documents": 0}, {"candidates": 1}, {"candidates": 21}], ids=str
 )
 def test_numbers_that_cannot_be_are_refused(values: Mapping[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"candidates|at least 1 document"):
+    with pytest.raises(ValueError, match=next(iter(values))):
         PairRequest("small", **values)
 
 
@@ -195,9 +195,6 @@ def test_only_plain_encoders_are_trained(
     (tmp_path / "closed").touch()
     with pytest.raises(BadInputError, match="Name a new folder"):
         check_tuning(corpus, tmp_path / "closed")
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(BadInputError, match="not yours to write"):
-        check_tuning(corpus, tmp_path / "new")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ModelMissingError, match="peft"):
         check_tuning(corpus, tmp_path / "new")

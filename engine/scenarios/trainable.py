@@ -17,6 +17,7 @@ from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_direc
 from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray
+from engine.scenarios.distilled import loading
 from engine.types.encoders import Passage
 from engine.types.scenarios import Tuning
 
@@ -27,29 +28,20 @@ unit = torch.nn.functional.normalize
 
 
 class Trainable:
-    """An encoder that learns, pooled as :class:`engine.encode.one_pass.OnePassEncoder` pools.
-
-    Args:
-        source: as a corpus names its encoder.
-    """
+    """An encoder that learns, pooled as :class:`engine.encode.one_pass.OnePassEncoder` pools."""
 
     def __init__(self, source: str, tuning: Tuning) -> None:
         from peft import LoraConfig, get_peft_model
         from sentence_transformers import SentenceTransformer
 
         folder, embedded = locate(source)
-        try:
+        with loading(f"model '{source}'", "Import the corpus with a sentence-transformers model."):
             check_modules(folder)
             self._model = SentenceTransformer(
                 folder, device="cpu", local_files_only=Path(folder).is_dir()
             ).float()
             self._parts = parts_of(self._model)
             self._directions = read_directions(folder)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelMissingError(
-                f"The model '{source}' cannot be loaded: {str(error).splitlines()[0]}",
-                "Import the corpus with a sentence-transformers model.",
-            ) from error
         unread = bool(self._parts.prompts.document) and not self._parts.prompts.pooled
         if self._parts.decoder or self._parts.pooling not in POOLINGS or unread:
             raise ModelMissingError(

@@ -1,30 +1,38 @@
-"""Pairs of documents to be graded by aspect: which ones, and what a model is asked about them."""
+"""Pairs of documents that a connected model grades by aspect: which ones, what it is asked, and the
+task that asks it."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, Field
 
+from engine.config import Settings
 from engine.corpora.aspect_space import passage_direction
 from engine.corpora.contracts import Request, Seed, VectorPart
+from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
+from engine.llm.connecting import Estimator
 from engine.llm.judges import document_text
 from engine.llm.judging_prompts import CANDIDATE_TOKENS, Criterion, halved, make_criterion
 from engine.llm.messages import Prompt, json_prompt
+from engine.llm.tasks import ModelTask, TaskRun, TaskRunner
 from engine.llm.texts import cut_text, fenced
+from engine.permissions import limited, operator_only
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
+from engine.types.models import Estimate, TaskReport
 from engine.types.scenarios import AspectGroup, PairRequest
+from storage.ledger import Ledger
 
 PAIRS = "aspect-pairs/1"
 """Version of the wording below; another one is another question."""
-FEWEST_DOCUMENTS = 20
-"""A smaller corpus has no candidates that tell aspect and topic apart."""
+FEWEST_DOCUMENTS = 20  # A smaller corpus has no candidates that tell aspect and topic apart
 SERVED = 0.5
 """Sum of an aspect's probabilities over the sentences from which a document has that aspect."""
 GRADES = (0, 1, 2, 3)
@@ -121,11 +129,7 @@ def _criterion(seed: Document, aspect: Aspect, number: int) -> Criterion:
 def comparing(
     criterion: Criterion, candidates: Sequence[str], tokens: int = CANDIDATE_TOKENS
 ) -> Prompt[GradedCandidates]:
-    """How alike are these candidates in the aspect?
-
-    Args:
-        tokens: what of each candidate is shown at most.
-    """
+    """How alike are these candidates in the aspect?"""
     numbers = list(range(1, len(candidates) + 1))
     shown = [
         f"Candidate {number}:\n{fenced('candidate', cut_text(text, tokens).text)}"
@@ -152,3 +156,58 @@ def group_of(corpus: OpenCorpus, question: Question, answer: GradedCandidates) -
     """What a model said, by the ids of the documents."""
     grades = {question.candidates[g.candidate - 1]: g.grade for g in answer.grades}
     return AspectGroup(question.seed, corpus.aspects[question.aspect], grades)
+
+
+BATCH = 32  # Questions that go out together
+SAMPLE = 50  # Questions whose lengths an estimate is made from
+Groups = tuple[AspectGroup, ...]  # In the order in which they were asked about
+
+
+@limited(operator_only, "estimate", "run", "start")
+class PairGrading(TaskRunner[PairRequest, Groups]):
+    """A model grades pairs of documents by aspect. Answers are kept in the ledger: what was asked
+    before is not asked again. Safe to share between threads.
+
+    ``items`` of an estimate are questions, one for each aspect of a seed; ``counts["documents"]``
+    are the seeds.
+    """
+
+    def __init__(self, ledger: Ledger, settings: Settings, library: Library) -> None:
+        super().__init__(settings, ledger.answers)
+        self._library = library
+
+    def _task(self, request: PairRequest) -> _GradePairs:
+        corpus = self._library.open(request.corpus)
+        return _GradePairs(corpus, questions_for(corpus, request))
+
+
+@dataclass(frozen=True, slots=True)
+class _GradePairs(ModelTask[Groups]):
+    corpus: OpenCorpus
+    questions: Sequence[Question]
+
+    def estimate(self, known: Estimator) -> Estimate:
+        total = len(self.questions)
+        cost = Estimate(calls=total)
+        if known.model:  # else no text need be read
+            sampled = self.questions[:: -(-total // SAMPLE)]
+            cost = known.estimate(prompts_of(self.corpus, sampled), total)
+        seeds = {question.seed for question in self.questions}
+        return replace(cost, items=total, counts={"documents": len(seeds)})
+
+    async def run(self, run: TaskRun) -> TaskReport[Groups]:
+        groups: list[AspectGroup] = []
+        failed, total = 0, len(self.questions)
+        for start in range(0, total, BATCH):
+            if run.stopped:
+                break
+            batch = self.questions[start : start + BATCH]
+            prompts = await asyncio.to_thread(prompts_of, self.corpus, batch)
+            answers = await run.ask(prompts, len(batch))
+            found = [(q, a) for q, a in zip(batch, answers, strict=True) if a is not None]
+            groups += [group_of(self.corpus, question, answer) for question, answer in found]
+            if not run.stopped:  # else some were not asked
+                failed += len(batch) - len(found)
+            run.progress(len(groups) + failed, total, failed=failed)
+        left = total - len(groups) - failed
+        return TaskReport(result=tuple(groups), failed=failed, left=left)

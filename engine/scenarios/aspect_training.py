@@ -10,12 +10,10 @@ window is not read.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +21,18 @@ import numpy as np
 
 from engine.corpora.aspect_space import role_matrix
 from engine.corpora.opened import OpenCorpus
-from engine.errors import BadInputError, ModelMissingError, StorageError
+from engine.errors import BadInputError
 from engine.measures.metrics import mean
 from engine.measures.significance import confidence_interval
+from engine.scenarios.distillation import check_folder, need_extra, save_trained
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.encoders import EMBEDDED, Passage
 from engine.types.scenarios import AspectGroup, Tuned, Tuning
 
 CARD = "tuned.json"
 """What a folder with an encoder that was trained says of itself."""
-FEWEST_GROUPS = 8
-"""Groups with different grades below which nothing can be learned."""
-HELD_OUT = 4
-"""One seed in so many is measured by."""
+FEWEST_GROUPS = 8  # Groups with different grades below which nothing can be learned
+HELD_OUT = 4  # One seed in so many is measured by
 TellLoss = Callable[[int, int, float], None]
 """Told (groups read, groups in all, loss of the last one)."""
 
@@ -44,20 +41,10 @@ def check_tuning(corpus: OpenCorpus, out: Path) -> None:
     """Refuse before anything is asked what could not be trained or written."""
     from engine.encode.presets import resolve
 
-    if importlib.util.find_spec("peft") is None:
-        raise ModelMissingError(
-            "Training needs peft, which is not installed.", "Run: pip install 'seedlens[distill]'"
-        )
-    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
-        raise BadInputError(
-            f"{out} is there already and holds no encoder trained here.", "Name a new folder."
-        )
-    there = next(path for path in (out, *out.parents) if path.exists())
-    if Path(corpus.spec.source).absolute() == out.absolute() or not os.access(there, os.W_OK):
-        raise BadInputError(
-            f"{out} cannot be written: it is this corpus's own encoder, or not yours to write.",
-            "Name a new folder.",
-        )
+    need_extra("peft")
+    check_folder(out, CARD, "encoder trained here")
+    if Path(corpus.spec.source).absolute() == out.absolute():
+        raise BadInputError(f"{out} is this corpus's own encoder.", "Name a new folder.")
     if resolve(corpus.spec.source).preset is not None:
         raise BadInputError(
             f"The encoder of '{corpus.name}', {corpus.spec.source}, cannot be trained here.",
@@ -75,8 +62,7 @@ class Split:
 
 def split(groups: Sequence[AspectGroup]) -> Split:
     """One seed in :data:`HELD_OUT`, drawn by its id, is measured by. Groups without two different
-    grades say nothing and are left out.
-    """
+    grades say nothing and are left out."""
     seeds = sorted({g.seed for g in groups}, key=lambda s: hashlib.sha256(s.encode()).digest())
     measured = set(seeds[: max(2, len(seeds) // HELD_OUT)])
     train = [
@@ -103,14 +89,8 @@ def train(
     tell: TellLoss = tell_nobody,
     cancelled: Ask = never,
 ) -> Tuned:
-    """Train the corpus's encoder on groups, and write what came of it into a folder.
-
-    Args:
-        groups: of this corpus; documents that it does not hold any more are left out.
-        out: takes a sentence-transformers model, to be named with ``--encoder``.
-        cancelled: asked after each group; what was learned until then is kept.
-    """
-    from engine.tuning.trainable import Trainable
+    """Train the corpus's encoder on groups, and write what came of it into a folder."""
+    from engine.scenarios.trainable import Trainable
 
     check_tuning(corpus, out)
     tuning, started = tuning or Tuning(), time.perf_counter()
@@ -141,7 +121,8 @@ def train(
         seconds=time.perf_counter() - started,
         cancelled=cancelled(),
     )
-    _save(encoder, done, tuning)
+    write = partial(encoder.save, out)
+    save_trained(done, tuning, CARD, write, recommended=done.recommended)
     return done
 
 
@@ -205,20 +186,3 @@ def concordance(scores: Sequence[float], grades: Sequence[int]) -> float:
     by_score = np.sign(np.subtract.outer(np.asarray(scores), np.asarray(scores)))
     by_grade = np.sign(np.subtract.outer(np.asarray(grades), np.asarray(grades)))
     return float((1 + (by_score * by_grade)[by_grade != 0]).mean() / 2)
-
-
-def _save(encoder: Any, done: Tuned, tuning: Tuning) -> None:
-    """The model, then a card: it says that all is there."""
-    card = {k: v for k, v in asdict(done).items() if k not in ("folder", "cancelled")}
-    text = json.dumps(
-        {**card, "recommended": done.recommended, "training": asdict(tuning)}, indent=1
-    )
-    try:
-        (done.folder / CARD).unlink(missing_ok=True)
-        encoder.save(done.folder)
-        (done.folder / CARD).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"The encoder cannot be written to {done.folder}: {error.strerror or error}.",
-            "Name another folder with --out.",
-        ) from error

@@ -1,1 +1,0 @@
-"""An encoder that learns from pairs of documents which aspects are alike."""
