@@ -115,8 +115,14 @@ def test_nothing_of_the_environment_is_sent_but_the_key_of_its_own_address(
         for key in ("", "their-own"):
             said = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": key}
             verifier.check(verifier.find_endpoint({**said, "SEEDLENS_LLM_MODEL": "dear"}, {}))
-        assert server.seen.keys == {"", "their-own"}
+        assert server.seen.keys == {"none", "their-own"}
         assert "secret" not in str(server.seen.headers)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        verifier.check(verifier.find_endpoint({**said, "SEEDLENS_LLM_MODEL": "dear"}, {}))
+        assert "secret" not in str(server.seen.headers), "also to the operator's address"
+        own = Explorer(Settings(home=home, llm_model="dear")).verifier
+        own.check(own.find_endpoint({}, {}))
+        assert server.seen.headers["x-gateway"] == "secret-1"
 
 
 def test_settings_that_cannot_be_read_do_not_show_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.jobs.runner import UNEXPECTED, check_ends
+from engine.permissions import operator_only
 from engine.types.callbacks import Ask, Tell, never
 from engine.types.corpora import (
     ImportJob,
@@ -115,6 +116,7 @@ class ImportJobs(ForPerson):
         finally:
             self._jobs.remove(job.id)
 
+    @operator_only
     def run(
         self,
         id_: str,
@@ -134,7 +136,7 @@ class ImportJobs(ForPerson):
             log.exception("The import failed in a way that SeedLens does not know")
             remedy = f"The details are in {self._log(id_)}."
             job = replace(note.job, state="failed", error=UNEXPECTED, remedy=remedy)
-        self._jobs.change(id_, state=job.state, content=self.content(job))
+        self._jobs.change(id_, state=job.state, content=_content(job))
         return job
 
     def resume(self, id_: str) -> ImportJob:
@@ -187,7 +189,7 @@ class ImportJobs(ForPerson):
         """Add a job, and begin its process unless this one does the work."""
         now, name = datetime.now(UTC), job.request.name
         row = JobRow(
-            *(job.id, name, "running", self.content(job), job.owner),
+            *(job.id, name, "running", _content(job), job.owner),
             *(MACHINE, process, False, now, now),
         )
         # The lock of the corpus keeps others out only once they have read the whole source.
@@ -217,11 +219,6 @@ class ImportJobs(ForPerson):
             )
         self._children.append(child)
         return child.pid
-
-    def content(self, job: ImportJob) -> str:
-        """What a row has of a job beside its columns."""
-        stored = _Stored(job.request, job.progress, job.report, job.error, job.remedy)
-        return _STORED.dump_json(stored).decode()
 
     def _job(self, row: JobRow) -> ImportJob:
         stored = _STORED.validate_json(row.content)
@@ -305,9 +302,15 @@ class _Note:
         while not self._done.wait(NOTE_SECONDS):
             news = self._news.wait(LOOK_SECONDS)
             self._news.clear()
-            values = {"content": self._jobs.content(self.job)} if news else {}
+            values = {"content": _content(self.job)} if news else {}
             with suppress(StorageError):  # a disk that is full is the import's to report
                 self.stop |= self._jobs._jobs.change(self.job.id, **values)
+
+
+def _content(job: ImportJob) -> str:
+    """What a row has of a job beside its columns."""
+    stored = _Stored(job.request, job.progress, job.report, job.error, job.remedy)
+    return _STORED.dump_json(stored).decode()
 
 
 def _new_job(request: ImportRequest, owner: str) -> ImportJob:

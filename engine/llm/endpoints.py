@@ -31,6 +31,8 @@ class Endpoint:
     address: str  # base URL with ``/v1``, without user, password, query and last slash
     model: str
     key: SecretStr = field(default=SecretStr(""))  # sent to ``address`` only; shown nowhere
+    # the environment's own, where OPENAI_CUSTOM_HEADERS, organization and project are sent
+    ambient: bool = False
     person: Person = field(default=OPERATOR, compare=False)  # on whose behalf it is asked
 
     def __post_init__(self) -> None:
@@ -88,7 +90,10 @@ def find_endpoint(
         )
     if place == 0:
         check_lead(person)
-    return Endpoint(address, model, SecretStr(key), person=person)
+    found = Endpoint(address, model, SecretStr(key), person=person)
+    usual = Endpoint(settings.openai_base_url or DEFAULT_ADDRESS, model).address
+    entered = bool(own) and not person.is_operator
+    return replace(found, ambient=found.address == usual and not entered)
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

@@ -44,6 +44,7 @@ QUEUE_FACTOR = 10
 """Timeouts that a request waits for its answer to begin, at most, while others are answered."""
 FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
 """Seconds before the first repeat, doubled until the last; the longest an endpoint may ask for."""
+_HEADERS = ("host", "content-length", "content-type", "accept", "accept-encoding", "user-agent")
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -95,11 +96,18 @@ class Transport:
             http_client=openai.DefaultAsyncHttpx2Client(
                 verify=_certificates(),
                 follow_redirects=False,  # a redirect would send questions to another address
+                event_hooks={} if self.endpoint.ambient else {"request": [self._bare]},
             ),
         )
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def _bare(self, request: httpx2.Request) -> None:
+        """Leave out the headers that the environment sets for its own endpoint."""
+        kept = {name: request.headers[name] for name in _HEADERS if name in request.headers}
+        key = self.endpoint.key.get_secret_value() or "none"
+        request.headers = httpx2.Headers({**kept, "Authorization": f"Bearer {key}"})
 
     async def complete(
         self,

@@ -106,7 +106,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "library.jobs": {
         "all": "check_idle job list running", "own": "cancel dismiss resume",
-        "checked": "here start",
+        "checked": "here start", "operator": "run",
     },
     "maps": {
         "all": "overlay values view", "leads": "build estimate_names own_names start word_names",
@@ -472,7 +472,7 @@ def test_only_who_started_an_import_and_leads_cancel_it(fresh: Explorer) -> None
             fresh.acting_as(ADA).library.jobs.cancel(job.id)
         assert not ask()
         jobs.cancel(job.id)
-        assert ask()
+        wait_until(ask, what="the import to hear of it")
 
 
 # -- trails --------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
+import httpx2
+import openai
 import pytest
 from pydantic import SecretStr
 
@@ -128,9 +128,11 @@ def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
 def test_servers_have_many_words_for_a_question_that_is_too_long(
     said: str, kind: type[Exception] | None
 ) -> None:
-    content = json.dumps({"error": {"message": said}}).encode()
-    error = refusal(Endpoint("http://host/v1", "m"), 422, {}, content)
-    assert type(error) is (kind or TooLongError)
+    request = httpx2.Request("POST", "http://host/v1/chat/completions")
+    error = openai.UnprocessableEntityError(
+        said, response=httpx2.Response(422, request=request), body={"message": said}
+    )
+    assert type(refusal(Endpoint("http://host/v1", "m"), error)) is (kind or TooLongError)
 
 
 def test_a_servers_words_lose_the_key_and_their_length() -> None:
