@@ -106,7 +106,7 @@ MAY: dict[str, dict[str, str]] = {
     },
     "library.jobs": {
         "all": "check_idle job list running", "own": "cancel dismiss resume",
-        "checked": "here start", "operator": "run",
+        "checked": "here run start",
     },
     "maps": {
         "all": "overlay values view", "leads": "build estimate_names own_names start word_names",
