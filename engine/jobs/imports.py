@@ -103,13 +103,13 @@ class ImportJobs(ForPerson):
             same = (old.request.name, old.request.source) == (job.request.name, job.request.source)
             if same and old.state == "interrupted":
                 self.dismiss(old.id)
-        note = _Note(self._start(job, process=os.getpid()), self)
-
-        def tell(progress: Progress) -> None:
-            note.tell(progress)
-            on_progress(progress)
-
         try:
+            note = _Note(self._start(job, process=os.getpid()), self)
+
+            def tell(progress: Progress) -> None:
+                note.tell(progress)
+                on_progress(progress)
+
             with note.kept():
                 yield tell, lambda: note.stop or cancelled()
         finally:

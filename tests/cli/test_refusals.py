@@ -102,7 +102,7 @@ import {files}/no-column.jsonl --name n -> row 1; 'doc_id'
 import {files}/no-text.jsonl --name n -> row 2; no text; Fill it in
 import {files}/blank.jsonl --name n -> row 1; text is empty; remove the row
 import {files}/twice.jsonl --name n -> row 3; 'a'; row 1; a different id
-import {files}/huge.jsonl --name n -> row 1; 5100000; 1000000; SEEDLENS_MAX_DOCUMENT_CHARS
+import {files}/huge.jsonl --name n -> row 1; 5,100,000; 1,000,000; SEEDLENS_MAX_DOCUMENT_CHARS
 import {files}/no-rows.csv --name n -> no-rows.csv; 0 rows; at least one row
 import {files}/blank-lines.jsonl --name n -> blank-lines.jsonl; 0 rows
 import {files}/open-quote.csv --name n -> row 2; never closed
