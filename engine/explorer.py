@@ -138,7 +138,7 @@ class Explorer(ForPerson):
         self.tidy()
         if not any(row.state == "ready" for row in self._ledger.corpora()):
             job = self.library.demo_job()
-            if job is None or job.state in ("interrupted", "elsewhere"):
+            if job is None or job.state == "interrupted":
                 with suppress(CorpusBusyError):  # another server does it
                     self.library.start_demo()
 

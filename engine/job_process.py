@@ -9,10 +9,13 @@ import sys
 import threading
 from pathlib import Path
 
+from engine.config import Settings
 from engine.errors import BadInputError
+from engine.jobs.imports import ImportJobs
 from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportReport, ImportRequest
-from storage.home import keep_files_private
+from storage.home import Home, keep_files_private
+from storage.ledger import Ledger
 
 NICENESS = 5
 """Searching in the app comes before indexing when both want the processor."""
@@ -27,17 +30,19 @@ def main(id_: str) -> int:
     logging.basicConfig(format="%(asctime)s %(message)s")
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    from engine.explorer import Explorer  # late: the databases take seconds to load
-
-    library = Explorer().library
+    settings = Settings()
+    home, url = Home(settings.home), settings.ledger_url.get_secret_value()
+    jobs = ImportJobs(home, Ledger(home.ledger, settings.ledger_wait_seconds, url).jobs)
+    owner = jobs.job(id_).owner
 
     def work(request: ImportRequest, tell: Tell, stopped: Ask) -> ImportReport:
+        from engine.explorer import Explorer  # late: what it raises is noted as the job's error
+
         if owner:
             _check_place(request)
-        return library.import_documents(request, tell, stopped)
+        return Explorer(settings).library.import_documents(request, tell, stopped)
 
-    owner = library.jobs.job(id_).owner
-    job = library.jobs.run(id_, work, asked.is_set)
+    job = jobs.run(id_, work, asked.is_set)
     return 1 if job.state == "failed" else 0
 
 

@@ -125,7 +125,7 @@ def _providers(auth: Any) -> tuple[Provider, ...]:
     address = urlsplit(redirect if isinstance(redirect, str) else "")
     _refuse(
         address.scheme not in ("http", "https") or address.path != CALLBACK,
-        "redirect_uri in [auth] of secrets.toml is not the address that people come back to.",
+        "redirect_uri in [auth] of secrets.toml is not the address of this app.",
         f"Write the address of SeedLens with {CALLBACK}: https://seedlens.example.org{CALLBACK}.",
     )
     _refuse(
@@ -171,7 +171,7 @@ def _people(table: Any) -> dict[str, Person]:
     names: dict[str, str] = {}
     for address, entry in table.items():
         person = _person(address, entry)
-        twice = f"'{address}' stands twice in [people] of secrets.toml."
+        twice = f"'{address}' is listed twice in [people] of secrets.toml."
         _refuse(person.address in people, twice, "Case does not matter.")
         other = names.setdefault(person.name.casefold(), address)
         _refuse(
@@ -191,7 +191,7 @@ def _person(address: str, entry: Any) -> Person:
     spaces = any(map(str.isspace, local + domain))
     _refuse(
         not (local and sign and domain) or "@" in domain or spaces,
-        f"'{address}' {where} is no e-mail address.",
+        f"'{address}' {where} is not an e-mail address.",
         f'Put it in quotes: "ada@example.org" = {_ENTRY}.',
     )
     _refuse(

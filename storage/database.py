@@ -34,7 +34,7 @@ _KINDS = {
              "ENOSPC", "EDQUOT", "53100"),
     "value": ("SQLITE_CONSTRAINT_CHECK", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_TOOBIG", "22", "23",
               "DataError", "UnicodeEncodeError", "OverflowError"),
-    "away": ("OperationalError", "08", "28", "3D", "53300", "57P"),
+    "away": ("OperationalError", "ConnectionTimeout", "08", "28", "3D", "53300", "57P"),
 }  # fmt: skip
 """How the codes of SQLite, PostgreSQL (SQLSTATE) and the system, or the names of errors, begin."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import stat
@@ -17,6 +18,7 @@ from storage.errors import SeedLensError, StorageError
 if TYPE_CHECKING:
     from storage.mirror import Mirror
 
+log = logging.getLogger("seedlens.storage")
 NAME_LENGTH = 64
 NAME_BYTES = 240
 """Of a name on disk, where most file systems take 255, with the endings that SeedLens adds."""
@@ -163,6 +165,12 @@ class Home:
             if stat.S_IMODE(self.root.stat().st_mode) & PRIVATE_UMASK:
                 with suppress(PermissionError):  # it is somebody else's, who shares it
                     self.root.chmod(PRIVATE_FOLDER)
+                if os.name == "posix" and self.root.stat().st_mode & stat.S_IWOTH:
+                    log.warning(
+                        "Everybody on this machine can write to the home %s. Have its owner run "
+                        "chmod o-w on it, or set SEEDLENS_HOME to a folder of yours.",
+                        self.root,
+                    )
         except OSError as e:
             raise StorageError(
                 f"The home {self.root} cannot be created or written to: {e.strerror or e}.",

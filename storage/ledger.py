@@ -19,7 +19,7 @@ from storage.experiments import Experiments
 from storage.jobs import Jobs
 from storage.judgment_events import Judging
 from storage.ledger_copy import copy_ledger
-from storage.locks import Locks
+from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -104,14 +104,15 @@ class Ledger:
         if self._on_server:
             return
         folder = self._path.parent / COPIES
-        with self.locks.hold(COPIES, what="The ledger is being copied"):
+        files = [file for file in (self._path, Path(f"{self._path}-wal")) if file.exists()]
+        changed = max((file.stat().st_mtime for file in files), default=0.0)
+        # A lock of the ledger would change it.
+        busy = "The ledger is being copied.", "Wait until that is done."
+        with alone(folder / ".lock", *busy, WAIT_SECONDS):
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.sqlite"
             copies = sorted(folder.glob("ledger-????-??-??.*"))
-            files = [file for file in (self._path, Path(f"{self._path}-wal")) if file.exists()]
-            changed = max((file.stat().st_mtime for file in files), default=0.0)
             if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
                 return
-            folder.mkdir(parents=True, exist_ok=True)
             self.copy(today)
             for old in [*copies, today][:-MOST_COPIES]:
                 delete(old)

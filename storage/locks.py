@@ -2,7 +2,7 @@
 files, among the programs of this machine.
 
 A lock of the ledger is a row that its holder renews. It ends with the process: at once on the same
-machine, after :data:`TERM` elsewhere.
+machine, after :data:`TERM` for other machines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAIT_SECONDS = 0.5
 POLL_SECONDS = 0.05
 RENEW_SECONDS = 5.0
 TERM = timedelta(seconds=60)
-"""How long a lock or job counts whose process is not heard of any more."""
+"""How long a lock or job of another machine counts without a sign of life."""
 MACHINE = platform.node()
 log = logging.getLogger("seedlens.storage")
 
@@ -132,11 +132,25 @@ class Locks(LedgerTables):
 
 
 def is_alive(machine: str, process: int, renewed: datetime) -> bool:
-    """Whether a process that was heard of then is still at work, as far as can be seen from here;
-    process 0 is one that starts."""
-    if datetime.now(UTC) - renewed > TERM:
+    """Whether a process with this last sign of life is still at work, as far as can be seen from
+    here: on this machine also one that is suspended. Process 0 is one that starts."""
+    here = machine == MACHINE and process != 0
+    if here and not process_runs(process):
         return False
-    return machine != MACHINE or process == 0 or process_runs(process)
+    begun = _begun(process) if here else None
+    if begun is not None:
+        return begun - timedelta(seconds=2) <= renewed  # else its number was given out again
+    return datetime.now(UTC) - renewed <= TERM
+
+
+def _begun(process: int) -> datetime | None:
+    """When a process of this machine began, to a second; None where the system does not say."""
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        ticks = int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19])
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))
+        return datetime.fromtimestamp(boot + ticks // os.sysconf("SC_CLK_TCK"), UTC)
+    return None
 
 
 def process_runs(process: int) -> bool:

@@ -343,7 +343,7 @@ class Mirror:
         _at_once(
             partial(self.store.send, path, new.key(file))
             for path, file in missing
-            if not file.is_manifest and path.is_file()
+            if not file.is_manifest and (path.is_file() or file not in new.source)
         )
         for path, file in missing:
             if file.is_manifest:
@@ -433,7 +433,9 @@ class Mirror:
 
 @lru_cache(maxsize=64)
 def _read_copy(file: Path, _inode: int, _changed: int) -> Copy:
-    return _COPY.validate_json(file.read_bytes())
+    fields = json.loads(file.read_bytes())
+    # Format 1 had parts: "all", and "tables" for a copy without documents.
+    return _COPY.validate_python({"documents": fields.get("part") == "all", **fields})
 
 
 def _paths(folder: Path) -> list[str]:

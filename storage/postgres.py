@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class PostgresDatabase(Database):
         given = _parameters(url)
         hosts = zip(
             str(given.get("host") or "").split(","),
-            str(given.get("port") or "").split(",") * 9,
+            cycle(str(given.get("port") or "").split(",")),
             strict=False,
         )
         places = ",".join(f"{host}:{port}".removesuffix(":") for host, port in hosts)
@@ -69,6 +70,13 @@ class PostgresDatabase(Database):
             pool_pre_ping=True,
         )
         self._is_prepared = False
+        self._password = str(given.get("password") or "")
+
+    def explained(self, error: Exception) -> StorageError:
+        found = super().explained(error)
+        if self._password:
+            found.message = found.message.replace(self._password, "***")
+        return found
 
     def prepare(self) -> None:
         if self._is_prepared:

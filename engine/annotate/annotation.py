@@ -9,6 +9,7 @@ from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import agreement_over_time, find_agreement
 from engine.annotate.judgment_io import JudgmentFiles
 from engine.annotate.judgments import (
+    MADE,
     check_decision,
     check_event,
     check_not_seed,
@@ -154,6 +155,10 @@ class Annotation(ProjectStore):
             opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
+        if judgment.event.startswith(MADE):
+            raise BadInputError(
+                f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
+            )
         if judgment.origin == "adjudication":
             check_decision(self._ledger.judging, project, judgment, seen)
         instruction = judgment.instruction or asked.instruction or ""

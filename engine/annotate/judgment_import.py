@@ -79,7 +79,10 @@ def _as_grade(value: Any) -> int:
 def _as_marks(value: Any) -> tuple[tuple[int, int], ...]:
     try:
         spans = parse_json(value) if isinstance(value, str) else value
-        return tuple((int(start), int(end)) for start, end in spans)
+        marks = tuple((start, end) for start, end in spans)
+        if not all(type(at) is int and at >= 0 for mark in marks for at in mark):
+            raise ValueError(spans)
+        return marks
     except (ValueError, TypeError) as error:
         raise ValueError("marks are a list of [start, end]") from error
 

@@ -22,6 +22,7 @@ from engine.config import Settings
 from engine.corpora.scenario_store import has_scenarios
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.jobs.runner import check_ends, new_job_id
+from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.tasks import TaskRunner
 from engine.search.scenario_index import ranked_from
@@ -172,6 +173,7 @@ class Reader(TaskRunner[AskRequest, Answer]):
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id,
         by which :meth:`find` knows the answer from then on."""
+        connect(self._settings, endpoint, most_calls, self.person)  # before passages are searched
         task, job_id, started = self._task(request), new_job_id(), time.monotonic()
         own = self._own(owner)
 

@@ -76,7 +76,7 @@ class _Reading(ModelTask[ReadingTest]):
             run.progress(number * prepared.queries, total)
         test = _measured(prepared, answers, run.usage)
         left = sum(row.queries - row.answered for row in test.rows)
-        return TaskReport(result=test, left=left if run.stopped else 0)
+        return TaskReport(result=test, left=left if run.stopped else 0, failed=run.usage.failed)
 
 
 async def _read(run: TaskRun, prepared: PreparedReading, condition: Condition) -> Read:

@@ -106,7 +106,9 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
     files[ABOUT] = [about + "\n"]
     with file_errors(out, "Name another folder."):
         before = _exported_before(out, overwrite=overwrite)
-        for name, pieces in files.items():
+        # First of all: what was stopped halfway can be told, and replaced.
+        for name in (ABOUT, *(name for name in files if name != ABOUT)):
+            pieces = files[name]
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             write_whole(out / name, pieces)
         for name in before - files.keys():

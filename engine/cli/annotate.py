@@ -129,7 +129,7 @@ def _undo(
 
 def _report(judgment: Judgment) -> dict[str, Any]:
     report = {**asdict(judgment), "time": judgment.time.isoformat()}
-    del report["undoes"]
+    del report["undoes"], report["id"]
     return report
 
 

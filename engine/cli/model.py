@@ -154,7 +154,7 @@ def say_problem(usage: ModelUsage, *, early: bool = False) -> None:
     say(usage.notes)
     problem = " ".join(usage.problem.split())
     if early and usage.stopped == "cancelled":
-        problem = problem or "Cancelled: this is the best order so far. Answers are kept."
+        problem = problem or "Cancelled. Answers are kept."
     elif early:
         problem = problem or f"It ended early ({usage.stopped})."
     say([problem] if problem else [], "Warning")

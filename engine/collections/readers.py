@@ -208,13 +208,15 @@ def _csfcube_grades(judged: Any, column: str, seed: str, where: str) -> dict[str
             f"{where}: 'cands' and '{column}' are not two lists of the same length.",
             "Take the file as CSFCube has it.",
         ) from error
-    return {
-        str(doc_id): check_grade(
-            str(value), f"{where}, candidate {number} ('{doc_id}') in '{column}'", MOST_GRADE
-        )
-        for number, (doc_id, value) in enumerate(pairs, start=1)
-        if doc_id != seed and (column == ADJUDICATED or str(value) != "-1")
-    }
+    grades: dict[str, int] = {}
+    for number, (doc_id, value) in enumerate(pairs, start=1):
+        if doc_id == seed or (column != ADJUDICATED and str(value) == "-1"):
+            continue
+        place = f"{where}, candidate {number} ('{doc_id}') in '{column}'"
+        grade = check_grade(str(value), place, MOST_GRADE)
+        if grades.setdefault(str(doc_id), grade) != grade:
+            raise BadInputError(f"{place}: it has another grade above.", "Keep one of the two.")
+    return grades
 
 
 def _beir(path: Path) -> Collection:

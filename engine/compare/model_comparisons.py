@@ -115,7 +115,7 @@ class RerankVariants(ModelTask[VariantsSoFar]):
         finally:
             self._ended = True
             run.questions(0, self.phase)
-        return TaskReport(result=self._so_far(run))
+        return TaskReport(result=self._so_far(run), failed=run.usage.failed)
 
     def _so_far(self, run: TaskRun) -> VariantsSoFar:
         orders = [(r, r.order(ended=self._ended)) for r in self._rankings]

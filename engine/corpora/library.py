@@ -577,7 +577,7 @@ class Library(ForPerson):
     def _set_state(self, row: CorpusRow, state: str) -> None:
         now = replace(row, state=state, updated_at=datetime.now(UTC))
         self._ledger.put_corpus(now)
-        if state == "ready" and not row.generation:
+        if state in ("ready", "deleted") and not row.generation:
             write_manifest(self._home, now)
 
     @operator_only

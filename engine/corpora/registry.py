@@ -105,7 +105,11 @@ def sweep(home: Home, row: CorpusRow) -> None:
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
     """Sweep every corpus that nobody is writing to; deleted ones go after a day."""
-    for name in {*names_of_folders(home), *(row.name for row in ledger.corpora())}:
+    rows = {row.name: row for row in ledger.corpora()}
+    for name in {*names_of_folders(home), *rows}:
+        known = rows.get(name)
+        if known is not None and known.state == "ready" and len(folders_of(home, name)) == 1:
+            continue
         with suppress(CorpusBusyError), alone(home, ledger, name):
             row = ledger.corpus(name)
             if row is None:
@@ -382,6 +386,8 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
             if known is not None and not _is_behind(home, known):
                 continue
             row = _in_store(home, name) or _found_manifest(home, name)
+            if row is not None and row.state == "deleted":
+                continue
             try:
                 if row is None:
                     raise StorageError(f"The corpus '{name}' has no manifest.")

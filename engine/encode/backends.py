@@ -20,6 +20,15 @@ GROUP = 64
 """Values that share a scale in 8 bits: 128 take a tenth less time, and are less exact."""
 
 
+def openvino_module() -> Any:
+    """OpenVINO; to be imported by this function alone, as it would report each use over the network
+    from a forked process. Without its module for that, it reports nothing."""
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    import openvino
+
+    return openvino
+
+
 def native_bfloat16() -> bool:
     """True when this CPU multiplies bfloat16 in hardware (AVX512-BF16 or AMX)."""
     import torch
@@ -70,9 +79,7 @@ class OpenVinoBackend:
     """
 
     def __init__(self, model: Any, *, threads: int = 0, int8: bool = False) -> None:
-        import openvino
-
-        core = openvino.Core()
+        core = openvino_module().Core()
         bfloat16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         precision = "bf16" if bfloat16 else "f32"
         settings: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": precision}
@@ -93,8 +100,7 @@ class OpenVinoBackend:
 
 def _narrow(model: Any) -> None:
     """Store the weights of all linear layers of an OpenVINO model in 8 bits, changing it."""
-    from openvino import opset13 as ops
-
+    ops = openvino_module().opset13
     for node in model.get_ops():
         if node.get_type_name() != "MatMul":
             continue
@@ -114,10 +120,6 @@ def _narrow(model: Any) -> None:
 
 def openvino_model(network: Any) -> Any:
     """A network of PyTorch as a model of OpenVINO."""
-    # Its converter would report each use over the network, from a forked process; without
-    # this module it falls back to a stub that reports nothing.
-    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
-    import openvino
     import torch
 
     class Hidden(torch.nn.Module):
@@ -133,7 +135,7 @@ def openvino_model(network: Any) -> Any:
     network.set_attn_implementation("eager")  # a thirtieth faster than what sdpa becomes
     example = torch.ones(2, 8, dtype=torch.long)
     inputs = {"input_ids": example, "attention_mask": example}
-    return openvino.convert_model(Hidden().eval(), example_input=inputs)
+    return openvino_module().convert_model(Hidden().eval(), example_input=inputs)
 
 
 def choose_backend(

@@ -87,7 +87,8 @@ def _load(source: str, bulk: bool, threads: int) -> OnePassEncoder:
 
 def has_gpu() -> bool:
     """Whether the machine seems to have one for PyTorch, without importing it."""
-    return os.name == "nt" or Path("/dev/nvidiactl").exists()
+    devices = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # dxg: in WSL; kfd: AMD's
+    return os.name == "nt" or any(Path(device).exists() for device in devices)
 
 
 def load_embedded() -> LoadedModel:
@@ -145,7 +146,7 @@ def _parts(
         query_marks=model.query_marks,
         end_mark=model.end_mark,
         skipped=model.skipped,
-        query_backend=None if query is None else choose_backend(query, bulk=False),
+        query_backend=None if query is None else choose_backend(query, bulk=False, threads=threads),
     )
 
 

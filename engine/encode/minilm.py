@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.encode.backends import openvino_module
 from engine.encode.one_pass import IntArray
 from engine.numeric import FloatArray
 
@@ -144,9 +145,8 @@ class MiniLm:
 
 def openvino_graph(weights: Mapping[str, FloatArray]) -> Any:
     """The same network as a model of OpenVINO: ids and mask (n, t) to hidden states (n, t, 384)."""
-    import openvino
-    from openvino import opset13 as ops
-
+    openvino = openvino_module()
+    ops = openvino.opset13
     ids, mask = (ops.parameter([-1, -1], np.int64, name) for name in ("input_ids", "mask"))
 
     def numbers(*values: int) -> Any:

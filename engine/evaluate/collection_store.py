@@ -86,7 +86,11 @@ class CollectionStore(ForPerson):
 
     def _keys(self) -> Iterator[str]:
         names = self._library.names()
-        yield from (name for name in names if self._source_of(name) is not None)
+        yield from (
+            name
+            for name in names
+            if self._library.corpus(name).state == "ready" and self._source_of(name) is not None
+        )
         for corpus, project in self._projects.judged():
             yield f"{corpus}{PROJECT}{project}"
         for row in self._experiments.qrels():

@@ -136,4 +136,4 @@ class MeasureGap(ModelTask[Gap | None]):
         if not gap.report.stopped:
             summary = {"bounds": gap.gap(gap.points[-1]), "model": model}
             gaps._store(key, gap.corpus, summary, gap_report(gap))
-        return TaskReport(result=gap)
+        return TaskReport(result=gap, failed=run.usage.failed)

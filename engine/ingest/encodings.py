@@ -167,7 +167,7 @@ def _detected(path: Path) -> Encoding:
                 damaged += len(_DAMAGED.findall(text))
                 wide += len(text) - len(text.encode("ascii", "ignore"))
         # Damaged UTF-8 has more characters that are right than wrong.
-        if damaged <= wide // 2:
+        if damaged <= (wide - damaged) // 2:
             return Encoding("utf-8", damaged)
         name = _estimated(path)
     return Encoding(name, sum(text.count("\ufffd") for text in _decoded(path, name, "replace")))

@@ -50,7 +50,10 @@ def isolated(
     exception; OutOfTimeError after `seconds`, MemoryError where it took more memory, or ended the
     process. `keep`: the process stays for the next call with the same limit of memory."""
     with _slots[megabytes]:
-        process = _idle[megabytes].pop() if _idle[megabytes] else _started(megabytes)
+        try:
+            process = _idle[megabytes].pop()
+        except IndexError:
+            process = _started(megabytes)
         late = threading.Event()
 
         def end_late() -> None:

@@ -15,6 +15,7 @@ from engine.ingest.bibtex import plain
 from engine.ingest.encodings import TOO_LONG, opened
 from engine.ingest.rows import SHORTEN, InputFile, Row, kind
 from engine.ingest.values import NESTED, is_known
+from engine.types.limits import ROW_BYTES
 
 LISTS = ("results", "items", "data", "works", "records", "documents", "articles", "papers")
 """Under what an answer of a service has its records."""
@@ -186,6 +187,8 @@ def list_rows(file: InputFile) -> Iterator[Row]:
                 yield Row(where, _csl(plain_record(value)))
             else:
                 yield Row.broken(where, "a JSON object is expected.", _REMEDY)
+    except _EndError as error:
+        yield Row.broken(f"{file.name}, row {number + 1}", f"broken JSON ({error}).", _REMEDY)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else error
         raise BadInputError(
@@ -198,6 +201,11 @@ def _values(file: InputFile) -> Iterator[Any]:
     with opened(file.path, file.encoding) as content:
         text = content.read(_PIECE)
         begin = _LIST.match(text)
+        while begin is None and "{" in text[:_PIECE] and len(text) < ROW_BYTES:
+            if not (more := content.read(len(text))):
+                break
+            text += more
+            begin = _LIST.match(text)
         if begin is None:
             raise BadInputError(f"{file.name} is no list of JSON objects.", _REMEDY)
         within, at = "{" in begin[0], begin.end()
@@ -212,13 +220,19 @@ def _values(file: InputFile) -> Iterator[Any]:
                 cut = error.pos >= len(text) - _CUT or "Unterminated" in error.msg
                 # As much again as is left, so that a long object is tried a few times only.
                 more = content.read(max(_PIECE, len(text) - at)) if cut else ""
+                if not more and cut:
+                    raise _EndError(error.msg) from error
                 if not more:
                     raise
                 text, at = text[at:] + more, 0
             else:
                 yield value
         if not within and (text[at + 1 :] + content.read(_PIECE)).strip():
-            raise ValueError("there is more behind the end of the list")
+            raise _EndError("there is more behind the end of the list")
+
+
+class _EndError(ValueError):
+    """A list that does not end as it should; the rows before are good."""
 
 
 def _csl(record: Mapping[str, Any]) -> dict[str, Any]:

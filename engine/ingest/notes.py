@@ -21,8 +21,7 @@ _SENTENCES = {
     "U+FFFD.",
     "stand_in": "[document has|documents have] no text of [its|their] own; [its|their] title "
     "stands in for it.",
-    "filled": "[document|documents] had no text; abstracts that [was|were] found by [its|their] "
-    "DOIs are it now.",
+    "filled": "[document|documents] had no text; abstracts were found by [its DOI|their DOIs].",
     "years": "[document has|documents have] a year that could not be read; [it has|they have] none "
     "now.",
     "links": "[document has|documents have] a link that is not a web address; it was left out.",

@@ -101,9 +101,13 @@ ENDNOTE = _Tags(partial(_lines, re.compile(r"%(\S)(?: (.*))?\Z")), "0", _columns
 
 def _rows(tags: _Tags, file: InputFile) -> Iterator[Row]:
     """One row per record, from its first tag to its end, or to the next one's first tag."""
-    for number, (line, lines) in enumerate(_records(tags, file), start=1):
+    for number, (line, lines, whole) in enumerate(_records(tags, file), start=1):
         where = f"{file.name}, row {number} (line {line})"
-        yield Row(where, record(_values(tags, lines), tags.keys))
+        if whole:
+            yield Row(where, record(_values(tags, lines), tags.keys))
+        else:
+            fault = "the record that begins here has no ER line."
+            yield Row.broken(where, fault, "End every record with a line 'ER  - '.")
 
 
 ris, medline, web_of_science, endnote = (
@@ -111,19 +115,21 @@ ris, medline, web_of_science, endnote = (
 )
 
 
-def _records(tags: _Tags, file: InputFile) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """First line, and tags and values, of each record."""
-    first, lines = 0, list[tuple[str, str]]()
+def _records(tags: _Tags, file: InputFile) -> Iterator[tuple[int, list[tuple[str, str]], bool]]:
+    """First line, and tags and values, of each record; False for the last where it alone lacks an
+    end."""
+    first, lines, ended = 0, list[tuple[str, str]](), False
     for number, tag, value in tags.lines(file.lines()):
         if lines and tag in (tags.first, _END):
-            yield first, lines
+            ended |= tag == _END
+            yield first, lines, True
             lines = []
         if tag == tags.first:
             first, lines = number, [(tag, value)]
         elif lines and (tag or value):
             lines.append((tag, value))
     if lines:
-        yield first, lines
+        yield first, lines, not ended
 
 
 def _values(tags: _Tags, lines: list[tuple[str, str]]) -> dict[str, list[str]]:

@@ -43,7 +43,7 @@ from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name
 from storage.jobs import JobRow, Jobs
-from storage.locks import MACHINE
+from storage.locks import MACHINE, process_runs
 from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
@@ -113,7 +113,8 @@ class ImportJobs(ForPerson):
             with note.kept():
                 yield tell, lambda: note.stop or cancelled()
         finally:
-            self._jobs.remove(job.id)
+            with suppress(StorageError):  # the import is over, whatever is noted of it
+                self._jobs.remove(job.id)
 
     def run(
         self,
@@ -123,8 +124,8 @@ class ImportJobs(ForPerson):
     ) -> ImportJob:
         """Do the work of a job in its own process, and note how it ended."""
         note = _Note(self.job(id_), self)
-        self._check(self.person, note.job.request)
         try:
+            self._check(self.person, note.job.request)
             with note.kept():
                 report = work(note.job.request, note.tell, lambda: note.stop or cancelled())
             state: JobState = "cancelled" if report.cancelled else "done"
@@ -247,8 +248,10 @@ class ImportJobs(ForPerson):
     def _take_files(self) -> None:
         """Take over the jobs of an earlier version, which had a file each."""
         for path in self._home.jobs.glob("*.json"):
-            with suppress(OSError, ValueError, KeyError):
+            with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, StorageError):
                 data = json.loads(path.read_bytes())
+                if data["state"] == "running" and process_runs(data["pid"]):
+                    continue  # an app of the earlier version has it
                 source = data.get("dataset") and {"name": data["dataset"]}
                 source = source or (data.get("queries") and {"queries": data["queries"]})
                 source = source or self._home.located(data["path"])

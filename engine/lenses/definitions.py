@@ -83,12 +83,18 @@ class _LensFields(BaseModel):
     allows_none: StrictBool = False
 
 
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an object of JSON that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def read_lens(path: Path | str) -> Lens:
     """The lens in a JSON or TOML file (told apart by the ending)."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
-        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        is_json = path.suffix.lower() == ".json"
+        data = json.loads(text, object_hook=_filled) if is_json else tomllib.loads(text)
     except OSError as error:
         raise BadInputError(
             f"{path} cannot be read: {error.strerror or error}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -91,9 +92,12 @@ def find_endpoint(
     if place == 0:
         check_lead(person)
     found = Endpoint(address, model, SecretStr(key), person=person)
-    usual = Endpoint(settings.openai_base_url or DEFAULT_ADDRESS, model).address
-    entered = bool(own) and not person.is_operator
-    return replace(found, ambient=found.address == usual and not entered)
+    if own and not person.is_operator:
+        return found
+    with suppress(NoEndpointError):  # of an address for other programs
+        usual = Endpoint(settings.openai_base_url or DEFAULT_ADDRESS, model).address
+        return replace(found, ambient=found.address == usual)
+    return found
 
 
 def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:

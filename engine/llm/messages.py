@@ -134,6 +134,8 @@ def without_reasoning(text: str) -> str:
     ''
     """
     answer = _ENDS.split(text)[-1]
+    if not answer.strip() and _BEGINS.search(text):  # the answer came first
+        return _BEGINS.split(text)[0].strip()
     return "" if _BEGINS.search(answer) else answer.strip()
 
 

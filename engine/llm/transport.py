@@ -40,11 +40,11 @@ UNREADABLE = (
     *(OverflowError, RecursionError),  # JSON knows infinite numbers, and may be nested deeply
 )
 """Raised when something is read that is no chat completion."""
+MOST_REPORTED = 10**9  # Tokens of one answer
 QUEUE_FACTOR = 10
 """Timeouts that a request waits for its answer to begin, at most, while others are answered."""
 FIRST_PAUSE, LAST_PAUSE, LONGEST_PAUSE = 0.5, 8.0, 120.0
 """Seconds before the first repeat, doubled until the last; the longest an endpoint may ask for."""
-_HEADERS = ("host", "content-length", "content-type", "accept", "accept-encoding", "user-agent")
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -105,7 +105,10 @@ class Transport:
 
     async def _bare(self, request: httpx2.Request) -> None:
         """Leave out the headers that the environment sets for its own endpoint."""
-        kept = {name: request.headers[name] for name in _HEADERS if name in request.headers}
+        kept = {"Host": request.url.netloc.decode("ascii"), "Accept": "application/json"}
+        if "content-length" in request.headers:
+            kept["Content-Length"] = request.headers["content-length"]
+            kept["Content-Type"] = "application/json"
         key = self.endpoint.key.get_secret_value() or "none"
         request.headers = httpx2.Headers({**kept, "Authorization": f"Bearer {key}"})
 
@@ -137,7 +140,7 @@ class Transport:
                 pause = error.pause
                 if pause is None:
                     pause = min(LAST_PAUSE, FIRST_PAUSE * 2**attempt)
-                given = on_piece is not None and answer.size > 0
+                given = on_piece is not None and answer.shown
                 if attempt >= self._retries or pause > LONGEST_PAUSE or given:
                     raise
             await asyncio.sleep(pause)
@@ -301,6 +304,7 @@ class StreamedReply:
         self.used: tuple[int, int] | None = None  # (input, output) tokens, once reported
         self.cut = False  # stopped at the limit of tokens
         self.complete = False  # its end has come
+        self.shown = False  # some of its text has come
 
     def add(self, chunk: Any) -> str:
         """The text of a chunk; raises KeyError and its like where parts are missing."""
@@ -317,7 +321,7 @@ class StreamedReply:
         text = message.get("content") or ""
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
-        shown = _sound(text)
+        self.shown |= bool(text)
         self._texts.append(text)
         if self._choices and not self._options:
             tokens = (choice.get("logprobs") or {}).get("content") or []
@@ -325,7 +329,7 @@ class StreamedReply:
         self.size += max(1, len(text) + len(str(reasoning)))
         self.cut |= choice.get("finish_reason") == "length"
         self.complete |= bool(choice.get("finish_reason")) or "message" in choice
-        return shown
+        return _sound(text)
 
     def reply(self) -> Reply:
         """The reply, with the alternatives to the first token that is one of the choices."""
@@ -345,8 +349,13 @@ def _sound(text: str) -> str:
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
-    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return None if sent is None else (int(sent), int(answered or 0))
+    sent, answered = usage.get("prompt_tokens"), usage.get("completion_tokens") or 0
+    # Anything else would raise, or give back, what a person has left of a day.
+    if not all(
+        isinstance(count, int) and 0 <= count <= MOST_REPORTED for count in (sent, answered)
+    ):
+        return None
+    return int(sent or 0), int(answered)
 
 
 def _options(

@@ -286,7 +286,7 @@ class Maps(ForPerson):
     ) -> list[str]:
         if kind == "results":
             if query is None:
-                raise BadInputError("Results need a query.", "Say what is searched for.")
+                raise BadInputError("The map has no results to show.", "Give a query.")
             query = replace(query, corpus=opened.name)
             stage = self._searcher(opened.name).first_stage(query)
             return stage.ranking.doc_ids[:PAGE_SIZE]

@@ -67,11 +67,11 @@ def loading(what: str, remedy: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ModelMissingError(
-            f"The {what} needs {error.name}, which is not installed.",
+            f"The {what} needs {error.name or error}, which is not installed.",
             "Run: pip install 'seedlens[distill]'",
         ) from error
     except (OSError, ValueError, KeyError) as error:
-        said = str(error).splitlines()[0]
+        said = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelMissingError(f"The {what} cannot be loaded: {said}", remedy) from error
 
 

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import CONTEXT
-from engine.encode.loaders import locate, projection
+from engine.encode.loaders import check_here, locate, projection
 from engine.encode.models import DIRECTIONS, check_modules, parts_of, read_directions
 from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
@@ -34,6 +34,7 @@ class Trainable:
         from peft import LoraConfig, get_peft_model
         from sentence_transformers import SentenceTransformer
 
+        check_here(source)
         folder, embedded = locate(source)
         with loading(f"model '{source}'", "Import the corpus with a sentence-transformers model."):
             check_modules(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -44,7 +45,9 @@ def long_text(ending: str = "Finally the lamp was sold.") -> str:
 @pytest.fixture(scope="module", params=[False, True], ids=["search", "indexing"])
 def encoder(request: pytest.FixtureRequest) -> OnePassEncoder:
     """The embedded model as searches load it, and as indexing does (OpenVINO, if installed)."""
-    return loaders.load_encoder(bulk=request.param)
+    loaded = loaders.load_encoder(bulk=request.param)
+    assert sys.modules.get("openvino_telemetry") is None, "it would report each use"
+    return loaded
 
 
 @cache
