@@ -89,7 +89,7 @@ def test_the_page_of_commands_and_settings_is_current() -> None:
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda path: path.name)
-def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+def test_links_and_files_that_pages_name_are_there(page: Path) -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
@@ -99,6 +99,9 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
         assert there.exists(), target
         if section and there.suffix == ".md":
             assert section in anchors(there), target
+    folders = "engine|pages|storage|assets|tests|benchmarks|docs"
+    for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name
 
 
 def anchors(page: Path) -> set[str]:
