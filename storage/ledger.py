@@ -108,11 +108,12 @@ class Ledger:
         changed = max((file.stat().st_mtime for file in files), default=0.0)
         # A lock of the ledger would change it.
         busy = "The ledger is being copied.", "Wait until that is done."
-        with alone(folder / ".lock", *busy, WAIT_SECONDS):
+        with alone(folder.with_suffix(".lock"), *busy, WAIT_SECONDS):
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.sqlite"
             copies = sorted(folder.glob("ledger-????-??-??.*"))
             if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
                 return
+            folder.mkdir(parents=True, exist_ok=True)
             self.copy(today)
             for old in [*copies, today][:-MOST_COPIES]:
                 delete(old)

@@ -8,15 +8,16 @@ import subprocess
 import sys
 import threading
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from engine.config import ROOT
 from storage.errors import CorpusBusyError
 from storage.ledger import Ledger
-from storage.locks import LOCKS
+from storage.locks import LOCKS, MACHINE, TERM, is_alive
 
 HOLDER = """
 import sys, time
@@ -96,3 +97,17 @@ def test_a_lock_of_another_machine_counts_until_it_is_not_renewed(ledger: Ledger
             )
             with refused, locks.hold("grading", what=WHAT):
                 pass
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="the system does not say when")
+def test_a_process_of_this_machine_counts_while_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        long_ago = datetime.now(UTC) - 2 * TERM
+        assert not is_alive(MACHINE, child.pid, long_ago), "another process had that number"
+        monkeypatch.setattr("storage.locks.TERM", timedelta(seconds=-1))  # it was suspended
+        assert is_alive(MACHINE, child.pid, datetime.now(UTC))
+    finally:
+        child.kill()
+        child.wait()
+    assert not is_alive(MACHINE, child.pid, datetime.now(UTC))

@@ -20,6 +20,7 @@ from engine.ingest import (
     unique_documents,
 )
 from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import Repairs
 from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
 
 # --- faults --------------------------------------------------------------------------------
@@ -97,6 +98,11 @@ GOOD = '{"id": "1", "text": "a"}\n'
         ("refs.bib", "no entries at all\n", "0 rows"),
         ("refs.ris", "TY  - JOUR\nPY  - 2001\nER  - \n", "neither a title nor a text"),
         ("refs.ris", "\nA list of papers\n", "0 rows read as ris"),
+        (
+            "refs.ris",
+            "TY  - JOUR\nTI  - a\nER  - \nTY  - JOUR\nAB  - cut o",
+            "row 2 (line 4): the record that begins here has no ER line",
+        ),
         ("a.parquet", "PAR1 but not really", "cannot be read"),
     ],
 )
@@ -104,6 +110,20 @@ def test_bad_input_names_file_row_and_remedy(
     write: Write, name: str, content: str, says: str
 ) -> None:
     assert says in fault(write(name, content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", '[{"id": "1", "text": "a"}, {"id": "2", "te'),
+        ("a.ris", "TY  - JOUR\nID  - 1\nTI  - t\nAB  - a\nER  - \nTY  - JOUR\nAB  - cut o"),
+    ],
+)
+def test_a_file_that_was_cut_is_read_up_to_there_where_broken_rows_may_go(
+    write: Write, name: str, content: str
+) -> None:
+    source = open_source(write(name, content), lens=RESEARCH, repairs=Repairs(skip_broken=True))
+    assert [document.doc_id for document in source] == ["1"]
 
 
 def test_the_same_id_with_other_content_names_both_rows(jsonl: Callable[..., Path]) -> None:

@@ -109,3 +109,10 @@ def test_half_a_character_in_an_answer_is_a_mark_and_two_halves_are_one() -> Non
     read = reply.reply()
     assert (read.text, read.model) == ("a\N{GRINNING FACE} b\ufffd", "m\ufffd")
     assert "".join(shown).encode()
+
+
+@pytest.mark.parametrize("tokens", [-1_000, 10**30, "many", None, 1.5])
+def test_usage_that_cannot_be_is_not_counted(tokens: object) -> None:
+    reply = StreamedReply()
+    reply.add({"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 1}})
+    assert reply.used is None
