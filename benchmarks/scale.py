@@ -165,7 +165,7 @@ def run_make(documents: int, folder: Path, corpus: str) -> Taken:
             told = progress.seconds
             print(f"  {progress.phase} {progress.done:,} of {progress.total:,}", file=sys.stderr)
 
-    def load(source: str, *, bulk: bool) -> MadeCorpus:
+    def load(source: str, *, bulk: bool, download: bool) -> MadeCorpus:
         del source, bulk
         return made
 
