@@ -166,7 +166,7 @@ def run_make(documents: int, folder: Path, corpus: str) -> Taken:
             print(f"  {progress.phase} {progress.done:,} of {progress.total:,}", file=sys.stderr)
 
     def load(source: str, *, bulk: bool, download: bool) -> MadeCorpus:
-        del source, bulk
+        del source, bulk, download
         return made
 
     explorer = Explorer(Settings())
