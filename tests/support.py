@@ -46,11 +46,12 @@ def make_explorer(home: Path, **settings: Any) -> Explorer:
 
 def store_job(jobs: ImportJobs, job: ImportJob, **columns: object) -> ImportJob:
     """Store an import, of this machine and heard of now unless ``columns`` differ."""
+    from engine.jobs.imports import stored_content
     from storage.jobs import JobRow
     from storage.locks import MACHINE
 
     row = JobRow(
-        *(job.id, job.request.name, job.state, jobs.content(job), job.owner),
+        *(job.id, job.request.name, job.state, stored_content(job), job.owner),
         *(MACHINE, job.pid, job.stopping, datetime.fromisoformat(job.started_at)),
         datetime.now(UTC),
     )

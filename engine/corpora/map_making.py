@@ -26,7 +26,7 @@ from engine.types.corpora import Progress
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
 from engine.types.maps import WHOLE_DOCUMENT, MapReport
-from storage.errors import CorpusMissingError, StorageError
+from storage.errors import StorageError
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.maps import StoredLayout, StoredMap, read_map, write_map
@@ -72,7 +72,6 @@ class MapMaker:
             try:
                 layouts, sampled = self._layouts(names, old, kept, started)
                 with self.adding:
-                    self._check_there()
                     layouts |= self._renamed(old, layouts)
                     write_map(self.table.path, StoredMap(doc_ids, hashes, layouts, sampled))
                 made = wanted
@@ -91,16 +90,6 @@ class MapMaker:
         if old is None or not len(old.doc_ids) or WHOLE_DOCUMENT not in old.layouts:
             return None
         return old if {*old.layouts} <= {*names} else None
-
-    def _check_there(self) -> None:
-        path = self.table.path
-        if self.table.remote is not None or not DocumentTable.is_stored(path):
-            return
-        if DocumentTable.open(path).made != self.table.made:
-            raise CorpusMissingError(
-                f"The corpus '{self.corpus}' was deleted while its map was made.",
-                "Make the map of the one that is there now.",
-            )
 
     def _documents(self) -> tuple[list[str], list[str]]:
         columns = ["doc_id", "content_hash"]

@@ -136,7 +136,7 @@ class ImportJobs(ForPerson):
             log.exception("The import failed in a way that SeedLens does not know")
             remedy = f"The details are in {self._log(id_)}."
             job = replace(note.job, state="failed", error=UNEXPECTED, remedy=remedy)
-        self._jobs.change(id_, state=job.state, content=_content(job))
+        self._jobs.change(id_, state=job.state, content=stored_content(job))
         return job
 
     def resume(self, id_: str) -> ImportJob:
@@ -189,7 +189,7 @@ class ImportJobs(ForPerson):
         """Add a job, and begin its process unless this one does the work."""
         now, name = datetime.now(UTC), job.request.name
         row = JobRow(
-            *(job.id, name, "running", _content(job), job.owner),
+            *(job.id, name, "running", stored_content(job), job.owner),
             *(MACHINE, process, False, now, now),
         )
         # The lock of the corpus keeps others out only once they have read the whole source.
@@ -304,12 +304,12 @@ class _Note:
         while not self._done.wait(NOTE_SECONDS):
             news = self._news.wait(LOOK_SECONDS)
             self._news.clear()
-            values = {"content": _content(self.job)} if news else {}
+            values = {"content": stored_content(self.job)} if news else {}
             with suppress(StorageError):  # a disk that is full is the import's to report
                 self.stop |= self._jobs._jobs.change(self.job.id, **values)
 
 
-def _content(job: ImportJob) -> str:
+def stored_content(job: ImportJob) -> str:
     """What a row has of a job beside its columns."""
     stored = _Stored(job.request, job.progress, job.report, job.error, job.remedy)
     return _STORED.dump_json(stored).decode()

@@ -160,7 +160,7 @@ def test_an_id_that_no_run_can_hold_leaves_the_comparison_shown(
     small_copy.library.add("small", [{"doc_id": "a b", "text": "Bees forage. We count them."}])
     serve(small_copy)
     page = visit("compare", corpus="small", seed="bees-network", variants=link(BASE, OTHER))
-    assert "holds a space, which a TREC run cannot" in shown(page)
+    assert "holds white space, which TREC files cannot" in shown(page)
     assert "cmp-verdict" in shown(page)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import engine.maps.facade
-from engine.errors import BadInputError, StorageError, UnknownNameError
+from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import Endpoint
 from engine.types.maps import CorpusMap, Layout
-from storage.maps import FILE, read_map, write_map
+from storage.maps import write_map
 from tests.fakes.model_answers import ASKED_NAMES, fenced_texts, names
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_sessions import connection
@@ -173,18 +173,3 @@ def test_what_is_missing_is_named(
     with pytest.raises(EndpointError):
         mapped.maps.word_names("small", "method", endpoint)
     assert not layout(mapped).worded_by
-
-
-def test_names_of_other_clusters_are_a_damaged_map(
-    mapped: Explorer, server: ModelServer, endpoint: Endpoint
-) -> None:
-    server.behaviour.handlers = [names()]
-    mapped.maps.word_names("small", "method", endpoint)
-    folder = mapped.library.open("small").table.path
-    kept = read_map(folder)
-    assert kept is not None
-    damaged = dict(kept.layouts)
-    object.__setattr__(damaged["method"], "worded", (("one",), ("two",)))
-    write_map(folder, kept)
-    with pytest.raises(StorageError, match=FILE):
-        mapped.maps.view("small")

@@ -15,7 +15,6 @@ from engine.corpora.map_making import MapMaker
 from engine.corpora.registry import store_of
 from engine.errors import (
     BadInputError,
-    CorpusMissingError,
     NotAllowedError,
     StorageError,
     UnknownNameError,
@@ -172,8 +171,7 @@ def test_a_map_is_not_written_beside_another_corpus_of_that_name(small_copy: Exp
         "small", before.table, before.lens, before.spec.dimension, tell_nobody, never,
         adding=replaced(),
     )  # fmt: skip
-    with pytest.raises(CorpusMissingError, match="was deleted while its map was made"):
-        maker.make()
+    maker.make()
     assert small_copy.maps.view("small") is None
 
 
