@@ -43,7 +43,7 @@ from engine.types.jobs import JobState
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name
 from storage.jobs import JobRow, Jobs
-from storage.locks import MACHINE, process_runs
+from storage.locks import MACHINE, is_alive
 from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
@@ -250,7 +250,9 @@ class ImportJobs(ForPerson):
         for path in self._home.jobs.glob("*.json"):
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, StorageError):
                 data = json.loads(path.read_bytes())
-                if data["state"] == "running" and process_runs(data["pid"]):
+                heard = datetime.fromisoformat(data["updated_at"])
+                here = data["state"] == "running" and data["host"] == MACHINE
+                if here and is_alive(MACHINE, data["pid"], heard):
                     continue  # an app of the earlier version has it
                 source = data.get("dataset") and {"name": data["dataset"]}
                 source = source or (data.get("queries") and {"queries": data["queries"]})

@@ -122,7 +122,7 @@ async def tournament(asking: Asking) -> None:
 def batch_counts(n: int) -> list[int]:
     """Batches of each round, for ``n`` documents.
 
-    >>> sizes(100)
+    >>> batch_counts(100)
     [5, 3, 2, 1]
     """
     found = []
