@@ -13,6 +13,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from engine.config import ASSETS
 from engine.encode.backends import OpenVinoBackend, choose_backend, has_openvino
@@ -100,6 +101,8 @@ def load_embedded() -> LoadedModel:
 
 
 def _embedded_parts(folder: Path, published: str, threads: int, *, bulk: bool) -> ModelParts:
+    if threads:
+        threadpool_limits(threads, user_api="blas")  # of NumPy, from here on
     network = MiniLm(folder)
     backend: Backend = network
     if bulk:
