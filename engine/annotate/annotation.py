@@ -155,7 +155,7 @@ class Annotation(ProjectStore):
             opened.document(judgment.doc_id)  # raises UnknownNameError
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
-        if judgment.event.startswith(MADE):
+        if judgment.origin in ("person", "audit") and judgment.event.startswith(MADE):
             raise BadInputError(
                 f"The event '{judgment.event}' begins like those of SeedLens.", "Use another id."
             )
