@@ -70,13 +70,13 @@ class PostgresDatabase(Database):
             pool_pre_ping=True,
         )
         self._is_prepared = False
-        self._password = str(given.get("password") or "")
+        # Whoever shows what this object holds does not show the password.
+        self._hidden: Callable[[str], str]
+        self._hidden = lambda text: text.replace(given.get("password") or "\0", "***")
 
     def explained(self, error: Exception) -> StorageError:
         found = super().explained(error)
-        if self._password:
-            found.message = found.message.replace(self._password, "***")
-        return found
+        return type(found)(self._hidden(found.message), found.remedy)
 
     def prepare(self) -> None:
         if self._is_prepared:
