@@ -132,8 +132,10 @@ class Locks(LedgerTables):
 
 
 def is_alive(machine: str, process: int, renewed: datetime) -> bool:
-    """Whether a process with this last sign of life is still at work, as far as can be seen from
-    here: on this machine also one that is suspended. Process 0 is one that starts."""
+    """Whether a process is running, given its last sign of life.
+
+    On this machine a suspended process counts as running. Process 0 is one that is starting.
+    """
     here = machine == MACHINE and process != 0
     if here and not process_runs(process):
         return False
@@ -144,7 +146,7 @@ def is_alive(machine: str, process: int, renewed: datetime) -> bool:
 
 
 def _begun(process: int) -> datetime | None:
-    """When a process of this machine began, to a second; None where the system does not say."""
+    """Start of a process of this machine, to a second; None where the system does not tell."""
     with suppress(OSError, ValueError, IndexError, StopIteration):
         ticks = int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19])
         lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()

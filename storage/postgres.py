@@ -63,14 +63,13 @@ class PostgresDatabase(Database):
         super().__init__(
             f"postgresql://{places}/{given.get('dbname') or ''}",
             "postgresql+psycopg://",
-            # Whoever shows what this object holds does not show the password.
+            # Closures, here and below: no representation of this object has the password.
             _Connecting(lambda: psycopg.connect(**given, autocommit=True), wait_seconds),
             wait_seconds,
             psycopg.Error,
             pool_pre_ping=True,
         )
         self._is_prepared = False
-        # Whoever shows what this object holds does not show the password.
         self._hidden: Callable[[str], str]
         self._hidden = lambda text: text.replace(given.get("password") or "\0", "***")
 

@@ -106,7 +106,7 @@ def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Pat
     files[ABOUT] = [about + "\n"]
     with file_errors(out, "Name another folder."):
         before = _exported_before(out, overwrite=overwrite)
-        # First of all: what was stopped halfway can be told, and replaced.
+        # The description first: an interrupted export can be recognised and replaced.
         for name in (ABOUT, *(name for name in files if name != ABOUT)):
             pieces = files[name]
             (out / name).parent.mkdir(parents=True, exist_ok=True)

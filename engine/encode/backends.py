@@ -21,8 +21,10 @@ GROUP = 64
 
 
 def openvino_module() -> Any:
-    """OpenVINO; to be imported by this function alone, as it would report each use over the network
-    from a forked process. Without its module for that, it reports nothing."""
+    """OpenVINO with its telemetry off; import it with this function only.
+
+    On import it reports its use over the network, unless its telemetry module is missing.
+    """
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
     import openvino
 

@@ -1,4 +1,4 @@
-"""Loading models: the embedded one by itself, others with PyTorch, which is slow to import."""
+"""Loading models: the embedded one on NumPy or OpenVINO, others with PyTorch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EMBEDDED = Preset(
     pooling="mean",
     window=WINDOW,
 )
-"""As its own files say, for what PyTorch does with it."""
+"""As in its files; for PyTorch (bulk work on a GPU, training)."""
 PROJECTION = ASSETS / "models" / "projection.npy"
 """(384, 128) float32: orthonormal directions fitted by benchmarks/fit_projection.py."""
 TOKEN_DIMENSION = 128
@@ -87,13 +87,13 @@ def _load(source: str, bulk: bool, threads: int) -> OnePassEncoder:
 
 
 def has_gpu() -> bool:
-    """Whether the machine seems to have one for PyTorch, without importing it."""
+    """Whether the machine may have a GPU for PyTorch, found without importing it."""
     devices = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # dxg: in WSL; kfd: AMD's
     return os.name == "nt" or any(Path(device).exists() for device in devices)
 
 
 def load_embedded() -> LoadedModel:
-    """The embedded model for PyTorch, in parts of its own, so that they may be changed."""
+    """A copy of the embedded model for PyTorch, which the caller may change."""
     from engine.encode.models import load_model
 
     _quieten()

@@ -1,7 +1,7 @@
 """The embedded model, all-MiniLM-L6-v2: BERT (Devlin et al. 2019) of six layers without PyTorch.
 
-NumPy reads a query in milliseconds, OpenVINO a corpus; to load PyTorch and transformers for either
-takes longer than both.
+NumPy encodes queries, OpenVINO encodes corpora. Importing PyTorch and transformers would take 10 s
+of processor time.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class ImportJobs(ForPerson):
         """List an import of this process while it runs; interrupted ones of the same source go.
 
         Yields:
-            what the import is to tell its progress, and to ask whether it is cancelled.
+            Functions to report progress and to ask for cancellation.
         """
         self._check(self.person, request)
         job = _new_job(request, owner)
@@ -279,7 +279,7 @@ class ImportJobs(ForPerson):
 
 
 class _Note:
-    """Notes the progress of a job, and hears whether it is to stop."""
+    """Stores the progress of a job and reads whether it should stop."""
 
     def __init__(self, job: ImportJob, jobs: ImportJobs) -> None:
         self.job, self.stop = job, False

@@ -160,7 +160,7 @@ class Visit:
         self.page.screenshot(path=ARTEFACTS / f"{name}.png")
 
     def leave(self) -> None:
-        """Nothing is left of this visitor but what Chromium compiled."""
+        """Clear everything but the compiled scripts."""
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)
         context = self.page.context
@@ -176,7 +176,7 @@ class Visit:
 
 
 def visit_with(browser: Browser, server: Server, **context: object) -> Visit:
-    """A visitor beside others, with cookies of their own, until the context is closed."""
+    """A second visitor at the same time, with separate cookies, until the context is closed."""
     opened = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **context})  # type: ignore[arg-type]
     return Visit(opened.new_page(), server)
 
@@ -187,7 +187,7 @@ def visiting(
 ) -> Iterator[Visit]:
     """A fresh visitor; afterwards: no console errors, no request to another host.
 
-    All come to one tab, one by one: a new tab has to compile the scripts again, for 3 seconds.
+    All visits share one tab: in a new one Chromium compiles the scripts again, for 3 seconds.
     """
     page = browser.contexts[0].pages[0]
     page.set_viewport_size(viewport)

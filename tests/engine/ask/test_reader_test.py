@@ -82,7 +82,7 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def tester(loans: Explorer, server: ModelServer, store: Answers) -> ReaderTest:
+def reader_test(loans: Explorer, server: ModelServer, store: Answers) -> ReaderTest:
     settings = loans.settings.model_copy(update={"openai_base_url": server.url, "llm_model": MODEL})
     return ReaderTest(settings, store)
 
@@ -165,12 +165,12 @@ def test_rouge_1_recall_is_that_of_hand_worked_cases() -> None:
 
 
 def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
-    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
+    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
 ) -> None:
     plan = ReadingPlan((1, 3))
     told: list[None] = []
     test = prepare(loans.searcher("loans"), collection, plan, on_query=lambda: told.append(None))
-    found = tester.run(test).result
+    found = reader_test.run(test).result
     rows = rows_of(found)
     assert list(rows) == ["gold, k = 1", "gold, k = 3"]
     for row in found.rows:
@@ -178,15 +178,15 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
         assert row.rouge == pytest.approx(0.5)  # "Noor" of "Noor Smith"
         assert row.words == 1.0
     assert found.report.questions == server.seen.questions == 2 * QUERIES
-    assert tester.run(test).result.rows == found.rows
+    assert reader_test.run(test).result.rows == found.rows
 
 
 def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
-    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
+    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
 ) -> None:
     loans.scenarios.run(ScenarioRequest("loans", "extractive"))
     test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
-    found = tester.run(test).result
+    found = reader_test.run(test).result
     loans.scenarios.remove("loans")
     rows = rows_of(found)
     assert set(rows) == {
@@ -209,22 +209,22 @@ def test_scenarios_that_are_not_there_cannot_go_along(
 
 
 def test_the_estimate_asks_nothing_and_is_not_exceeded(
-    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
+    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
 ) -> None:
     test = prepared(loans, collection, sizes=(1, 6), grade=True)
-    foreseen = tester.estimate(test)
+    foreseen = reader_test.estimate(test)
     assert server.seen.requests == 0
-    report = tester.run(test).result.report
+    report = reader_test.run(test).result.report
     assert report.questions == foreseen.calls
     assert foreseen.input_tokens is not None
     assert report.input_tokens <= foreseen.input_tokens
 
 
 def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
-    loans: Explorer, collection: Collection, tester: ReaderTest
+    loans: Explorer, collection: Collection, reader_test: ReaderTest
 ) -> None:
     test = prepared(loans, collection, sizes=(1, 3))
-    found = tester.run(test, most_calls=10).result
+    found = reader_test.run(test, most_calls=10).result
     assert found.report.stopped == "budget"
     answered = [row.answered for row in found.rows]
     assert 0 < answered[0] < QUERIES
@@ -232,23 +232,23 @@ def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
     assert found.rows[0].rouge == pytest.approx(0.5)
     assert found.rows[1].rouge is None
     assert any("ended early" in note for note in found.notes)
-    rest = tester.run(test).result
+    rest = reader_test.run(test).result
     assert rest.report.stopped == ""
     assert rest.report.cached == answered[0]
 
 
 def test_failures_are_counted_and_not_scored(
-    loans: Explorer, collection: Collection, tester: ReaderTest, server: ModelServer
+    loans: Explorer, collection: Collection, reader_test: ReaderTest, server: ModelServer
 ) -> None:
     server.behaviour.faults = {"empty": 0.5}
-    found = tester.run(prepared(loans, collection, sizes=(1,))).result
+    found = reader_test.run(prepared(loans, collection, sizes=(1,))).result
     [row] = found.rows
     assert 0 < row.unanswered < QUERIES
     assert row.unanswered == found.report.unanswered
     assert row.rouge == pytest.approx(0.5)
     server.behaviour.faults = {"500": 1.0}
     with pytest.raises(EndpointError):
-        tester.run(prepared(loans, collection, sizes=(6,)))
+        reader_test.run(prepared(loans, collection, sizes=(6,)))
 
 
 def test_what_documents_command_stays_within_their_fence(
