@@ -1,19 +1,93 @@
-"""What becomes of rows that cannot be used as they are: one question for each kind of fault."""
+"""A source before its import: its first rows, and what becomes of rows that cannot be used."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import pandas as pd
 import streamlit as st
 
-from engine.text import size
-from engine.types.corpora import CheckReport, Fault, FaultKind, Repairs
-from pages._common.outside_text import escape
+from engine.explorer import Explorer
+from engine.text import counted, size
+from engine.types.corpora import CheckReport, Fault, FaultKind, Preview, Repairs
+from engine.types.documents import SourceDocument
+from pages._common.kit import Html, document, el, grid
 from pages._common.shared import note
 
+CELL_CHARACTERS = 300
+SENTENCES, SENTENCE_CHARACTERS = 12, 400
 _BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "json"})
 """Formats whose documents often have no text: the title serves unless somebody objects."""
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, with a sign that there is more."""
+    return text if len(text) <= most else text[:most] + " …"
+
+
+# -- the first rows --------------------------------------------------------------------------
+
+
+def show_preview(explorer: Explorer, shown: Preview) -> None:
+    """The first rows as they are, and the first document."""
+    if shown.rows:
+        grid(rows_of(shown), "library_rows", "The first rows of the source", height="content")
+    if shown.documents:
+        st.html(first_card(shown.documents[0], explorer.library.sentences_of(shown.documents[0])))
+
+
+def rows_of(shown: Preview) -> pd.DataFrame:
+    """The first rows, every cell as text; long ones are cut, lists are written as people do."""
+    rows = [
+        [cut(words(row.get(column)), CELL_CHARACTERS) for column in shown.columns]
+        for row in shown.rows
+    ]
+    return pd.DataFrame(rows, columns=list(shown.columns), dtype=str)
+
+
+def words(value: Any) -> str:
+    """A value for people; a list may be in a cell as JSON, too.
+
+    >>> words(["A. Lee", {"name": "B. Okafor"}]), words({"venue": "ACL"}), words(None)
+    ('A. Lee, B. Okafor', 'venue: ACL', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(words, value))
+    if isinstance(value, Mapping):
+        only_name = value.get("name")
+        pairs = (f"{key}: {words(item)}" for key, item in value.items())
+        return only_name if isinstance(only_name, str) else ", ".join(pairs)
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return words(parsed) if isinstance(parsed, list) else value
+    return str(value)
+
+
+def first_card(first: SourceDocument, sentences: list[str]) -> Html:
+    """The first document as it will be read."""
+    people = ", ".join(first.authors[:5]) + (" …" if len(first.authors) > 5 else "")
+    about = [str(first.year or ""), people, first.url or "", f"id {first.doc_id}"]
+    lines = (el("li", cut(s, SENTENCE_CHARACTERS)) for s in sentences[:SENTENCES])
+    more = len(sentences) - SENTENCES
+    return document(
+        "Preview of the first document",
+        cut(first.title, 300) or "(no title)",
+        " · ".join(cut(fact, 200) for fact in about if fact),
+        el("ol", lines),
+        more > 0 and el("div.sl-dim", f"and {more:,} more sentences"),
+        kind="lib-card",
+    )
+
+
+# -- rows that cannot be used as they are --------------------------------------------------------
 
 
 class _Answer(NamedTuple):
@@ -28,25 +102,15 @@ class _Answer(NamedTuple):
     sets: dict[str, Any]
 
 
-class _Question(NamedTuple):
-    one: str
-    several: str
-    answers: dict[str, _Answer]
-
-
-_QUESTIONS: dict[FaultKind, _Question] = {
-    "broken": _Question(
-        "1 row is unreadable or too long",
-        "{n} rows are unreadable or too long",
-        {
-            "skip": _Answer(
-                "Skip", "Or correct the file and upload it again.", {"skip_broken": True}
-            )
-        },
+_DECLINE = "Or correct the file and upload it again."
+_BY_ROW = "{prefix}-1, {prefix}-2 … IDs depend on row order."
+_QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
+    "broken": (
+        ("row is unreadable or too long", "rows are unreadable or too long"),
+        {"skip": _Answer("Skip", _DECLINE, {"skip_broken": True})},
     ),
-    "empty": _Question(
-        "1 row has no text",
-        "{n} rows have no text",
+    "empty": (
+        ("row has no text", "rows have no text"),
         {
             "skip": _Answer("Skip", "", {"skip_empty": True}),
             "title": _Answer(
@@ -56,15 +120,10 @@ _QUESTIONS: dict[FaultKind, _Question] = {
             ),
         },
     ),
-    "id": _Question(
-        "1 row has no ID",
-        "{n} rows have no ID",
+    "id": (
+        ("row has no ID", "rows have no ID"),
         {
-            "number": _Answer(
-                "Number by row",
-                "{prefix}-1, {prefix}-2 … IDs depend on row order.",
-                {"number_ids": True},
-            ),
+            "number": _Answer("Number by row", _BY_ROW, {"number_ids": True}),
             "doi": _Answer(
                 "Use the DOI",
                 "{left} without a DOI are numbered.",
@@ -72,22 +131,22 @@ _QUESTIONS: dict[FaultKind, _Question] = {
             ),
         },
     ),
-    "duplicate": _Question(
-        "1 row repeats an earlier ID with other content",
-        "{n} rows repeat an earlier ID with other content",
+    "duplicate": (
+        (
+            "row repeats an earlier ID with other content",
+            "rows repeat an earlier ID with other content",
+        ),
         {
-            "keep": _Answer(
-                "Keep the first", "Later ones are skipped.", {"duplicates": "keep-first"}
-            ),
-            "merge": _Answer(
-                "Merge",
-                "Merge fields; keep the longest text.",
-                {"duplicates": "merge"},
-            ),
-            "rename": _Answer("Rename later ones", "ID-2, ID-3 …", {"duplicates": "rename"}),
+            name: _Answer(label, caption, {"duplicates": how})
+            for name, label, caption, how in (
+                ("keep", "Keep the first", "Later ones are skipped.", "keep-first"),
+                ("merge", "Merge", "Merge fields; keep the longest text.", "merge"),
+                ("rename", "Rename later ones", "ID-2, ID-3 …", "rename"),
+            )
         },
     ),
 }
+"""The question for each kind of fault, and its answers."""
 
 
 def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
@@ -100,8 +159,8 @@ def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
     if source_format in _BY_TITLE:
         st.session_state.setdefault(_key("empty", key), "title")
     fields: dict[str, Any] = {}
-    for kind, question in _QUESTIONS.items():
-        answer = question.answers.get(st.session_state.get(_key(kind, key)) or "")
+    for kind, (_, answers) in _QUESTIONS.items():
+        answer = answers.get(st.session_state.get(_key(kind, key)) or "")
         fields |= answer.sets if answer else {}
     return replace(read_as, **fields)
 
@@ -126,13 +185,10 @@ def what_comes_of_it(report: CheckReport) -> None:
         rows = "1 row is" if undecided == 1 else f"{undecided:,} rows are"
         note(f"{rows} undecided.", "Resolve the issues above to continue.")
         return
-    takes = f"Takes up to {size(report.disk)} of disk."
-    documents = "1 document" if report.documents == 1 else f"{report.documents:,} documents"
-    lines = "".join(f"<li>{escape(line)}</li>" for line in report.warnings)
-    st.html(
-        f'<div class="lib-sum" role="status"><strong>{documents} will be indexed.</strong> {takes}'
-        f"{f'<ul>{lines}</ul>' if lines else ''}</div>"
-    )
+    head = el("strong", f"{counted(report.documents, 'document')} will be indexed.")
+    takes = f" Takes up to {size(report.disk)} of disk."
+    warnings = [el("li", line) for line in report.warnings]
+    st.html(el("div.lib-sum", head, takes, warnings and el("ul", warnings), role="status"))
 
 
 def _key(kind: FaultKind, key: str) -> str:
@@ -140,31 +196,33 @@ def _key(kind: FaultKind, key: str) -> str:
 
 
 def _ask(fault: Fault, key: str, prefix: str) -> None:
-    question = _QUESTIONS[fault.kind]
-    words = question.one if fault.rows == 1 else question.several.format(n=f"{fault.rows:,}")
+    words, answers = _QUESTIONS[fault.kind]
+    label = counted(fault.rows, *words)
     # What stands in for something must be there in one row at least.
-    answers = {
+    offered = {
         name: answer
-        for name, answer in question.answers.items()
+        for name, answer in answers.items()
         if fault.substitutes or name not in ("title", "doi")
     }
     left = fault.rows - fault.substitutes
-
-    def caption(answer: _Answer) -> str:
-        needless = "{left}" in answer.caption and not left
-        return "" if needless else answer.caption.format(left=f"{left:,}", prefix=prefix)
-
+    captions = [
+        a.caption.format(left=f"{left:,}", prefix=prefix)
+        if left or "{left}" not in a.caption
+        else ""
+        for a in offered.values()
+    ]
     st.radio(
-        words,
-        list(answers),
+        label,
+        list(offered),
         index=None,
-        format_func=lambda name: answers[name].label,
-        captions=[caption(answer) for answer in answers.values()],
+        format_func=lambda name: offered[name].label,
+        captions=captions,
         key=_key(fault.kind, key),
         persist_state="session",
     )
-    with st.expander(f"Rows: {words}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
-        lines = "".join(f"<li>{escape(place)}</li>" for place in fault.places)
+    with st.expander(f"Rows: {label}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
         more = fault.rows - len(fault.places)
-        rest = f"<div>and {more:,} more</div>" if more else ""
-        st.html(f'<ul class="lib-places">{lines}</ul>{rest}')
+        st.html(
+            el("ul.lib-places", (el("li", place) for place in fault.places))
+            + (el("div", f"and {more:,} more") if more else "")
+        )
