@@ -19,55 +19,32 @@ from pages._common.job_words import at_most
 
 
 class StepWords(NamedTuple):
-    """What a step is called in several places.
+    """What a step is called in several places."""
 
-    Attributes:
-        start: the button that runs it.  doing: while it runs.
-        unit: what it goes through.  made: what comes of it.
-        changed: why what it made is not up to date.
-        by: before the model that made it.
-    """
-
-    start: str
-    doing: str
-    unit: str
-    made: str
-    changed: str
-    by: str
+    start: str  # the button that runs it
+    doing: str  # while it runs
+    unit: str  # what it goes through
+    made: str  # what comes of it
+    changed: str  # why what it made is not up to date
+    by: str  # before the model that made it
 
 
 WORDS: Mapping[BuildStep, StepWords] = {
     "label": StepWords(
-        "Label the documents",
-        "Labelling",
-        "document",
-        "label",
-        "the attribute or documents changed since",
-        "Labels by",
+        *("Label the documents", "Labelling", "document", "label"),
+        *("the attribute or documents changed since", "Labels by"),
     ),
     "collapse": StepWords(
-        "Cluster the labels",
-        "Clustering",
-        "document",
-        "cluster",
-        "the labels changed since",
-        "Clusters by",
+        *("Cluster the labels", "Clustering", "document", "cluster"),
+        *("the labels changed since", "Clusters by"),
     ),
     "verbalise": StepWords(
-        "Write the queries",
-        "Writing queries",
-        "cluster",
-        "query",
-        "the clusters changed since",
-        "Queries by",
+        *("Write the queries", "Writing queries", "cluster", "query"),
+        *("the clusters changed since", "Queries by"),
     ),
     "expand": StepWords(
-        "Pool and grade",
-        "Pooling and grading",
-        "candidate",
-        "grade",
-        "the queries changed since",
-        "Grades by",
+        *("Pool and grade", "Pooling and grading", "candidate", "grade"),
+        *("the queries changed since", "Grades by"),
     ),
 }
 
@@ -155,31 +132,19 @@ def steps_data(
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
+        is_first = key == "attribute"
         if key == running:
             kind, words = "running", "running"
         elif state is None:
-            kind, words = ("next", "next") if key == "attribute" else ("later", "")
-        elif key == "attribute":
+            kind, words = ("next", "next") if is_first else ("later", "")
+        elif is_first:
             kind, words = "done", "described"
         else:
-            step = by_run[RUNS[key]]
-            kind, words = standing(
-                step,
-                is_next=state.next == step.step,
-                clusters=clusters,
-                first=earlier(state, step.step),
-            )
-        rows.append(
-            {
-                "key": key,
-                "number": number,
-                "name": name,
-                "kind": kind,
-                "words": words,
-                "current": key == current,
-                "open": state is not None or key == "attribute",
-            }
-        )
+            step = RUNS[key]
+            first, is_next = earlier(state, step), state.next == step
+            kind, words = standing(by_run[step], is_next=is_next, clusters=clusters, first=first)
+        row = {"key": key, "number": number, "name": name, "kind": kind, "words": words}
+        rows.append({**row, "current": key == current, "open": state is not None or is_first})
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,57 +14,72 @@ from engine.types.limits import LONGEST_QUERY
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import percent
 from pages._build.build_reading import (
-    Listed,
+    NUMBER,
+    TEXT,
     drop_button,
-    filters,
-    has_words,
     listing,
     marked_words,
-    opened_html,
+    opened_line,
     read,
+    table_view,
     titles,
 )
-from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, show_problem
+from pages._common import kit
+from pages._common.kit import Html, button, dim, el, line
+from pages._common.shared import show_problem
 
-_HINT = "Click a query to edit it and to read the documents of its cluster."
-WHICH = {
-    "all": "All",
-    "above": "Over limit",
-    "dropped": "Excluded",
-    "open": "No query text",
+_COLUMNS = {
+    "Query": TEXT(width=275),
+    "Overlap": NUMBER(
+        width=70,
+        format="%d %%",
+        help="Share of query words found in its documents but rare in the corpus.",
+    ),
+    "Remark": TEXT(width=105),
+    "Documents": NUMBER(width=85, format="localized"),
+    "Cluster": TEXT(width=120),
 }
 
 
 def queries_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     """The queries on the left, the one that is open on the right."""
-    spec = build.spec
+    spec, active = build.spec, build.active()
     worded = {query.key: query for query in build.queries()}
-    names = {cluster.key: cluster.name for cluster in build.active()}
+    names = {cluster.key: cluster.name for cluster in active}
     # A cluster that is not worded yet has a query without text.
     queries = {
-        c.key: worded.get(c.key) or BuildQuery(c.key, "", c.doc_ids, Overlap(0.0))
-        for c in build.active()
+        c.key: worded.get(c.key) or BuildQuery(c.key, "", c.doc_ids, Overlap(0.0)) for c in active
     }
     if not queries:
         return
-    st.html(f'<div class="sl-facts">{escape(facts([*queries.values()], spec))}</div>')
-    which, words = filters("queries", WHICH, "queries", "a query or a cluster")
-    of_kind = {
-        "above": [query for query in queries.values() if is_above(query.overlap, spec)],
-        "open": [query for query in queries.values() if not query.text],
-        "dropped": [query for query in queries.values() if query.dropped],
-    }.get(which, [*queries.values()])
-    shown = [q for q in of_kind if has_words(f"{q.text} {names[q.key]}", words)]
-    with st.container(key="build_pair_queries"):
-        left, right = st.columns([7, 5], gap="medium")
-        with left:
-            listed = _table(shown, names, spec)
-        with right, st.container(key="build_pane_queries"):
-            if listed.open:
-                _open(explorer, build, queries[listed.open], names[listed.open])
-            else:
-                st.html(f'<div class="bd-hint">{_HINT}</div>')
+    kit.facts(facts([*queries.values()], spec))
+
+    def row(query: BuildQuery) -> dict[str, Any]:
+        return {
+            "Query": query.text or None,
+            "Overlap": round(100 * query.overlap.share) if query.text else None,
+            "Remark": remark(query, spec),
+            "Documents": len(query.doc_ids),
+            "Cluster": names[query.key],
+        }
+
+    table_view(
+        "queries",
+        queries,
+        {
+            "all": ("All", lambda _: True),
+            "above": ("Over limit", lambda query: is_above(query.overlap, spec)),
+            "dropped": ("Excluded", lambda query: query.dropped),
+            "open": ("No query text", lambda query: not query.text),
+        },
+        lambda query: f"{query.text} {names[query.key]}",
+        row,
+        _COLUMNS,
+        rows="queries",
+        words_of="a query or a cluster",
+        hint="Click a query to edit it and to read the documents of its cluster.",
+        opened=lambda key: _open(explorer, build, queries[key], names[key]),
+    )
 
 
 def is_above(overlap: Overlap, spec: BuildSpec) -> bool:
@@ -78,46 +93,18 @@ def facts(all_queries: Sequence[BuildQuery], spec: BuildSpec) -> str:
     still = len(all_queries) - len(queries)
     kept = [query for query in queries if not query.dropped]
     dropped = len(queries) - len(kept)
-    line = counted(len(queries), "query", "queries") + (f", {dropped:,} excluded" * bool(dropped))
+    words = counted(len(queries), "query", "queries") + f", {dropped:,} excluded" * bool(dropped)
     if still:
-        line += f", {counted(still, 'cluster')} without query text"
+        words += f", {counted(still, 'cluster')} without query text"
     if not kept:
-        return f"{line}."
+        return f"{words}."
     mean = sum(query.overlap.share for query in kept) / len(kept)
     above = sum(is_above(query.overlap, spec) for query in kept)
     over = f"{above:,} over the limit of {percent(spec.overlap)}"
-    return f"{line}. Mean overlap {percent(mean)}; {over}."
+    return f"{words}. Mean overlap {percent(mean)}; {over}."
 
 
-def _table(queries: Sequence[BuildQuery], names: Mapping[str, str], spec: BuildSpec) -> Listed:
-    if not queries:
-        st.html('<div class="sl-empty">No matching queries.</div>')
-        return Listed("", ())
-    rows: list[dict[str, Any]] = [
-        {
-            "Query": query.text or None,
-            "Overlap": round(100 * query.overlap.share) if query.text else None,
-            "Remark": standing(query, spec),
-            "Documents": len(query.doc_ids),
-            "Cluster": names[query.key],
-        }
-        for query in queries
-    ]
-    return listing(
-        rows, [query.key for query in queries], "build_queries", choose=False,
-        alt="Queries by cluster", columns={
-            "Query": st.column_config.TextColumn(width=275),
-            "Overlap": st.column_config.NumberColumn(
-                width=70, format="%d %%", help="Share of query words found in its documents but "
-                "rare in the corpus."),
-            "Remark": st.column_config.TextColumn(width=105),
-            "Documents": st.column_config.NumberColumn(width=85, format="localized"),
-            "Cluster": st.column_config.TextColumn(width=120),
-        },
-    )  # fmt: skip
-
-
-def standing(query: BuildQuery, spec: BuildSpec) -> str:
+def remark(query: BuildQuery, spec: BuildSpec) -> str:
     """``excluded``, ``over limit``, ``edited manually``, or nothing to say."""
     if query.dropped:
         return "excluded"
@@ -128,26 +115,23 @@ def standing(query: BuildQuery, spec: BuildSpec) -> str:
 
 
 def _open(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: str) -> None:
-    _wording(explorer, build, query, cluster)
-    corpus = build.spec.corpus
+    _edit(annotator(explorer), build, query, cluster)
+    corpus, alt = build.spec.corpus, "Documents of the query"
     rows = [{"Document": title} for title in titles(explorer, corpus, query.doc_ids)]
-    listed = listing(
-        rows, query.doc_ids, "build_query_documents", alt="Documents of the query", choose=False,
-        most=6,
-    )  # fmt: skip
+    place = "build_query_documents"
+    listed = listing(rows, query.doc_ids, place, alt=alt, choose=False, most=6)
     if listed.open:
         quotes = {label.doc_id: label.quote for label in build.labels()}
         read(explorer, corpus, listed.open, quotes.get(listed.open, ""))
 
 
-def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: str) -> None:
+def _edit(who: str, build: OpenBuild, query: BuildQuery, cluster: str) -> None:
     spec = build.spec
     at = f"build_text_{spec.corpus}_{spec.name}_{query.key}"
-    st.html(opened_html("Cluster", cluster))
+    opened_line("Cluster", cluster)
     # A wording that the engine refused stays here, to be corrected.
     if st.session_state.get(f"{at}_of") != query.text:
         st.session_state[at] = st.session_state[f"{at}_of"] = query.text
-    who = annotator(explorer)
 
     def save() -> None:
         text = st.session_state[at].strip()
@@ -157,53 +141,33 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
     def drop() -> None:
         build.set_query(query.key, who, dropped=not query.dropped)
 
-    text = st.text_area(
-        "Query", key=at, height=110, max_chars=LONGEST_QUERY, persist_state="session",
-        placeholder="No query text",
-    ).strip()  # fmt: skip
+    look: Any = {"max_chars": LONGEST_QUERY, "persist_state": "session"}
+    text = st.text_area("Query", key=at, height=110, placeholder="No query text", **look).strip()
     is_new = text != query.text
-    overlap = query.overlap
-    if is_new and text:
-        overlap = build.overlap(query.key, text)
     if text:
+        overlap = build.overlap(query.key, text) if is_new else query.overlap
         st.html(overlap_html(text, overlap, spec, is_new=is_new))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with line():
         # Never disabled: what was typed is only told when the box is left, by a click on these.
-        st.button("Save", key="build_query_save", type="primary", on_click=attempt_at,
-                  args=("query", save))  # fmt: skip
-        st.button(
-            "Check", key="build_query_check",
-            help="Word overlap of this text (Ctrl+Enter).",
-        )  # fmt: skip
+        button("Save", "build_query_save", save, place="query", type="primary")
+        st.button("Check", "build_query_check", help="Word overlap of this text (Ctrl+Enter).")
         if query.text:
-            note = "An excluded query is not in the collection."
-            drop_button(query.dropped, "build_query_drop", note, "query", drop)
+            words = "An excluded query is not in the collection."
+            drop_button(query.dropped, "build_query_drop", words, "query", drop)
     show_problem("query")
-    st.html(f'<div class="md-dim">{escape(made_by(query))}</div>')
-
-
-def made_by(query: BuildQuery) -> str:
-    """Whose wording it is."""
-    if not query.text:
-        return "Write it yourself, or run the step."
+    by = f"Written by a model in {counted(query.tries, 'try', 'tries')}."
     if query.maker == "person":
-        return "Edited manually."
-    return f"Written by a model in {counted(query.tries, 'try', 'tries')}."
+        by = "Edited manually."
+    dim(by if query.text else "Write it yourself, or run the step.")
 
 
-def overlap_html(text: str, overlap: Overlap, spec: BuildSpec, *, is_new: bool) -> str:
-    """How far a query gives its documents away, and by which words; escaped."""
-    above = is_above(overlap, spec)
-    limit = f"the limit is {percent(spec.overlap)}"
-    kind = " bd-above" if above else ""
-    lead = "Over limit: " if above else ""
-    saved = " Not saved yet." if is_new else ""
+def overlap_html(text: str, overlap: Overlap, spec: BuildSpec, *, is_new: bool) -> Html:
+    """How far a query gives its documents away, and by which words."""
+    limit = f"; the limit is {percent(spec.overlap)}.{' Not saved yet.' if is_new else ''}"
     if not overlap.words:
-        words = "No overlapping words"
-        return f'<div class="bd-overlap">{words}; {limit}.{saved}</div>'
-    share = percent(overlap.share)
-    return (
-        f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{share} overlapping '
-        f"words</strong>; {limit}.{saved}"
-        f'<div class="bd-words">{marked_words(text, overlap.words)}</div></div>'
-    )
+        return el("div.bd-overlap", f"No overlapping words{limit}")
+    above = is_above(overlap, spec)
+    share = f"{'Over limit: ' if above else ''}{percent(overlap.share)} overlapping words"
+    words = el("div.bd-words", marked_words(text, overlap.words))
+    kind = "div.bd-overlap" + (".bd-above" if above else "")
+    return el(kind, el("strong", share), limit, words, role="status")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -18,7 +19,7 @@ from pages._build.build_lines import (
     step_number,
 )
 from pages._build.build_url import SHOWN_BY, STEPS, go
-from pages._common.outside_text import escape
+from pages._common.kit import button, dim, el, line
 from pages._common.shared import engine, show_problem
 from pages._model.model_form import calls_box, folded_panel, most_calls
 from pages._model.model_settings import endpoint
@@ -27,10 +28,6 @@ from pages._model.task_panel import TaskPanel
 _MOST = "build_most_calls"
 WITHOUT_MODEL: tuple[BuildStep, ...] = ("collapse",)
 """Steps that do something without a model too."""
-_Place = tuple[str, str]
-"""(corpus, build)."""
-_Blocked = tuple[str, tuple[str, ...]]
-"""Why a step cannot be run, and the steps of the page where that can be mended."""
 
 
 def run_bar(
@@ -38,28 +35,25 @@ def run_bar(
 ) -> None:
     """The button that runs a step with what it takes, or why it cannot be run; how it went."""
     place = (build.spec.corpus, build.spec.name)
-    blocked = _blocked(build, state, step)
-    if blocked is not None:
+    if blocked := _blocked(build, state, step):
         card(place, step, job)
         _say_blocked(*blocked)
         return
-    busy = bool(under_way(job))
-    connected = endpoint(explorer).set_up
     now = next(s for s in state.steps if s.step == step)
-    if not busy:
-        _buttons(explorer, state, now, connected=connected)
+    idle = not under_way(job)
+    if idle:
+        _buttons(explorer, state, now)
     card(place, step, job)
-    if not busy:
+    if idle:
         with st.container(width=680):
             folded_panel(explorer, "build", needed=step not in WITHOUT_MODEL and not now.done)
             calls_box(explorer, _MOST)
 
 
-# -- what has to be there first --------------------------------------------------------------
-
-
-def _blocked(build: OpenBuild, state: BuildState, step: BuildStep) -> _Blocked | None:
-    """What has to be there first; None when all is."""
+def _blocked(
+    build: OpenBuild, state: BuildState, step: BuildStep
+) -> tuple[str, tuple[str, ...]] | None:
+    """What has to be there first, and the steps of the page where that can be mended."""
     steps = {one.step: one for one in state.steps}
     for before in state.steps:
         if before.step == step:
@@ -89,53 +83,50 @@ def _blocked(build: OpenBuild, state: BuildState, step: BuildStep) -> _Blocked |
 
 def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
     with st.container(horizontal_alignment="center", key="build_blocked"):
-        st.html(f'<div class="bd-blocked">{escape(why)}</div>')
+        st.html(el("div.bd-blocked", why))
         with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
-            for place, step in enumerate(steps):
-                st.button(
-                    f"Go to {STEPS[step]}",
-                    key=f"build_first_{step}",
-                    on_click=go,
-                    args=(step,),
-                    type="secondary" if place else "primary",
-                )
+            for at, step in enumerate(steps):
+                look: Any = {"type": "secondary" if at else "primary"}
+                button(f"Go to {STEPS[step]}", f"build_first_{step}", go, step, **look)
 
 
 # -- the buttons of a step -------------------------------------------------------------------
 
 
-def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connected: bool) -> None:
+def _buttons(explorer: Explorer, state: BuildState, step: StepState) -> None:
     """The way on where a step is complete, or back where one before it is not; and running it."""
-    first = earlier(state, step.step)
+    first, connected = earlier(state, step.step), endpoint(explorer).set_up
     place = (state.spec.corpus, state.spec.name)
-    panel = _panel(place, step.step)
+    panel = _panel(place)
     estimate = panel.estimate(StepRequest(*place, step.step), state)
     idle = step.is_complete and not estimate.items
     needs_model = step.step not in WITHOUT_MODEL
     lacks_model = needs_model and not connected and not idle
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="build_run"):
+    with line("build_run"):
         leads = _way(step, first)
-        line = "" if first is None else f"{comes_first(first)} "
+        words = "" if first is None else f"{comes_first(first)} "
         if first is None or not idle:
-            line += estimate_line(estimate, step, with_model=connected)
+            words += estimate_line(estimate, step, with_model=connected)
         if not needs_model and not connected:
-            line += " Without a model, a cluster is named by its most central label, and "
-            line += "clusters with the same meaning stay separate until you merge them."
+            words += " Without a model, a cluster is named by its most central label, and "
+            words += "clusters with the same meaning stay separate until you merge them."
         elif lacks_model:
-            line += " Connect a model to estimate requests and tokens."
+            words += " Connect a model to estimate requests and tokens."
         if idle:
-            st.html(f'<div class="md-dim">{escape(line)}</div>')
+            dim(words)
             return
-        who = annotator(explorer)
+        who, label = annotator(explorer), WORDS[step.step].start
+        request = StepRequest(*place, step.step, who)
+        if step.at is not None or step.done:
+            left = step.unfinished or step.done < step.total
+            label = "Resume" if left and not step.stale else "Run again"
         panel.button(
-            _label(step),
-            partial(
-                panel.start, StepRequest(*place, step.step, who), who, partial(most_calls, _MOST)
-            ),
-            line,
+            label,
+            partial(panel.start, request, who, partial(most_calls, _MOST)),
+            words,
             disabled=lacks_model,
-            secondary=leads,
-            help_="Connect a language model first." if lacks_model else None,
+            type="secondary" if leads else "primary",
+            help="Connect a language model first." if lacks_model else None,
         )
 
 
@@ -149,15 +140,8 @@ def _way(step: StepState, first: StepState | None) -> bool:
         to, words = places[after], "Next:"
     else:
         return False
-    st.button(f"{words} {STEPS[to]}", key="build_way", type="primary", on_click=go, args=(to,))
+    button(f"{words} {STEPS[to]}", "build_way", go, to, type="primary")
     return True
-
-
-def _label(step: StepState) -> str:
-    if step.at is None and not step.done:
-        return WORDS[step.step].start
-    left = step.unfinished or step.done < step.total
-    return "Resume" if left and not step.stale else "Run again"
 
 
 # -- the last run, found again by whoever opens the build ---------------------------------------
@@ -168,24 +152,22 @@ def under_way(job: StepJob | None) -> str:
     return SHOWN_BY[job.request] if job is not None and job.state == "running" else ""
 
 
-def _panel(place: _Place, which: str = "") -> TaskPanel[StepRequest, int]:
+def _panel(place: tuple[str, str]) -> TaskPanel[StepRequest, int]:
     return TaskPanel(
-        engine().builds,
-        place,
-        "build",
+        *(engine().builds, place, "build"),
         doing=lambda job: (WORDS[job.request].doing, ""),
         outcome=lambda job, made: [many(made, WORDS[job.request].made)],
         # How many clusters become no query, and why, stands above the clusters.
         remarks=lambda report: (note for note in report.notes if " no query: " not in note),
-        which=which,
         place="build",
     )
 
 
-def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
+def card(place: tuple[str, str], step: BuildStep | None, job: StepJob | None) -> None:
     """How far the run is, whichever step it is of; how it ended, on the page of its own step.
 
     Args:
+        place: corpus and build.
         step: that the page shows; None for the attribute, which does not run.
     """
     show_problem("build")
