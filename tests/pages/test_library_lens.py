@@ -61,10 +61,10 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     form.text_input(key="library_new_field_0_name").set_value("Complaint <b>")
     assert "the definition is empty" in shown(run(form))
     form.text_area(key="library_new_field_0_definition").set_value("Sentences that say what hurts.")
-    examples = form.text_area(key="library_new_field_0_examples")
-    examples.set_value("My knee is swollen.")
+    form.text_area(key="library_new_field_0_examples").set_value("My knee is swollen.")
     assert "1 example is given" in shown(run(form))
-    examples.set_value("My knee is swollen.\nAt night I cough.")
+    both = "My knee is swollen.\nAt night I cough."
+    form.text_area(key="library_new_field_0_examples").set_value(both)
     run(form)
     assert not form.button(key="library_index").disabled
     (request,) = start(form, fresh, monkeypatch)
