@@ -9,24 +9,34 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.annotating import (
-    AGREEMENT_MEASURES,
-    AgreementMeasure,
-    AgreementPoint,
-    PersonProgress,
-    Project,
-    ProjectProgress,
+from engine.types.annotating import AGREEMENT_MEASURES, PersonProgress, Project, ProjectProgress
+from pages._annotate.agreement import (
+    WORDS,
+    Found,
+    agreement_chart,
+    no_agreement_words,
+    points_html,
+    signed,
 )
-from pages._annotate.agreement_chart import agreement_chart
-from pages._annotate.agreement_tables import WORDS, interval, no_agreement_words, wide
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
-from pages._common.outside_text import escape
+from pages._common.kit import Html, button, el, empty, facts, html, table
 
 STEPS = {"items": "By items", "day": "By day"}
-_PACE = "Judgments per minute (last 20, without breaks)."
-_ASKED = "Judged and remaining items. Remaining items are shared between annotators."
+_REMAINING = "Judged and remaining items. Remaining items are shared between annotators."
+_HEADS = {
+    "Annotator": "",
+    "Share": "Share of all judgments in this project.",
+    "Progress": _REMAINING,
+    "Assigned": _REMAINING,
+    "Done": "Graded, skipped or unsure.",
+    "Graded": "With a grade.",
+    "Skipped": "",
+    "Unsure": "",
+    "Pace": "Judgments per minute (last 20, without breaks).",
+    "Last active": "",
+}
 
 
 def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -35,81 +45,57 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     if not progress.items:
         grades = len(explorer.annotation.judgments(project))
         stored = f" {counted(grades, 'grade is', 'grades are')} stored." if grades else ""
-        st.html(f'<div class="sl-empty">No items to judge yet. Fill the pool.{stored}</div>')
+        empty(f"No items to judge yet. Fill the pool.{stored}")
         return
     left = sum(d.decided is None for d in explorer.annotation.disagreements(project))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(summary_html(progress, project.per_item, left))
         if left:
-            st.button(
-                f"Decide {counted(left, 'disagreement')}", key="annotate_to_decide", on_click=go,
-                args=("disagreements",),
-            )  # fmt: skip
+            label = f"Decide {counted(left, 'disagreement')}"
+            button(label, "annotate_to_decide", go, "disagreements")
     st.header("People", anchor=False)
     st.html(people_html(progress.people, datetime.now(UTC)))
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
 
 
-def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> str:
+def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Html:
     """What is done of what is needed, with a bar."""
     share = progress.annotations / progress.needed if progress.needed else 0.0
-    each = counted(per_item, "annotation")
     words = (
-        f"{progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
+        f" {progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
         f"{progress.complete:,} of {counted(progress.items, 'item')} "
-        f"{'has' if progress.complete == 1 else 'have'} {each}"
+        f"{'has' if progress.complete == 1 else 'have'} {counted(per_item, 'annotation')}"
         + (f"; {progress.extra:,} extra" if progress.extra else "")
         + ("" if undecided else "; no open disagreements")
     )
-    return (
-        f'<div class="sl-facts"><span class="sl-meter" role="img" aria-label="{share:.0%} of the '
-        f'annotations"><span style="width:{100 * share:.0f}%"></span></span> {words}.</div>'
-    )
+    bar = el("span", style=f"width:{100 * share:.0f}%")
+    name = f"{share:.0%} of the annotations"
+    return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), f"{words}.")
 
 
-def people_html(people: Sequence[PersonProgress], now: datetime) -> str:
-    """A row for each person; names are escaped."""
+def people_html(people: Sequence[PersonProgress], now: datetime) -> Html:
+    """A row for each person."""
     if not people:
-        return '<div class="sl-empty">No judgments yet.</div>'
-    heads = {
-        "Annotator": "",
-        "Share": "Share of all judgments in this project.",
-        "Progress": _ASKED,
-        "Assigned": _ASKED,
-        "Done": "Graded, skipped or unsure.",
-        "Graded": "With a grade.",
-        "Skipped": "",
-        "Unsure": "",
-        "Pace": _PACE,
-        "Last active": "",
-    }
-    head = "".join(
-        f'<th scope="col"{f""" title="{escape(words)}" """ if words else ""}>{name}</th>'
-        for name, words in heads.items()
-    )
-    rows = "".join(_person(person, now) for person in people)
-    return wide(
-        "Progress of each person",
-        f'<table class="sl-people"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>',
-    )
+        return el("div.sl-empty", "No judgments yet.")
+    heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
+    return table("Progress of each person", heads, (_person(person, now) for person in people))
 
 
-def _person(person: PersonProgress, now: datetime) -> str:
+def _person(person: PersonProgress, now: datetime) -> tuple[object, ...]:
     queue = person.queue
     done = queue.done / queue.total if queue.total else 0.0
-    pace = "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute"
+    bar = el("span.sl-meter", el("span", style=f"width:{100 * done:.0f}%"))
     when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
-    cells = [
+    counts = (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)
+    return (
+        person.annotator,
         f"{person.share:.0%}",
-        f'<span class="sl-meter"><span style="width:{100 * done:.0f}%"></span></span> '
-        f'<span class="sl-percent">{done:.0%}</span>',
-        *(f"{n:,}" for n in (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)),
-        pace,
-        f'<span title="{when}">{ago(person.last, now)}</span>',
-    ]
-    name = f'<th scope="row">{escape(person.annotator)}</th>'
-    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        html(bar, " ", el("span.sl-percent", f"{done:.0%}")),
+        *(f"{number:,}" for number in counts),
+        "–" if queue.per_minute is None else f"{queue.per_minute:.1f} per minute",
+        el("span", ago(person.last, now), title=when),
+    )
 
 
 def ago(time: datetime | None, now: datetime) -> str:
@@ -131,58 +117,43 @@ def ago(time: datetime | None, now: datetime) -> str:
 
 
 def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None:
-    points = explorer.annotation.agreement_over_time(
-        project, "day" if view.step == "day" else "items"
-    )
+    by_day = view.step == "day"
+    points = explorer.annotation.agreement_over_time(project, "day" if by_day else "items")
     if not points:
-        st.html(f'<div class="sl-empty">{escape(no_agreement_words(project))}</div>')
+        empty(no_agreement_words(project))
         return
-    st.session_state.update(annotate_measure=view.measure, annotate_step=view.step)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Measure", MEASURES, format_func=AGREEMENT_MEASURES.__getitem__, width=260,
-            **AnnotateView.sets("measure", "annotate_measure"),
-        )  # fmt: skip
-        st.segmented_control(
-            "Points", list(STEPS), format_func=STEPS.__getitem__, required=True,
-            **AnnotateView.sets("step", "annotate_step"),
-        )  # fmt: skip
-    found = [(point, measured(point, view.measure)) for point in points]
-    title = AGREEMENT_MEASURES[view.measure]
-    alt = f"{title} over time. {last_words(found)} {undefined_words(found)}"
+        bound = view.bound("measure", "annotate_measure")
+        names = AGREEMENT_MEASURES.__getitem__
+        st.selectbox("Measure", MEASURES, format_func=names, width=260, **bound)
+        bound = view.bound("step", "annotate_step")
+        names = STEPS.__getitem__
+        st.segmented_control("Points", list(STEPS), format_func=names, required=True, **bound)
+    found = [(p, next(m for m in p.measures if m.name == view.measure)) for p in points]
+    title, undefined = AGREEMENT_MEASURES[view.measure], undefined_words(found)
+    rows = [
+        (point.items, point.until.isoformat(), m.value, *(m.interval or (None, None)))
+        for point, m in found
+    ]
+    about = f"Project {project.name}. {undefined}".strip()
+    heads = ("items", "until", title, "low", "high")
+    words = f"{last_words(found)} {undefined}"
     chart(
-        lambda dark: agreement_chart(found, title, by_day=view.step == "day", dark=dark),
-        FigureFile(
-            "agreement-over-time",
-            f"{title} over time",
-            f"Project {project.name}. {undefined_words(found)}".strip(),
-            ("items", "until", title, "low", "high"),
-            [
-                (point.items, point.until.isoformat(), m.value, *(m.interval or (None, None)))
-                for point, m in found
-            ],
-        ),
-        alt=alt,
+        lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
+        FigureFile("agreement-over-time", f"{title} over time", about, heads, rows),
+        alt=f"{title} over time. {words}",
         key="annotate_over_time",
     )
-    words = escape(f"{last_words(found)} {undefined_words(found)}")
-    st.html(f'<div class="sl-facts">{words}</div>')
+    facts(words)
     with st.expander("Points as table"):
         st.html(points_html(found, title))
-
-
-def measured(point: AgreementPoint, name: str) -> AgreementMeasure:
-    """One measure of a point."""
-    return next(measure for measure in point.measures if measure.name == name)
-
-
-Found = Sequence[tuple[AgreementPoint, AgreementMeasure]]
 
 
 def last_words(found: Found) -> str:
     """What it is now."""
     point, measure = found[-1]
-    return f"Now {_value(measure)} over {counted(point.items, 'item')} with two or more grades."
+    items = counted(point.items, "item")
+    return f"Now {signed(measure.value, 'undefined')} over {items} with two or more grades."
 
 
 def undefined_words(found: Found) -> str:
@@ -190,33 +161,11 @@ def undefined_words(found: Found) -> str:
     where = [point.items for point, measure in found if measure.value is None]
     if not where:
         return ""
-    if len(where) == len(found):
-        why = "undefined at every point"
-    else:
+    why = "undefined at every point"
+    if len(where) < len(found):
         why = f"undefined at n = {', '.join(f'{items:,}' for items in where[:6])}"
         why += ", …" if len(where) > 6 else ""
-    reason = (
-        "items have different numbers of grades, or all grades are equal"
-        if found[0][1].name == "fleiss_kappa"
-        else "all grades are equal"
-    )
+    reason = "all grades are equal"
+    if found[0][1].name == "fleiss_kappa":
+        reason = f"items have different numbers of grades, or {reason}"
     return f"Value {why}: {reason}."
-
-
-def points_html(found: Found, title: str) -> str:
-    """Each point with its number of items and its interval."""
-    rows = "".join(
-        f'<tr><th scope="row">{point.items:,}</th><td>{point.until:%Y-%m-%d %H:%M}</td>'
-        f"<td>{_value(measure)}</td><td>{interval(measure.interval)}</td></tr>"
-        for point, measure in found
-    )
-    return wide(
-        f"{title} over time",
-        '<table class="sl-people"><thead><tr><th scope="col">Items (n)</th>'
-        f'<th scope="col">Until (UTC)</th><th scope="col">{escape(title)}</th>'
-        f'<th scope="col">95 % interval</th></tr></thead><tbody>{rows}</tbody></table>',
-    )
-
-
-def _value(measure: AgreementMeasure) -> str:
-    return "undefined" if measure.value is None else f"{measure.value:.2f}".replace("-", "−")
