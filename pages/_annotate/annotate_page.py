@@ -13,7 +13,6 @@ from engine.types.annotating import Project
 from pages._annotate import (
     agreement,
     assessor,
-    dashboard,
     decide,
     exchange_files,
     pool_form,
@@ -157,7 +156,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif not project.name:
         _without_project(view)
     elif view.part == "progress":
-        dashboard.dashboard(explorer, view, project)
+        agreement.dashboard(explorer, view, project)
     elif view.part == "pool":
         pool_form.pool(explorer, project)
     elif view.part == "model":

@@ -1,11 +1,15 @@
-"""What the browser is sent to judge: items, seeds and evidence as plain data."""
+"""What the browser is sent to judge: items, seeds, evidence and guidelines as plain data."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
 
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
@@ -14,6 +18,54 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query, Term
 from pages._common import document_view
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TABLE = ("table", "thead", "tbody", "tr", "th", "td")
+_OTHERS = ("p", "ul", "ol", "li", "blockquote", "strong", "em", "code", "pre", "hr", "br", "a")
+ELEMENTS = frozenset((*_HEADINGS, *_TABLE, *_OTHERS))
+"""What a node may be; ``assets/components/annotate_words.js`` makes no others."""
+Node = dict[str, Any]
+"""``tag`` and ``children`` (nodes and texts); ``href`` of a link, ``start`` of a numbered list."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+_PARSER.validateLink = lambda url: url.lower().startswith(("http://", "https://"))  # type: ignore[method-assign]
+
+
+@functools.lru_cache(maxsize=64)  # asked for with every key that is pressed
+def nodes(markdown: str) -> list[Node | str]:
+    """CommonMark with tables; links to http and https only, no images, HTML shown as text.
+
+    >>> nodes("*Same* <b>")
+    [{'tag': 'p', 'children': [{'tag': 'em', 'children': ['Same']}, ' <b>']}]
+    """
+    return _children(SyntaxTreeNode(_PARSER.parse(markdown)))
+
+
+def _children(node: SyntaxTreeNode) -> list[Node | str]:
+    made: list[Node | str] = []
+    for child in node.children:
+        made += _of(child)
+    return made
+
+
+def _of(node: SyntaxTreeNode) -> list[Node | str]:
+    if node.type in ("inline", "root"):
+        return _children(node)
+    if node.type == "softbreak":
+        return [" "]
+    if node.type in ("fence", "code_block"):
+        return [{"tag": "pre", "children": [node.content]}]
+    if node.tag not in ELEMENTS:
+        return [node.content] if node.content else _children(node)
+    if node.hidden:  # the paragraph of an item in a tight list
+        return _children(node)
+    made: Node = {"tag": node.tag}
+    made["children"] = _children(node) if node.children else [node.content] if node.content else []
+    if node.tag == "a":
+        made["href"] = str(node.attrs.get("href", ""))
+    if node.tag == "ol":
+        made["start"] = int(node.attrs.get("start", 1))
+    return [made]
+
 
 MOST_HELD, HELD_CHARS = 2_000, 10_000_000
 """Documents kept ready for one visit, and the characters of their texts together: some 50 MB."""

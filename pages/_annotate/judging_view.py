@@ -19,12 +19,12 @@ from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.limits import LONGEST_NOTE
-from pages._annotate.guidelines import nodes
 from pages._annotate.judging_data import (
     DocumentCache,
     evidence_data,
     from_key,
     item_data,
+    nodes,
     seed_data,
     seeds_of,
     spans_of,

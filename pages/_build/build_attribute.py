@@ -11,8 +11,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
 from pages._annotate.annotate_url import annotator
-from pages._build.build_lines import where_it_stands
-from pages._build.build_url import BuildView, go
+from pages._build.build_words import BuildView, go, where_it_stands
 from pages._common.kit import Fields, button, el, line, select, submit
 from pages._common.shared import (
     begun_from,

@@ -15,10 +15,9 @@ from engine.types.builds import BuildSpec, BuildState, Provenance, StepState
 from engine.types.searches import Query
 from pages._annotate.annotate_url import of_project
 from pages._annotate.exchange_files import packed
-from pages._build.build_lines import WORDS, many, percent
-from pages._build.build_reading import NUMBER, TEXT, table_height
-from pages._common import kit
-from pages._common.kit import Html, empty, grid, table
+from pages._build.build_tables import NUMBER, TEXT, table_height
+from pages._build.build_words import WORDS, many, percent
+from pages._common.kit import Html, empty, facts, grid, table
 from pages._common.shared import error_boundary, note
 from pages._evaluate.evaluate_url import EvaluateView
 
@@ -31,7 +30,7 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
     except UnknownNameError:  # not pooled yet
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
-    kit.facts(facts(made))
+    facts(result_facts(made))
     words = "Model grades are used where no human grade exists."
     note(words, "Check a sample before you rely on them.")
     # A collection that steps before it have overtaken is told from one that is up to date.
@@ -55,7 +54,7 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
             st.html(provenance_html(made, state.steps))
 
 
-def facts(made: Provenance) -> str:
+def result_facts(made: Provenance) -> str:
     """``22 queries, 312 positives from clusters, 140 by pooling; 12 checked by people``."""
     positives, more = sum(made.positives.values()), sum(made.found.values())
     return (

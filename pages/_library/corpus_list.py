@@ -17,8 +17,8 @@ from pages._common.kit import Html, button, el, facts, line, open_part
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
 from pages._explore.explore_url import View
 from pages._library import scenarios
-from pages._library.import_choices import cut
 from pages._library.lens import change_lens
+from pages._library.sources import cut
 from pages._login import login
 
 ROWS = 20
