@@ -188,12 +188,8 @@ def confusion_html(
 
 
 def agreement_chart(found: Found, title: str, *, by_day: bool, dark: bool) -> go.Figure:
-    """A line with its interval as a band; where the measure is undefined, the line has a gap and
-    a cross stands at the bottom.
-
-    Args:
-        by_day: days along the axis, not numbers of items.
-    """
+    """A line with its interval as a band; where the measure is undefined, the line has a gap and a
+    cross stands at the bottom. ``by_day``: days along the axis, not numbers of items."""
     at = [f"{p.until:%Y-%m-%d}" if by_day else p.items for p, _ in found]
     band = [(x, *m.interval) for x, (_, m) in zip(at, found, strict=True) if m.interval]
     floor = min([0.0, *(low for _, low, _ in band), *(m.value for _, m in found if m.value)])

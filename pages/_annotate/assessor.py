@@ -207,10 +207,7 @@ def check(
     explorer: Explorer, project: Project, who: str, *, busy: bool = False
 ) -> ModelCheck | None:
     """The comparison with one model, and a button that draws a sample; None without any model.
-
-    Args:
-        busy: a model is grading.
-    """
+    ``busy``: a model is grading."""
     st.header("People vs. model", anchor=False, help=WORDS)
     grading = explorer.annotation.grading
     models = grading.models(project)
@@ -292,12 +289,8 @@ def difference_html(
     lens: Lens,
     model: str,
 ) -> Html:
-    """What each person, who decided, and the model said of one item, side by side.
-
-    Args:
-        asked: what the query is, in a few words.
-        document: None when the corpus does not hold it any more.
-    """
+    """What each person, who decided, and the model said of one item, side by side. ``asked``: what
+    the query is, in a few words. ``document``: None when the corpus does not hold it any more."""
     names: Mapping[int, str] = {grade.value: grade.name for grade in scale.grades}
     title, whole = item.doc_id, None
     if document is not None:

@@ -68,11 +68,8 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
 
 
 def kicker_of(query: Query, asked: Mapping[str, Any]) -> str:
-    """What stands above a seed: what is asked of it.
-
-    Args:
-        asked: as :func:`pages._annotate.judging_data.seed_data` has it.
-    """
+    """What stands above a seed: what is asked of it. ``asked``: as
+    :func:`pages._annotate.judging_data.seed_data` has it."""
     if is_plain(query):
         return str(asked["kicker"])
     own = asked["asked"] if query.instruction or query.reading else ""
@@ -152,11 +149,7 @@ def judgment_rows(said: Sequence[Judgment], scale: Scale) -> Iterable[tuple[str,
 
 
 def said_html(rows: Iterable[tuple[str, str, str]]) -> Html:
-    """What each one said, side by side.
-
-    Args:
-        rows: who, the grade, and a note.
-    """
+    """What each one said, side by side. ``rows``: who, the grade, and a note."""
     boxes = (
         el("div", el("div.who", who), el("div.grade", grade), note and el("p.note", note))
         for who, grade, note in rows

@@ -261,11 +261,7 @@ def _panel(place: tuple[str, str]) -> TaskPanel[StepRequest, int]:
 
 def card(place: tuple[str, str], step: BuildStep | None, job: StepJob | None) -> None:
     """How far the run is, whichever step it is of; how it ended, on the page of its own step.
-
-    Args:
-        place: corpus and build.
-        step: that the page shows; None for the attribute, which does not run.
-    """
+    ``step``: that the page shows; None for the attribute, which does not run."""
     show_problem("build")
     if job is not None and (job.running or job.request == step):
         _panel(place).card(resume=False, more=partial(_show_button, step))

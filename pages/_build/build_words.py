@@ -219,10 +219,7 @@ def where_it_stands(state: BuildState) -> str:
 
 def estimate_line(estimate: Estimate, step: StepState, *, with_model: bool) -> str:
     """``360 documents: 360 requests, up to 730 including retries, about 0.42 M tokens.``
-
-    Args:
-        with_model: a model is connected; without one, its calls are none.
-    """
+    ``with_model``: a model is connected; without one, its calls are none."""
     if not estimate.items:
         nothing = "Nothing to do" if step.is_complete else "No requests needed"
         return f"{nothing}; manual changes are kept." if step.edits else f"{nothing}."

@@ -157,12 +157,8 @@ _QUESTIONS: dict[FaultKind, tuple[tuple[str, str], dict[str, _Answer]]] = {
 
 
 def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
-    """The repairs as they are chosen by now; the questions are drawn after the check.
-
-    Args:
-        read_as: how the file is read.
-        key: ends the keys of the questions.
-    """
+    """The repairs as they are chosen by now; the questions are drawn after the check. ``read_as``:
+    how the file is read."""
     if source_format in _BY_TITLE:
         st.session_state.setdefault(_key("empty", key), "title")
     fields: dict[str, Any] = {}
@@ -173,11 +169,7 @@ def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
 
 
 def ask_about(report: CheckReport, key: str, prefix: str) -> None:
-    """A question for every kind of fault that the check found.
-
-    Args:
-        prefix: begins the ids of rows that are numbered.
-    """
+    """A question for every kind of fault that the check found."""
     faults = {fault.kind: fault for fault in report.faults}
     if faults:
         st.subheader("Unresolved rows", anchor=False)
@@ -264,12 +256,8 @@ _CHOSEN = tuple(
 
 
 def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
-    """The whole form.
-
-    Args:
-        documents: corpus name -> documents it holds.
-        running: names of corpora that are being indexed.
-    """
+    """The whole form. ``documents``: corpus name -> documents it holds. ``running``: names of
+    corpora that are being indexed."""
     show_problem("imports", keep=True)
     naming = Naming(explorer, documents, running)
     way = segments("Source", dict(zip(WAYS, WAYS, strict=True)), "library_way")

@@ -39,12 +39,8 @@ class LensView(UrlState):
 
 
 def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:
-    """A lens as the person chose it; None while their own is not complete.
-
-    Args:
-        key: begins those of the widgets.
-        current: the lens that the corpus has, which comes first.
-    """
+    """A lens as the person chose it; None while their own is not complete. ``current``: the lens
+    that the corpus has, which comes first."""
     lenses = {lens.key: lens for lens in (*filter(None, [current]), *explorer.library.lenses)}
     if current is not None:
         lenses[current.key] = current
@@ -114,12 +110,8 @@ class _Row:
 
 def edit_lens(explorer: Explorer, key: str, begun: Lens, corpus: str) -> Lens | None:
     """The fields of a lens; the lens that they make, None with the reason where they make none.
-
-    Args:
-        key: begins those of the widgets.
-        begun: what the fields hold at first.
-        corpus: that has it; the fields are filled again for another one.
-    """
+    ``begun``: what the fields hold at first. ``corpus``: that has it; the fields are filled again
+    for another one."""
     rows = _rows(key, (corpus, begun))
     name = st.text_input("Lens name", **_field(key, "name", begun.name))
     words = "Needs two aspects or more. Roles from the source are kept."

@@ -75,12 +75,8 @@ class Panel:
 def section(
     explorer: Explorer, info: CorpusInfo, job: ScenarioJob | None, panel: Panel, *, indexing: bool
 ) -> None:
-    """The section of one corpus, which nothing is read for before it is opened.
-
-    Args:
-        job: the last run over the corpus.
-        indexing: documents are being added to it.
-    """
+    """The section of one corpus, which nothing is read for before it is opened. ``job``: the last
+    run over the corpus. ``indexing``: documents are being added to it."""
     name, task = info.name, _task(explorer, info.name)
     inside = open_part("Scenarios", f"library_scenarios_{name}")
     if not inside.open:
@@ -256,11 +252,8 @@ def _start(
 
 
 def estimate_line(estimate: Estimate, covered: int) -> str:
-    """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens``.
-
-    Args:
-        covered: documents that have scenarios by whomever.
-    """
+    """``360 documents: 360 calls, at most 730 with repeats, about 0.42 M tokens``. ``covered``:
+    documents that have scenarios by whomever."""
     sentences = []
     done, embedded = estimate.counts["done"], estimate.counts["embedded"]
     if estimate.items:

@@ -41,12 +41,8 @@ def answers(name: str) -> dict[Any, Future[Any]]:
 def once(
     name: str, keys: Sequence[Key], do: Callable[[list[Key]], Value]
 ) -> dict[Key, Future[Value]]:
-    """The answers to some questions, each asked once in a visit.
-
-    Args:
-        name: of the store.
-        do: answers those that are new, all together.
-    """
+    """The answers to some questions, each asked once in a visit. ``name``: of the store. ``do``:
+    answers those that are new, all together."""
     known = answers(name)
     if new := [key for key in dict.fromkeys(keys) if key not in known]:
         known |= dict.fromkeys(new, beside(partial(do, new)))

@@ -62,11 +62,7 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
 
 def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
     """:func:`endpoint_panel` in an expander, open by itself where there is something to do.
-
-    Args:
-        page: begins its key.
-        needed: what the page shows needs a model.
-    """
+    ``needed``: what the page shows needs a model."""
     info = endpoint(explorer)
     label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
     opened = is_panel_busy() or (needed and not info.set_up)

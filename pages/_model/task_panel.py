@@ -76,11 +76,8 @@ class TaskPanel(Generic[Request, R]):
         widgets: tuple[str, ...] = (),
         **look: Any,
     ) -> None:
-        """The button that starts it, and beside it what it takes.
-
-        Args:
-            widgets: keys of what is chosen for it; see :func:`as_drawn`.
-        """
+        """The button that starts it, and beside it what it takes. ``widgets``: keys of what is
+        chosen for it; see :func:`as_drawn`."""
         key, look = self._key("start"), {"type": "primary", **look}
         button(label, key, as_drawn(widgets, start), place=self.place, **look)
         dim(words)
@@ -88,12 +85,8 @@ class TaskPanel(Generic[Request, R]):
     def card(
         self, *, resume: bool = True, more: Callable[[TaskJob[R]], object] = lambda _: None
     ) -> None:
-        """How far the task is, or how it ended; nothing where none ran.
-
-        Args:
-            resume: with a button that goes on with what is left.
-            more: draws further buttons.
-        """
+        """How far the task is, or how it ended; nothing where none ran. ``resume``: with a button
+        that goes on with what is left. ``more``: draws further buttons."""
         job = self.job()
         goes_on = job is not None and resume and not is_finished(job.report)
         JobCard(

@@ -68,10 +68,7 @@ def is_on() -> bool:
 
 def read_wordings(explorer: Explorer, lens: Lens, queries: Sequence[Query]) -> list[ModelReading]:
     """What the model says of the queries' wordings; those that are new are asked about now.
-
-    Args:
-        queries: of one corpus, whose lens this is.
-    """
+    ``queries``: of one corpus, whose lens this is."""
     info = endpoint(explorer)
     if not (is_on() and info.set_up):
         return [ModelReading(query) for query in queries]
@@ -88,11 +85,7 @@ def read_wordings(explorer: Explorer, lens: Lens, queries: Sequence[Query]) -> l
 
 
 def taken_over(page: str, readings: Sequence[ModelReading]) -> list[tuple[str, ...]]:
-    """The reading that each query is to have: its own, or the model's where that has just come.
-
-    Args:
-        page: whose queries they are.
-    """
+    """The reading that each query is to have: its own, or the model's where that has just come."""
     before: frozenset[Query] = st.session_state.get(f"{page}_read", frozenset())
     back = _taken_back()
     had, found = set(), []
@@ -119,12 +112,8 @@ def reading_switch(
     corpus: str,
     switched: Callable[[bool], object],
 ) -> None:
-    """The switch, where a model is connected, and a note on what it could not read.
-
-    Args:
-        page: begins the keys of its widgets.
-        switched: what becomes of the page's readings when it was turned on or off.
-    """
+    """The switch, where a model is connected, and a note on what it could not read. ``switched``:
+    what becomes of the page's readings when it was turned on or off."""
     info = endpoint(explorer)
     if not info.set_up:
         return
