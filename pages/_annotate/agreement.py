@@ -285,7 +285,12 @@ def dashboard(explorer: Explorer, view: AnnotateView, project: Project) -> None:
             label = f"Decide {counted(left, 'disagreement')}"
             button(label, "annotate_to_decide", show_part, "disagreements")
     st.header("People", anchor=False)
-    st.html(people_html(progress.people, datetime.now(UTC)))
+    if progress.people:
+        heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
+        rows = (_person(person, datetime.now(UTC)) for person in progress.people)
+        st.html(html_table("Progress of each person", heads, rows))
+    else:
+        empty("No judgments yet.")
     st.header("Agreement over time", anchor=False, help=WORDS)
     _over_time(explorer, view, project)
 
@@ -303,14 +308,6 @@ def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> Ht
     bar = el("span", style=f"width:{100 * share:.0f}%")
     name = f"{share:.0%} of the annotations"
     return el("div.sl-facts", el("span.sl-meter", bar, role="img", aria_label=name), f"{words}.")
-
-
-def people_html(people: Sequence[PersonProgress], now: datetime) -> Html:
-    """A row for each person."""
-    if not people:
-        return el("div.sl-empty", "No judgments yet.")
-    heads = [el("th", name, scope="col", title=words) for name, words in _HEADS.items()]
-    return html_table("Progress of each person", heads, (_person(person, now) for person in people))
 
 
 def _person(person: PersonProgress, now: datetime) -> tuple[object, ...]:
@@ -368,7 +365,9 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     ]
     about = f"Project {project.name}. {undefined}".strip()
     heads = ("items", "until", title, "low", "high")
-    words = f"{last_words(found)} {undefined}"
+    point, measure = found[-1]
+    words = f"Now {signed(measure.value, 'undefined')} over {counted(point.items, 'item')} with "
+    words += f"two or more grades. {undefined}"
     chart(
         lambda dark: agreement_chart(found, title, by_day=by_day, dark=dark),
         FigureFile("agreement-over-time", f"{title} over time", about, heads, rows),
@@ -378,13 +377,6 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     facts(words)
     with st.expander("Points as table"):
         st.html(points_html(found, title))
-
-
-def last_words(found: Found) -> str:
-    """What it is now."""
-    point, measure = found[-1]
-    items = counted(point.items, "item")
-    return f"Now {signed(measure.value, 'undefined')} over {items} with two or more grades."
 
 
 def undefined_words(found: Found) -> str:

@@ -106,23 +106,15 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         with st.container(horizontal=True, vertical_alignment="center"):
             label = "Decide" if before is None else "Change decision"
             submit(label, f"annotate_decide_button_{place}", decide, type="primary")
-            st.html(hint_html(list(grades)))
+            choose = f"<kbd>{min(grades)}</kbd> to <kbd>{max(grades)}</kbd> choose"
+            others = "<kbd>N</kbd> goes to the reason, <kbd>Enter</kbd> decides."
+            facts(Html(f"Everyone’s own grades are kept. Keys: {choose}, {others}"))
     with st.container(key="annotate_decide_keys"):
         _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
     if before is not None and before.annotator == who:
         # By an event of the decision's own: a second click takes back nothing more.
         back = partial(adjudicate, None, "", who, event=f"back-{before.event}")
         button("Undo decision", f"annotate_decide_back_{place}", back, type="tertiary")
-
-
-def hint_html(grades: Sequence[int]) -> Html:
-    """What a decision does not change, and the form's keys."""
-    first, last, note, enter = (el("kbd", key) for key in (grades[0], grades[-1], "N", "Enter"))
-    return el(
-        "div.sl-facts",
-        *("Everyone’s own grades are kept. Keys: ", first, " to ", last, " choose, ", note),
-        *(" goes to the reason, ", enter, " decides."),
-    )
 
 
 def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:

@@ -129,7 +129,11 @@ class DocumentCache:
 def item_data(
     item: Item, document: Document, lens: Lens, said: Judgment | None, sources: Sequence[Source]
 ) -> dict[str, Any]:
-    """A candidate with what its annotator said of it."""
+    """A candidate with what its annotator said of it; marks are indices of sentences."""
+    at, sent = {sentence.span: i for i, sentence in enumerate(document.sentences)}, None
+    if said is not None:
+        sent = {name: getattr(said, name) for name in ("verdict", "relevance", "note")}
+        sent["marks"] = [at[span] for span in said.marks if span in at]
     return {
         "key": to_key(item),
         "query_id": item[0],
@@ -137,19 +141,8 @@ def item_data(
         "title": document_view.title_of(document),
         "meta": document_view.meta(document),
         "sentences": document_view.sentences(document, lens),
-        "said": None if said is None else said_data(said, document),
+        "said": sent,
         "sources": [{"name": s.name, "rank": s.rank} for s in sources],
-    }
-
-
-def said_data(said: Judgment, document: Document) -> dict[str, Any]:
-    """A judgment as the view shows it; marks are indices of sentences."""
-    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
-    return {
-        "verdict": said.verdict,
-        "relevance": said.relevance,
-        "note": said.note,
-        "marks": [at[span] for span in said.marks if span in at],
     }
 
 

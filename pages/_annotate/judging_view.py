@@ -69,8 +69,10 @@ class JudgingSession:
 
     @property
     def id(self) -> str:
-        """Names the view, here and in the browser."""
-        return session_id(self.project, self.who, self.only)
+        """Names the view, here and in the browser; one for some items only is another one."""
+        items = "".join(sorted(map(to_key, self.only or ())))
+        some = () if self.only is None else (hashlib.sha256(items.encode()).hexdigest()[:12],)
+        return "\x1f".join((self.project.corpus, self.project.name, self.who, *some))
 
 
 @dataclass(frozen=True)
@@ -84,23 +86,6 @@ class Answer:
     undone: tuple[tuple[str, str], ...] = ()  # by event, the item it was taken back of, or ""
     message: str = ""
     retry: bool = False  # the events that are not settled shall come again, later
-
-
-def session_id(project: Project, who: str, only: frozenset[Item] | None = None) -> str:
-    """Names a session; one for some items only is another one."""
-    items = () if only is None else sorted(map(to_key, only))
-    some = () if only is None else (hashlib.sha256("".join(items).encode()).hexdigest()[:12],)
-    return "\x1f".join((project.corpus, project.name, who, *some))
-
-
-def session_of(
-    project: Project, who: str, start: Item | None = None, only: frozenset[Item] | None = None
-) -> JudgingSession:
-    """Where somebody is in a project; the first time, at the item of the link."""
-    new = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
-    session = _sessions().setdefault(new.id, new)
-    session.project = project  # its settings may have changed
-    return session
 
 
 def _sessions() -> dict[str, JudgingSession]:
@@ -117,7 +102,10 @@ def judging_view(
 ) -> None:
     """The queue under the keys, and what runs the page where the browser gets no answer."""
     _RUN_PAGE(key="annotate_run_page", on_run_change=lambda: None)
-    session = session_of(project, who, start, only)
+    # Where somebody is in a project; the first time, at the item of the link.
+    new = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
+    session = _sessions().setdefault(new.id, new)
+    session.project = project  # its settings may have changed
     leave(explorer, but=session)
     _judging_view(explorer, session)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,7 +20,6 @@ from engine.types.annotating import (
     Project,
     are_passed_over,
 )
-from engine.types.evaluations import CollectionInfo
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_data import is_plain
@@ -61,13 +59,26 @@ def pool(explorer: Explorer, project: Project) -> None:
     said = st.session_state.pop(SAID, "")
     jobs = explorer.annotation.filling.jobs
     job = jobs.latest(project.key)
+
+    def how_far(job: PoolJob) -> str:
+        now = job.progress
+        left = "" if now.seconds_left is None else f", {time_left(now.seconds_left)}"
+        return f"{now.done:,} of {counted(now.total, 'query', 'queries')}{left}"
+
+    def outcome(job: PoolJob) -> str:
+        if job.report is None:
+            return ""
+        left = counted(job.report.left, "query was", "queries were")
+        new = counted(job.report.added, "document is", "documents are")
+        return f"{new} new in the pool." + f" {left} not reached." * bool(job.report.left)
+
     JobCard(
         lambda: jobs.latest(project.key),
         key="annotate_fill",
         label="Filling the pool",
-        line=_progress_line,
+        line=how_far,
         cancel=jobs.cancel,
-        ended=_outcome_line,
+        ended=outcome,
         dismiss=jobs.dismiss,
         what_stays="The pool and its judgments are kept.",
         poll=0.5,
@@ -86,21 +97,6 @@ def pool(explorer: Explorer, project: Project) -> None:
             _table(explorer, project, queries)
         with error_boundary():
             _unjudged(explorer, project, list(queries))
-
-
-def _progress_line(job: PoolJob) -> str:
-    progress = job.progress
-    words = f"{progress.done:,} of {counted(progress.total, 'query', 'queries')}"
-    left = progress.seconds_left
-    return words if left is None else f"{words}, {time_left(left)}"
-
-
-def _outcome_line(job: PoolJob) -> str:
-    if job.report is None:
-        return ""
-    left, added = job.report.left, job.report.added
-    unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
-    return f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}"
 
 
 # -- queries -------------------------------------------------------------------------------------
@@ -146,12 +142,20 @@ def _add_queries(explorer: Explorer, project: Project) -> None:
         )
         submit("Add queries", "annotate_add_queries", add)
     with st.container(gap="xsmall"):
-        for info in _collections(explorer, project):
+        own, opened = f"{project.corpus}:{project.name}", explorer.library.open(project.corpus)
+        for info in explorer.collections.all():  # other projects among them
+            if info.corpus != project.corpus or info.key == own or info.problem or not info.queries:
+                continue
+
+            def take(key: str = info.key) -> None:
+                """Its queries under their own ids; those whose seed is gone are left out."""
+                asked, here = explorer.collections.queries(key), {None, *opened.row_of}
+                _add(explorer, project, {i: q for i, q in asked.items() if q.seed in here})
+
             words = counted(info.queries, "query", "queries")
             with st.popover(escape_label(f"Add the {words} of {info.name}")):
                 st.caption("Queries cannot be removed.")
                 label = "Add all" if info.queries > 1 else "Add"
-                take = partial(_take_over, explorer, project, info)
                 button(label, f"annotate_take_{info.key}", take, type="primary")
 
 
@@ -215,21 +219,6 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
     if not queries:
         raise BadInputError("No seed chosen.", "Find one by title, or enter a document ID.")
     return queries
-
-
-def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
-    """Test collections over the corpus, other projects among them."""
-    own = f"{project.corpus}:{project.name}"
-    of_corpus = (info for info in explorer.collections.all() if info.corpus == project.corpus)
-    return [one for one in of_corpus if one.queries and not one.problem and one.key != own]
-
-
-def _take_over(explorer: Explorer, project: Project, info: CollectionInfo) -> None:
-    """The collection's queries under their own ids; those whose seed is gone are left out."""
-    opened = explorer.library.open(project.corpus)
-    asked = explorer.collections.queries(info.key)
-    held = {i: q for i, q in asked.items() if q.seed is None or q.seed in opened.row_of}
-    _add(explorer, project, held)
 
 
 def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[str, Query]) -> None:

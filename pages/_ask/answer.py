@@ -15,13 +15,13 @@ from engine.text import counted
 from engine.types.documents import Span
 from engine.types.limits import LONGEST_QUESTION
 from engine.types.reading import AnswerPart, AskJob, AskRequest, GivenPassage, remarks
-from pages._ask.ask_page import ask, price_of, reopen, short_label, shown_job
+from pages._ask.ask_page import ask, price_of, reopen, shown_job
 from pages._ask.ask_url import AskView
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.job_words import duration, report_line
 from pages._common.kit import Html, button, dim, el, empty, line
-from pages._common.shared import download, engine, error_boundary, note
+from pages._common.shared import download, engine, error_boundary, escape_label, note
 from pages._common.waiting import renew_when
 from pages._explore.explore_url import View
 from pages._login import login
@@ -109,8 +109,8 @@ def _before(explorer: Explorer, job: AskJob) -> None:
             former = explorer.reader.find(job.request.follows)
         except SeedLensError:  # forgotten meanwhile
             return
-        label = f"Follow-up to: {short_label(former.request.question)}"
-        button(label, "ask_former", reopen, explorer, former.id, type="tertiary")
+        label = f"Follow-up to: {document_view.shortened(former.request.question)}"
+        button(escape_label(label), "ask_former", reopen, explorer, former.id, type="tertiary")
 
 
 def _after(explorer: Explorer, job: AskJob) -> None:

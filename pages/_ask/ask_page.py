@@ -161,11 +161,6 @@ def _earlier(explorer: Explorer, view: AskView) -> None:
             button(_label(one, view), f"ask_reopen_{one.id}", reopen, explorer, one.id, **look)
 
 
-def short_label(question: str) -> str:
-    """A question on a button."""
-    return escape_label(shortened(question))
-
-
 def _label(one: AskedQuestion, view: AskView) -> str:
     """Question, time, and what else tells it apart."""
     parts = [shortened(one.question), f"{one.time:%d %b %H:%M} UTC"]

@@ -262,13 +262,13 @@ def _panel(place: tuple[str, str]) -> TaskPanel[StepRequest, int]:
 def card(place: tuple[str, str], step: BuildStep | None, job: StepJob | None) -> None:
     """How far the run is, whichever step it is of; how it ended, on the page of its own step.
     ``step``: that the page shows; None for the attribute, which does not run."""
+
+    def show(job: StepJob) -> None:
+        at = SHOWN_BY[job.request]
+        if job.running and job.request != step and st.button(f"Show {STEPS[at]}", key="build_show"):
+            go(at)
+            st.rerun()
+
     show_problem("build")
     if job is not None and (job.running or job.request == step):
-        _panel(place).card(resume=False, more=partial(_show_button, step))
-
-
-def _show_button(shown: BuildStep | None, job: StepJob) -> None:
-    step = SHOWN_BY[job.request]
-    if job.running and job.request != shown and st.button(f"Show {STEPS[step]}", key="build_show"):
-        go(step)
-        st.rerun()
+        _panel(place).card(resume=False, more=show)

@@ -30,7 +30,12 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
     except UnknownNameError:  # not pooled yet
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
-    facts(result_facts(made))
+    positives, more = sum(made.positives.values()), sum(made.found.values())
+    checked = counted(made.checked, "model grade") if made.checked else "no model grade"
+    facts(
+        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
+        f"{more:,} more by pooling · {checked} checked by people"
+    )
     words = "Model grades are used where no human grade exists."
     note(words, "Check a sample before you rely on them.")
     # A collection that steps before it have overtaken is told from one that is up to date.
@@ -52,17 +57,6 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
         with right:
             st.header("Provenance", anchor=False)
             st.html(provenance_html(made, state.steps))
-
-
-def result_facts(made: Provenance) -> str:
-    """``22 queries, 312 positives from clusters, 140 by pooling; 12 checked by people``."""
-    positives, more = sum(made.positives.values()), sum(made.found.values())
-    return (
-        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from clusters · "
-        f"{more:,} more by pooling · "
-        f"{counted(made.checked, 'model grade') if made.checked else 'no model grade'} checked by "
-        "people"
-    )
 
 
 def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:

@@ -12,8 +12,8 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.text import counted, size
-from engine.types.corpora import CorpusInfo, CorpusSource, ImportJob
-from pages._common.kit import Html, button, el, facts, line, open_part
+from engine.types.corpora import CorpusInfo, ImportJob
+from pages._common.kit import button, el, facts, line, open_part
 from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
 from pages._explore.explore_url import View
 from pages._library import scenarios
@@ -151,19 +151,11 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     if info.source not in {str(source.query) for source in info.sources}:
         known["Source"] = f"{explorer.library.source_name(info.source)} ({info.source_format})"
     if info.sources:
-        known["Services"] = "; ".join(map(_source_line, info.sources))
+        known["Services"] = "; ".join(
+            f"{one.name}, {str(one.query).partition(':')[2]}: "
+            f"{counted(one.documents, 'document')} on {one.updated_at[:10]}"
+            for one in info.sources
+        )
     titles = el("ul", (el("li", cut(title, 200) or "(no title)") for title in contents.titles))
-    st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, terms(known)))
-
-
-def terms(known: Mapping[str, str]) -> Html:
-    """Names and what they stand for, one below the other."""
     pairs = ((el("dt.sl-dim", name), el("dd", value)) for name, value in known.items())
-    return el("dl", pairs)
-
-
-def _source_line(source: CorpusSource) -> str:
-    """``OpenAlex, "deep sea": 480 documents on 2026-11-23``."""
-    asked = str(source.query).partition(":")[2]
-    many = counted(source.documents, "document")
-    return f"{source.name}, {asked}: {many} on {source.updated_at[:10]}"
+    st.html(el("div.lib-card", el("div.sl-dim", "First titles"), titles, el("dl", pairs)))

@@ -38,14 +38,6 @@ _BY_TITLE = frozenset({"bibtex", "ris", "nbib", "ciw", "enw", "xml", "beir", "js
 # -- the first rows --------------------------------------------------------------------------
 
 
-def show_preview(explorer: Explorer, shown: Preview) -> None:
-    """The first rows as they are, and the first document."""
-    if shown.rows:
-        grid(rows_of(shown), "library_rows", "The first rows of the source", height="content")
-    if shown.documents:
-        st.html(first_card(shown.documents[0], explorer.library.sentences_of(shown.documents[0])))
-
-
 def rows_of(shown: Preview) -> pd.DataFrame:
     """The first rows, every cell as text; long ones are cut, lists are written as people do."""
     rows = [
@@ -166,16 +158,6 @@ def chosen_repairs(read_as: Repairs, source_format: str, key: str) -> Repairs:
         answer = answers.get(st.session_state.get(_key(kind, key)) or "")
         fields |= answer.sets if answer else {}
     return replace(read_as, **fields)
-
-
-def ask_about(report: CheckReport, key: str, prefix: str) -> None:
-    """A question for every kind of fault that the check found."""
-    faults = {fault.kind: fault for fault in report.faults}
-    if faults:
-        st.subheader("Unresolved rows", anchor=False)
-    for kind in _QUESTIONS:
-        if kind in faults:
-            _ask(faults[kind], key, prefix)
 
 
 def what_comes_of_it(report: CheckReport) -> None:
@@ -352,16 +334,26 @@ def _from_file(naming: Naming, path: Path) -> None:
         mapping = {} if of_pdf else _mapping(guess, columns_key)
         repairs = chosen_repairs(read_as, guess.source_format, key)
         shown = library.preview(path, source_format, mapping, repairs)
-        show_preview(naming.explorer, shown)
+        if shown.rows:
+            alt = "The first rows of the source"
+            grid(rows_of(shown), "library_rows", alt, height="content")
+        for document in shown.documents[:1]:
+            st.html(first_card(document, library.sentences_of(document)))
         columns = _roles(shown, mapping, key)
         report = _check(naming.explorer, path, source_format, columns, repairs)
-        if _lacks_text(shown, report):
+        # Where no row has a text as no column is read as one, leaving rows out is no answer.
+        empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
+        given = any(shown.mapping.get(field) for field in ("text", "sentences", "title"))
+        if empty and not report.documents and not given:
             note("No text column found.", "Choose a column under Text.")
         else:
             if of_pdf:  # files that cannot be read are left out in any case, and named below
                 faults = tuple(fault for fault in report.faults if fault.kind != "broken")
                 report = replace(report, faults=faults)
-            ask_about(report, key, path.stem)
+            if report.faults:
+                st.subheader("Unresolved rows", anchor=False)
+            for fault in sorted(report.faults, key=lambda one: [*_QUESTIONS].index(one.kind)):
+                _ask(fault, key, path.stem)
             what_comes_of_it(report)
         if report.fillable:
             repairs = replace(repairs, fill_abstracts=_fill(report.fillable, key))
@@ -449,13 +441,6 @@ def _fill(documents: int, key: str) -> bool:
         persist_state="session",
         help="Sends DOIs to OpenAlex and Crossref.",
     )
-
-
-def _lacks_text(shown: Preview, report: CheckReport) -> bool:
-    """Whether no row has a text because no column is read as one: leaving rows out is no answer."""
-    empty = any(fault.kind == "empty" and fault.refused for fault in report.faults)
-    columns = (shown.mapping.get(field) for field in ("text", "sentences", "title"))
-    return empty and not report.documents and not any(columns)
 
 
 def _check(

@@ -216,18 +216,15 @@ def lens_page(explorer: Explorer) -> bool:
             lens = edit_lens(explorer, "lens", current, corpus)
             apply_lens(explorer, corpus, current, lens, "Apply lens", "lens_use", type="primary")
         with right, error_boundary():
-            _preview(explorer, corpus, lens or current)
+            # Computed for what is written, stored nowhere.
+            with st.spinner("Predicting roles of ten documents"):
+                documents = explorer.library.preview_lens(corpus, lens or current, PREVIEWED)
+            st.html(tally(documents, lens or current))
+            with st.container(key="lens_preview", gap="small"):
+                for number, document in enumerate(documents, start=1):
+                    kicker = f"Document {number} of {len(documents)}"
+                    st.html(by_role(kicker, document, lens or current))
     return True
-
-
-def _preview(explorer: Explorer, corpus: str, lens: Lens) -> None:
-    """Ten documents with their sentences' roles; computed for what is written, stored nowhere."""
-    with st.spinner("Predicting roles of ten documents"):
-        documents = explorer.library.preview_lens(corpus, lens, PREVIEWED)
-    st.html(tally(documents, lens))
-    with st.container(key="lens_preview", gap="small"):
-        for number, document in enumerate(documents, start=1):
-            st.html(by_role(f"Document {number} of {len(documents)}", document, lens))
 
 
 def tally(documents: Sequence[Document], lens: Lens) -> Html:

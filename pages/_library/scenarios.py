@@ -86,7 +86,10 @@ def section(
         state = explorer.scenarios.status(name)
         writing = job is not None and job.running
         busy = indexing or writing
-        st.html(coverage([BEING_WRITTEN] if writing else coverage_lines(state), state))
+        first, *others = [BEING_WRITTEN] if writing else coverage_lines(state)
+        about = None if state.scenarios else el("div.sl-dim", ABOUT)
+        more = others and el("ul", (el("li", words) for words in others))
+        st.html(el("div.sc-standing", el("div", first), more, about))
         request = _choices(state, job, busy=busy)
         _start(explorer, info, state, task, request, busy=busy, indexing=indexing)
         _card(task, name, resume=False)  # the button above does that
@@ -106,13 +109,6 @@ def section(
 
 
 # -- what there is -----------------------------------------------------------------------------
-
-
-def coverage(lines: Sequence[str], state: ScenarioState) -> Html:
-    """What there is, or what is under way; what scenarios are while there are none."""
-    about = None if state.scenarios else el("div.sl-dim", ABOUT)
-    others = [el("li", words) for words in lines[1:]]
-    return el("div.sc-standing", el("div", lines[0]), others and el("ul", others), about)
 
 
 def coverage_lines(state: ScenarioState) -> list[str]:
