@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import Any
 
 import streamlit as st
 
@@ -100,7 +101,7 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
 
     def take(file: str, content: bytes) -> None:
         path, how = explorer.library.save_upload(file, content), explorer.annotation.exchange
-        kinds = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
+        kinds: Any = {"adjudicated": adjudicated, "by_model": by_model, "overwrite": overwrite}
         st.session_state[_SAID] = how.import_(
             project.corpus, path, project.name, annotator=name, **kinds
         )

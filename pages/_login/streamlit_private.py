@@ -22,9 +22,10 @@ how many."""
 def message_of(data: bytes) -> BackMsg | None:
     """What a browser sent over its WebSocket; None for what Streamlit could not read."""
     try:
-        return BackMsg.FromString(data)
+        message: BackMsg = BackMsg.FromString(data)
     except DecodeError:
         return None
+    return message
 
 
 def signed_login(cookies: Mapping[str, str]) -> bytes | str | None:
