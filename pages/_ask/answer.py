@@ -121,12 +121,9 @@ def _after(explorer: Explorer, job: AskJob) -> None:
         AskView.change(lambda now: replace(now, answer=""))
 
     with line("ask_export", "top"):
-        for name, kind, mime in (
-            ("Markdown", "md", "text/markdown"),
-            ("JSON", "json", "application/json"),
-        ):
-            made = partial(explorer.reader.export, job, kind)
-            key = f"ask_export_{kind}"
+        kinds: Any = {"Markdown": ("md", "text/markdown"), "JSON": ("json", "application/json")}
+        for name, (kind, mime) in kinds.items():
+            made, key = partial(explorer.reader.export, job, kind), f"ask_export_{kind}"
             with st.container(width="content"):
                 download(f"Export as {name}", f"answer.{kind}", made, key=key, mime=mime)
         words = "Deletes question and answer."

@@ -138,8 +138,8 @@ def _guidance(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
 def _making(explorer: Explorer, spec: BuildSpec, fields: Fields) -> None:
     first, second, third, fourth = st.columns(4, gap="medium")
     words = "Mean cosine distance of labels in a cluster. Lower gives more, narrower clusters."
-    bounds: Any = (0.05, 0.95, spec.distance, 0.05)
-    first.slider("Clustering distance", *bounds, key=fields("distance"), help=words)
+    key, label = fields("distance"), "Clustering distance"
+    first.slider(label, 0.05, 0.95, spec.distance, 0.05, key=key, help=words)
     for column, name, field, most in (
         (second, "Min cluster size", "smallest", 10_000),
         (third, "Max cluster size", "largest", 100_000),
