@@ -101,10 +101,8 @@ def _grading(explorer: Explorer, project: Project) -> None:
     last = explorer.annotation.judgments(project)[-1:]
     basis = len(explorer.annotation.pool(project)), last and last[0].event
     estimate, connected = panel.estimate(request, *basis), endpoint(explorer).set_up
-    done = estimate.counts["done"]
-    label = "Resume" if done else "Start grading"
-    if busy or not estimate.items:
-        label = "Running" if busy else "All graded" if done else label
+    none = "All graded" if estimate.counts["done"] else "Start grading"
+    label = panel.label(estimate, "Start grading", none, busy=busy)
     with line():
         words = estimate_line(request, estimate) if connected else unconnected_line(estimate)
         blocked = busy or not estimate.items or not connected

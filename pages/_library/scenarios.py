@@ -235,11 +235,8 @@ def _start(
         words = "Documents are being added. Wait or cancel below."
     elif lacks_model:
         words += " Connect a model to estimate tokens."
-    label = "Re-embed" if estimate.counts["embedded"] else "All written"
-    if busy and not indexing:
-        label = "Running"
-    elif estimate.items:
-        label = "Resume" if estimate.counts["done"] else "Write scenarios"
+    none = "Re-embed" if estimate.counts["embedded"] else "All written"
+    label = task.label(estimate, "Write scenarios", none, busy=busy and not indexing)
     choices = ("source", "limit", f"component_{state.component}")
     widgets = tuple(f"library_scenarios_{one}_{state.corpus}" for one in choices)
     blocked = busy or nothing or lacks_model

@@ -60,6 +60,14 @@ class TaskPanel(Generic[Request, R]):
             lambda: self.tasks.estimate(request, usable(explorer)),
         )
 
+    def label(self, estimate: Estimate, start: str, nothing: str, *, busy: bool) -> str:
+        """What the button says: that it runs, ``nothing`` where nothing is left, or what it does."""
+        if busy:
+            return "Running"
+        if not estimate.items:
+            return nothing
+        return "Resume" if estimate.counts["done"] else start
+
     def start(
         self, request: Request, owner: str = "", most_calls: Callable[[], int | None] = lambda: None
     ) -> None:
