@@ -61,7 +61,7 @@ class TaskPanel(Generic[Request, R]):
         )
 
     def label(self, estimate: Estimate, start: str, nothing: str, *, busy: bool) -> str:
-        """What the button says: that it runs, ``nothing`` where nothing is left, or what it does."""
+        """What the button says: that it runs, that nothing is left, or what it does."""
         if busy:
             return "Running"
         if not estimate.items:
