@@ -109,8 +109,10 @@ def _before(explorer: Explorer, job: AskJob) -> None:
             former = explorer.reader.find(job.request.follows)
         except SeedLensError:  # forgotten meanwhile
             return
-        label = f"Follow-up to: {document_view.shortened(former.request.question)}"
-        button(escape_label(label), "ask_former", reopen, explorer, former.id, type="tertiary")
+        question = escape_label(document_view.shortened(former.request.question))
+        button(
+            f"Follow-up to: {question}", "ask_former", reopen, explorer, former.id, type="tertiary"
+        )
 
 
 def _after(explorer: Explorer, job: AskJob) -> None:
