@@ -10,14 +10,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages._annotate import (
-    agreement,
-    assessor,
-    decide,
-    exchange_files,
-    pool_form,
-    project_form,
-)
+from pages._annotate import agreement, assessor, decide, exchange_files, pool_form, project_form
 from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,

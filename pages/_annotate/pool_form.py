@@ -13,13 +13,7 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.text import counted
-from engine.types.annotating import (
-    DEEPEST_POOL,
-    PoolJob,
-    PoolRequest,
-    Project,
-    are_passed_over,
-)
+from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project, are_passed_over
 from engine.types.searches import Query
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.judging_data import is_plain

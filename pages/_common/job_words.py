@@ -46,10 +46,7 @@ def money(cost: float) -> str:
 def at_most(estimate: Estimate) -> str:
     """``360 requests, up to 730 including retries, about 0.42 M tokens, cost about 1.20``; no
     tokens or cost that nobody knows."""
-    parts = [
-        counted(estimate.calls, "request"),
-        f"up to {estimate.most_calls:,} including retries",
-    ]
+    parts = [counted(estimate.calls, "request"), f"up to {estimate.most_calls:,} including retries"]
     if estimate.input_tokens is not None:
         parts.append(f"about {tokens(estimate.input_tokens + (estimate.output_tokens or 0))}")
     if estimate.cost is not None:

@@ -13,11 +13,10 @@ from engine.types.builds import Label, StepState
 from engine.types.models import Estimate
 from pages._build import build_words
 from pages._build.build_tables import label_facts
-from pages._build.result import provenance_html
 from tests.fakes.build_answers import builds_collections, small_methods
 from tests.fakes.model_server import serving
 from tests.fakes.model_sessions import knowledge
-from tests.pages.build.build_steps import HOSTILE, LENS, step
+from tests.pages.build.build_steps import LENS, step
 from tests.pages.visits import Connect, click, run, run_until, shown
 
 
@@ -79,15 +78,6 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     assert "Not up to date" in shown(page)
     page.button(key="build_way").click()
     assert run(page).query_params["step"] == "labels"
-
-
-def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
-    lens = replace(LENS, guidance=HOSTILE)
-    clustered.builds.save(lens, "ada")
-    found = clustered.builds.provenance("small", "methods")
-    said = provenance_html(found, clustered.builds.open("small", "methods").state().steps)
-    assert "<img" not in said
-    assert "Described by" in said
 
 
 @pytest.mark.parametrize(
