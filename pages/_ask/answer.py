@@ -143,10 +143,8 @@ def _after(explorer: Explorer, job: AskJob) -> None:
     def follow() -> None:
         ask(explorer, request())
 
-    left, right = st.columns([2, 7], gap="small", vertical_alignment="center")
-    with left:
+    with line("ask_follow"):
         button("Ask follow-up", "ask_follow_button", follow, disabled=not info.set_up)
-    with right:
         dim(price_of(explorer, request(), info))
 
 

@@ -65,7 +65,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
         fields = (state[f"ask_{one}"] for one in ("corpus", "system", "passages", "scenarios"))
         ask(explorer, AskRequest(state["ask_question"].strip(), *fields))
 
-    with line():
+    with line("ask_go"):
         blocked = not info.set_up or (job is not None and job.running)
         button("Ask", "ask_button", asked, type="primary", disabled=blocked)
         dim(price_of(explorer, view.request(has_scenarios=has_scenarios), info))
