@@ -1,4 +1,4 @@
-"""Collections under construction in the ledger: settings, labels, and results of steps.
+"""Collections under construction in the ledger: labels, and results of steps.
 
 Append-only: a person's label counts, whatever a model says later.
 """
@@ -17,17 +17,6 @@ from storage.records import Packed
 from storage.tables import columns_of, first, insert, records, table
 
 EventKind = Literal["run", "edit"]
-
-
-@dataclass(frozen=True, slots=True)
-class BuildRow:
-    """One version of a collection's ``settings``, a JSON text owned by the engine."""
-
-    corpus: str
-    build: str
-    settings: str
-    author: str
-    time: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +50,14 @@ class StepRow:
     time: datetime
 
 
-BUILDS = table("build_versions", BuildRow)
 LABELS = table("build_labels", LabelRow, CheckConstraint("maker IN ('model', 'person')"))
 STEPS = table("build_steps", StepRow, CheckConstraint("kind IN ('run', 'edit')"))
-for _table in (BUILDS, LABELS, STEPS):
+for _table in (LABELS, STEPS):
     Index(f"{_table.name}_by_build", _table.c.corpus, _table.c.build)
 
 
 class Builds(LedgerTables):
     """The tables of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    # Settings
-
-    def put(self, row: BuildRow) -> None:
-        """Add a build, or a new version of its settings; the versions before stay."""
-        self._insert(BUILDS, [row])
-
-    def all(self) -> list[BuildRow]:
-        """The latest version of every build, in the order in which they were begun."""
-        query = select(*columns_of(BUILDS, BuildRow)).order_by(BUILDS.c.id)
-        last = {(row.corpus, row.build): row for row in self._database.records(BuildRow, query)}
-        return list(last.values())
 
     # Labels
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from storage.errors import LedgerBusyError, StorageError
 from storage.experiments import QRELS, RUNS
 from storage.judgment_events import CURRENT, fill_current
 from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables
+from storage.migrations import fill_documents
 from storage.people import ENDED_LOGINS
 from storage.tables import put
 
@@ -90,42 +93,42 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
         )
     for table in copied_tables():
         if table.name in tables and table is not CURRENT:
-            _copy(source, target, table, tables[table.name])
+            for rows in _rows(source, table.name, tables[table.name]):
+                put(target, table, [_typed(table, row, target) for row in rows])
+    fill_documents(
+        target,
+        lambda name: (
+            chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
+        ),
+    )
     for table, sequence in ((RUNS, "run_ids"), (QRELS, "qrels_file_ids")):
         given = source.execute(_LAST_GIVEN, [sequence]).fetchone()
         continue_after(target, table, int(given[0]) if given else 0)
 
 
-def _copy(
-    source: duckdb.DuckDBPyConnection, target: Connection, table: Table, there: set[str]
-) -> None:
-    columns = [
-        c for c in table.columns if c.name in {*there, "rowid"} or (table.name, c.name) in _MISSING
-    ]
-    given = ", ".join(
-        c.name if c.name in {*there, "rowid"} else _MISSING[table.name, c.name] for c in columns
-    )
-    order = next((name for name in ("id", "rowid") if name in table.c), "ALL")
-    cursor = source.execute(f"SELECT {given} FROM {table.name} ORDER BY {order}")  # noqa: S608
+def _rows(
+    source: duckdb.DuckDBPyConnection, name: str, there: set[str]
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table in order of arrival, some at a time."""
+    missing = {c: sql for (table, c), sql in _MISSING.items() if table == name and c not in there}
+    given = "".join(f", {sql} AS {column}" for column, sql in missing.items())
+    order = "id" if "id" in there else "rowid"
+    cursor = source.execute(f"SELECT rowid, *{given} FROM {name} ORDER BY {order}")  # noqa: S608
+    names = [column[0] for column in cursor.description]
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
-        put(
-            target,
-            table,
-            [
-                {
-                    c.name: _value(c.type, value, target)
-                    for c, value in zip(columns, row, strict=True)
-                }
-                for row in rows
-            ],
-        )
+        yield [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _value(kind: Any, value: Any, target: Connection) -> Any:
-    """A stored value as Python's; ``rowid`` counts from 0 in DuckDB."""
-    if isinstance(kind, TypeDecorator):
-        return kind.process_result_value(value, target.dialect)
-    return value
+def _typed(table: Table, row: dict[str, Any], target: Connection) -> dict[str, Any]:
+    """The values of a row as Python's; ``rowid`` counts from 0 in DuckDB."""
+    typed = {}
+    for column in table.columns:
+        if column.name in row:
+            kind, value = column.type, row[column.name]
+            if isinstance(kind, TypeDecorator):
+                value = kind.process_result_value(value, target.dialect)
+            typed[column.name] = value
+    return typed
 
 
 def _copy_ended_logins(file: Path, target: Connection) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Column, Table, Text, bindparam, select
 
 from storage.answers import Answers
 from storage.builds import Builds
 from storage.database import Database
+from storage.documents import Documents
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.jobs import Jobs
@@ -26,7 +28,6 @@ from storage.records import CorpusRow
 from storage.removal import delete
 from storage.sqlite import COPIES, SqliteDatabase
 from storage.tables import METADATA, UtcTime, columns_of, put, table, upsert
-from storage.trails import Asked, Trails
 
 MOST_COPIES = 7
 """Copies of the ledger that are kept, of the last days on which it changed."""
@@ -71,10 +72,8 @@ class Ledger:
         self.experiments = Experiments(self._database)  # runs and evaluations
         self.answers = Answers(self._database)  # of language models
         self.judging = Judging(self._database)
-        self.projects = Projects(self._database)  # annotation projects, their queries and pools
-        self.builds = Builds(self._database)  # collections under construction
-        self.trails = Trails(self._database)  # searches, kept documents, saved searches
-        self.asked = Asked(self._database)  # questions with their answers
+        self.projects = Projects(self._database)  # queries and pools of annotation projects
+        self.builds = Builds(self._database)  # labels and results of collections being built
         self.leases = Leases(self._database)  # of items that are being judged
         self.ended_logins = EndedLogins(self._database)  # of people who logged out
         self.spending = Spending(self._database)  # of language models, per person today
@@ -82,6 +81,10 @@ class Ledger:
     def close(self) -> None:
         """Close the connections that are kept; the next access opens another."""
         self._database.engine.dispose()
+
+    def documents(self, kind: str, form: Any) -> Documents[Any]:
+        """The records of a kind, as projects, builds or trails; ``form`` is their type."""
+        return Documents(self._database, kind, form)
 
     # Copies
 

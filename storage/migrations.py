@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import zlib
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -11,6 +14,7 @@ from sqlalchemy import (
     Connection,
     DateTime,
     Dialect,
+    MetaData,
     Table,
     Text,
     func,
@@ -19,9 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from storage.documents import DOCUMENTS
 from storage.errors import StorageError
 from storage.judgment_events import fill_current
-from storage.tables import METADATA
+from storage.tables import METADATA, put
 
 FIRST = 10
 """Versions before were of DuckDB, or of PostgreSQL with the tables that DuckDB had."""
@@ -58,8 +63,97 @@ def m0011_jobs(connection: Connection) -> None:
     METADATA.create_all(connection)
 
 
+def m0012_documents(connection: Connection) -> None:
+    """Settings of projects and builds, trails, saved searches and questions as documents."""
+    METADATA.create_all(connection)
+    there = set(inspect(connection).get_table_names())
+
+    def rows(name: str) -> list[Row]:
+        if name not in there:
+            return []
+        table = Table(name, MetaData(), autoload_with=connection)
+        query = select(table).order_by(
+            *(table.c[one] for one in ("id", "position") if one in table.c)
+        )
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+    fill_documents(connection, rows)
+    for name in there.intersection(BEFORE_DOCUMENTS):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+
+
+Row = dict[str, Any]
+BEFORE_DOCUMENTS = (
+    *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
+    *("saved_searches", "asked"),
+)
+"""Tables of versions before 12."""
+
+
+def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
+    """Store the rows of :data:`BEFORE_DOCUMENTS`, in order of arrival, as documents."""
+    made: list[Row] = []
+
+    def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
+        times = [row["time"].replace(tzinfo=UTC) for row in of]
+        made.append(
+            {
+                "kind": kind,
+                "scope": scope,
+                "key": key,
+                "owner": owner,
+                "content": content,
+                "created": min(times),
+                "time": max(times),
+            }
+        )
+
+    for kind in ("project", "build"):
+        for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():
+            add(kind, corpus, name, of[-1]["author"], of[-1]["settings"], of)
+    for (owner, link), of in _grouped(rows("saved_searches"), "owner", "link").items():
+        if of[-1]["saved"]:
+            search = {"name": of[-1]["name"], "link": link}
+            add("saved search", owner, link, owner, json.dumps(search), of[-1:])
+    for row in rows("asked"):
+        question = {name: row[name] for name in ("corpus", "question", "state")}
+        question |= {"id": row["asked_id"], "time": f"{row['time'].isoformat()}Z"}
+        answer = zlib.decompress(row["answer"]).decode()
+        for kind, content in (("question", json.dumps(question)), ("answer", answer)):
+            add(kind, "", row["asked_id"], row["owner"], content, [row])
+    steps, names = (
+        _grouped(rows("trail_steps"), "trail_id"),
+        _grouped(rows("trail_names"), "trail_id"),
+    )
+    kept = _grouped(rows("kept_events"), "trail_id")
+    for key in {**steps, **names, **kept}:
+        last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
+        last.sort(key=lambda row: (row["place"], row["id"]))
+        named = {"name": "", "deleted": False, "owner": ""} | (
+            names[key][-1] if key in names else {}
+        )
+        trail = {
+            "name": named["name"],
+            "deleted": bool(named["deleted"]),
+            "searches": [json.loads(step["query"]) for step in steps.get(key, [])],
+            "documents": [
+                {name: row[name] for name in ("corpus", "doc_id", "note", "kept")} for row in last
+            ],
+        }
+        of = steps.get(key) or [*kept.get(key, []), *names.get(key, [])]
+        add("trail", "", key[0], named["owner"], json.dumps(trail), of)
+    put(connection, DOCUMENTS, made)
+
+
+def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
 Migration = Callable[[Connection], None]
-MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs]
+MIGRATIONS: list[Migration] = [m0010_sqlalchemy, m0011_jobs, m0012_documents]
 """In order: the first takes a ledger to schema version :data:`FIRST`, and so on."""
 
 

@@ -1,4 +1,4 @@
-"""Annotation projects in the ledger: their settings, queries and pools. Append-only."""
+"""Queries and pools of annotation projects in the ledger. Append-only."""
 
 from __future__ import annotations
 
@@ -11,17 +11,6 @@ from sqlalchemy import ColumnElement, Connection, Index, Select, Table, func, se
 
 from storage.database import LedgerTables
 from storage.tables import columns_of, insert, last_of, records, table
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectRow:
-    """One version of a project. ``settings`` is a JSON text owned by the engine."""
-
-    corpus: str
-    project: str
-    settings: str
-    author: str
-    time: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,6 @@ class QueryStateRow:
     time: datetime
 
 
-VERSIONS = table("project_versions", ProjectRow)
 QUERIES = table("project_queries", ProjectQueryRow)
 STATES = table("query_states", QueryStateRow)
 POOLS = table("pool_items", PoolRow)
@@ -76,7 +64,6 @@ def _stamp(*tables: Table) -> Select[Any]:
     return select(*(select(func.max(table.c.id)).scalar_subquery() for table in tables))
 
 
-_VERSIONS_STAMP = _stamp(VERSIONS)
 _STATES_STAMP = _stamp(STATES)
 _QUERIES_STAMP = _stamp(QUERIES, STATES)
 _POOLS_STAMP = _stamp(POOLS, STATES)
@@ -84,31 +71,6 @@ _POOLS_STAMP = _stamp(POOLS, STATES)
 
 class Projects(LedgerTables):
     """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def put(self, row: ProjectRow, *, after: str | None = None) -> bool:
-        """Add a project, or a new version of its settings; returns whether it was added.
-
-        Args:
-            after: the settings expected to be the latest ("": none yet); None for any.
-        """
-        latest = select(VERSIONS.c.settings).where(*_of(VERSIONS, row.corpus, row.project))
-        latest = latest.order_by(VERSIONS.c.id.desc()).limit(1)
-        with self._database.write() as connection:
-            if after not in (None, connection.scalar(latest) or ""):
-                return False
-            insert(connection, VERSIONS, [row])
-        return True
-
-    def all(self) -> list[ProjectRow]:
-        """The latest version of every project, by corpus and name."""
-
-        def read(connection: Connection) -> list[ProjectRow]:
-            last = last_of(VERSIONS, "corpus", "project")
-            query = select(*columns_of(VERSIONS, ProjectRow)).where(last)
-            rows = records(connection, ProjectRow, query)
-            return sorted(rows, key=lambda row: (row.corpus, row.project))
-
-        return list(self._database.remembered("projects", _VERSIONS_STAMP, read))
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries, skipping known ones; returns how many were new."""
