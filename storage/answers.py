@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Column, Connection, Index, func, select
+from sqlalchemy import Connection, Index, func, select
 
 from storage.database import LedgerTables
-from storage.tables import NUMBER, pieces, table, upsert
+from storage.tables import pieces, table, upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class CapabilitiesRow:
     time: datetime
 
 
-ANSWERS = table("answers", AnswerRow, Column("rowid", NUMBER, primary_key=True), numbered=False)
+ANSWERS = table("answers", AnswerRow, number="rowid")
 Index("answers_by_key", ANSWERS.c.key, unique=True)
 Index("answers_by_model", ANSWERS.c.endpoint, ANSWERS.c.model)
 CAPABILITIES = table("model_capabilities", CapabilitiesRow, key=("endpoint", "model"))

@@ -14,10 +14,9 @@ import duckdb
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Table, TypeDecorator
 
+from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
-from storage.experiments import QRELS, RUNS
 from storage.judgment_events import CURRENT, fill_current
-from storage.ledger_copy import ROWS_AT_ONCE, continue_after, copied_tables
 from storage.migrations import fill_documents
 from storage.people import ENDED_LOGINS
 from storage.tables import put
@@ -25,8 +24,6 @@ from storage.tables import put
 OLDEST, NEWEST = 4, 9
 """Versions of the schema that can be read."""
 POLL_SECONDS = 0.1
-_LAST_GIVEN = """
-    SELECT last_value FROM duckdb_sequences() WHERE sequence_name = ? AND last_value IS NOT NULL"""
 _LOCKED = ("Could not set lock on file", "used by another process")
 _ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _MISSING: dict[tuple[str, str], str] = {
@@ -101,9 +98,6 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
             chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
         ),
     )
-    for table, sequence in ((RUNS, "run_ids"), (QRELS, "qrels_file_ids")):
-        given = source.execute(_LAST_GIVEN, [sequence]).fetchone()
-        continue_after(target, table, int(given[0]) if given else 0)
 
 
 def _rows(

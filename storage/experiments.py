@@ -8,11 +8,11 @@ from storage.database import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from storage.tables import columns_of, insert_one, table
 
-RUNS = table("runs", RunRow, reused=False)
+RUNS = table("runs", RunRow)
 Index("runs_by_collection", RUNS.c.collection)
 EVALUATIONS = table("evaluations", EvaluationRow)
 Index("evaluations_by_collection", EVALUATIONS.c.collection)
-QRELS = table("qrels_files", QrelsRow, reused=False)
+QRELS = table("qrels_files", QrelsRow)
 
 
 class Experiments(LedgerTables):

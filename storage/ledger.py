@@ -14,13 +14,12 @@ from sqlalchemy import Column, Table, Text, bindparam, select
 
 from storage.answers import Answers
 from storage.builds import Builds
-from storage.database import Database
+from storage.database import Database, copy_ledger
 from storage.documents import Documents
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.jobs import Jobs
 from storage.judgment_events import Judging
-from storage.ledger_copy import copy_ledger
 from storage.locks import WAIT_SECONDS, Locks, alone
 from storage.people import EndedLogins, Leases, Spending
 from storage.projects import Projects

@@ -78,6 +78,8 @@ def m0012_documents(connection: Connection) -> None:
         return [dict(row) for row in connection.execute(query).mappings()]
 
     fill_documents(connection, rows)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("ALTER TABLE answers ALTER rowid DROP IDENTITY IF EXISTS")
     for name in there.intersection(BEFORE_DOCUMENTS):
         connection.exec_driver_sql(f"DROP TABLE {name}")
 

@@ -35,7 +35,7 @@ class Lease:
 
 
 _KEY = (Column(name, Text, primary_key=True) for name in ("corpus", "project", "visit"))
-LEASES = table("leases", Lease, *_KEY, numbered=False)
+LEASES = table("leases", Lease, *_KEY, number="")
 _OF_PROJECT = (LEASES.c.corpus == bindparam("of"), LEASES.c.project == bindparam("in"))
 _ALL = select(LEASES.c.visit, *columns_of(LEASES, Lease)).where(*_OF_PROJECT)
 _GONE = LEASES.delete().where(*_OF_PROJECT, LEASES.c.visit.in_(bindparam("visits", expanding=True)))
@@ -82,7 +82,7 @@ SPENT = table(
     Spent,
     Column("person", Text, primary_key=True),
     Column("day", Date, primary_key=True),
-    numbered=False,
+    number="",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Index, Select, Table, func, select
 
 from storage.database import LedgerTables
-from storage.tables import columns_of, insert, last_of, records, table
+from storage.tables import columns_of, insert, records, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,5 +154,6 @@ def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], .
 
 def _retired(corpus: str, project: str) -> Select[Any]:
     """Retired queries of a project."""
-    last = last_of(STATES, "query_id", where=_of(STATES, corpus, project))
-    return select(STATES.c.query_id).where(last, ~STATES.c.asked)
+    last = select(func.max(STATES.c.id)).where(*_of(STATES, corpus, project))
+    last = last.group_by(STATES.c.query_id)
+    return select(STATES.c.query_id).where(STATES.c.id.in_(last), ~STATES.c.asked)

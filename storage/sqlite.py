@@ -15,7 +15,6 @@ from sqlalchemy import create_engine, text
 
 from storage import migrations
 from storage.database import Database
-from storage.errors import StorageError
 from storage.home import PRIVATE_FOLDER
 
 COPIES = "ledger-copies"
@@ -61,7 +60,6 @@ class SqliteDatabase(Database):
                 return
             self.engine.dispose()
             self._source.is_protected = False
-            self._check_replaced()
             try:
                 self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 lock = FileLock(f"{self._path}.lock", timeout=max(0.0, self.wait_seconds))
@@ -77,16 +75,6 @@ class SqliteDatabase(Database):
                 self._source.is_protected = True
                 self._check()
             self._prepared = _identity(self._path)
-
-    def _check_replaced(self) -> None:
-        """Raise StorageError where the file was replaced without its log."""
-        log = Path(f"{self._path}-wal")
-        if self._prepared != _NOT_PREPARED and self._path.exists() and log.exists():
-            raise StorageError(
-                f"The ledger {self._path} was replaced while it was open, and {log.name} beside it "
-                "is of the one before.",
-                f"Stop SeedLens, remove {log.name}, and start again.",
-            )
 
     def _check(self) -> None:
         with self.engine.connect() as connection:

@@ -295,8 +295,6 @@ def test_a_ledger_put_in_the_place_of_another_is_read_and_written(tmp_path: Path
     ledger.judging.add([judgment("d2"), judgment("d3")])
     assert len(ledger.judging.latest("demo")) == 3
     (tmp_path / "before").replace(path)
-    with pytest.raises(StorageError, match=r"was replaced.*remove ledger\.sqlite-wal"):
-        ledger.judging.latest("demo")
     for end in ("-wal", "-shm"):
         (tmp_path / f"ledger.sqlite{end}").unlink()
     assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1"]
