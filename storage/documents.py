@@ -91,6 +91,8 @@ class Documents(LedgerTables, Generic[T]):
         change: Callable[[Stored[T] | None], T | None],
         owner: str = "",
         scope: str = "",
+        *,
+        durable: bool = True,
     ) -> None:
         """Change a record in an exclusive transaction.
 
@@ -98,8 +100,9 @@ class Documents(LedgerTables, Generic[T]):
             change: the record (None: there is none) -> the new one (None: leave it). Must not use
                 the ledger; what it raises undoes everything.
             owner: "" leaves the owner as it is.
+            durable: see :meth:`storage.database.Database.write`.
         """
-        with self._database.write() as connection:
+        with self._database.write(durable=durable) as connection:
             before = self._find(connection, key, scope)
             value = change(before)
             if value is not None:
@@ -112,6 +115,12 @@ class Documents(LedgerTables, Generic[T]):
         """Delete a record, if it is there."""
         with self._database.write() as connection:
             connection.execute(DOCUMENTS.delete().where(*self._place(key, scope)))
+
+    def remove_before(self, time: datetime) -> None:
+        """Delete the records that were last changed before a time."""
+        old = (DOCUMENTS.c.kind == self._kind, DOCUMENTS.c.time < time)
+        with self._database.write() as connection:
+            connection.execute(DOCUMENTS.delete().where(*old))
 
     def _place(self, key: str, scope: str) -> tuple[Any, ...]:
         own = {"kind": self._kind, "scope": scope, "key": key}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,6 @@ from storage.database import ROWS_AT_ONCE, copied_tables
 from storage.errors import LedgerBusyError, StorageError
 from storage.judgment_events import CURRENT, fill_current
 from storage.migrations import fill_documents
-from storage.people import ENDED_LOGINS
 from storage.tables import put
 
 OLDEST, NEWEST = 4, 9
@@ -57,7 +56,6 @@ def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
             "SeedLens left the file as it is. If it is damaged, put a backup in its place, or move "
             "it away to start a new one.",
         ) from error
-    _copy_ended_logins(file.with_name("ended-logins"), target)
     fill_current(target)
 
 
@@ -92,12 +90,13 @@ def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path)
         if table.name in tables and table is not CURRENT:
             for rows in _rows(source, table.name, tables[table.name]):
                 put(target, table, [_typed(table, row, target) for row in rows])
-    fill_documents(
-        target,
-        lambda name: (
-            chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
-        ),
-    )
+
+    def before(name: str) -> Iterable[dict[str, Any]]:
+        if name == "ended_logins":
+            return _ended_logins(file.with_name("ended-logins"))
+        return chain.from_iterable(_rows(source, name, tables[name])) if name in tables else ()
+
+    fill_documents(target, before)
 
 
 def _rows(
@@ -125,18 +124,11 @@ def _typed(table: Table, row: dict[str, Any], target: Connection) -> dict[str, A
     return typed
 
 
-def _copy_ended_logins(file: Path, target: Connection) -> None:
-    if file.is_file():
-        found = map(_ENDED.fullmatch, file.read_text("ascii", errors="replace").splitlines())
-        put(
-            target,
-            ENDED_LOGINS,
-            [
-                {"digest": one[2], "ended_at": datetime.fromtimestamp(int(one[1]), UTC)}
-                for one in found
-                if one
-            ],
-        )
+def _ended_logins(file: Path) -> list[dict[str, Any]]:
+    """Rows of the file of ended logins."""
+    lines = file.read_text("ascii", errors="replace").splitlines() if file.is_file() else []
+    found = filter(None, map(_ENDED.fullmatch, lines))
+    return [{"digest": f[2], "ended_at": datetime.fromtimestamp(int(f[1]), UTC)} for f in found]
 
 
 def _busy(file: Path, wait_seconds: float) -> LedgerBusyError:

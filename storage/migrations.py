@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from storage.documents import DOCUMENTS
+from storage.documents import DOCUMENTS, DocumentRow
 from storage.errors import StorageError
 from storage.judgment_events import fill_current
-from storage.tables import METADATA, put
+from storage.tables import METADATA, insert
 
 FIRST = 10
 """Versions before were of DuckDB, or of PostgreSQL with the tables that DuckDB had."""
@@ -72,9 +72,8 @@ def m0012_documents(connection: Connection) -> None:
         if name not in there:
             return []
         table = Table(name, MetaData(), autoload_with=connection)
-        query = select(table).order_by(
-            *(table.c[one] for one in ("id", "position") if one in table.c)
-        )
+        order = [table.c[one] for one in ("id", "position") if one in table.c]
+        query = select(table).order_by(*order)
         return [dict(row) for row in connection.execute(query).mappings()]
 
     fill_documents(connection, rows)
@@ -87,28 +86,18 @@ def m0012_documents(connection: Connection) -> None:
 Row = dict[str, Any]
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
-    *("saved_searches", "asked"),
+    *("saved_searches", "asked", "model_capabilities", "ended_logins", "spent"),
 )
 """Tables of versions before 12."""
 
 
 def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]]) -> None:
     """Store the rows of :data:`BEFORE_DOCUMENTS`, in order of arrival, as documents."""
-    made: list[Row] = []
+    made: list[DocumentRow] = []
 
     def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
         times = [row["time"].replace(tzinfo=UTC) for row in of]
-        made.append(
-            {
-                "kind": kind,
-                "scope": scope,
-                "key": key,
-                "owner": owner,
-                "content": content,
-                "created": min(times),
-                "time": max(times),
-            }
-        )
+        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), content))
 
     for kind in ("project", "build"):
         for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():
@@ -117,34 +106,34 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         if of[-1]["saved"]:
             search = {"name": of[-1]["name"], "link": link}
             add("saved search", owner, link, owner, json.dumps(search), of[-1:])
+    for row in rows("model_capabilities"):
+        capabilities = json.dumps(row["capabilities"])
+        add("capabilities", row["endpoint"], row["model"], "", capabilities, [row])
+    for row in rows("ended_logins"):
+        add("ended login", "", row["digest"], "", '""', [{"time": row["ended_at"]}])
     for row in rows("asked"):
         question = {name: row[name] for name in ("corpus", "question", "state")}
         question |= {"id": row["asked_id"], "time": f"{row['time'].isoformat()}Z"}
         answer = zlib.decompress(row["answer"]).decode()
         for kind, content in (("question", json.dumps(question)), ("answer", answer)):
             add(kind, "", row["asked_id"], row["owner"], content, [row])
-    steps, names = (
-        _grouped(rows("trail_steps"), "trail_id"),
-        _grouped(rows("trail_names"), "trail_id"),
-    )
+    steps = _grouped(rows("trail_steps"), "trail_id")
+    names = _grouped(rows("trail_names"), "trail_id")
     kept = _grouped(rows("kept_events"), "trail_id")
     for key in {**steps, **names, **kept}:
         last = [of[-1] for of in _grouped(kept.get(key, []), "corpus", "doc_id").values()]
         last.sort(key=lambda row: (row["place"], row["id"]))
-        named = {"name": "", "deleted": False, "owner": ""} | (
-            names[key][-1] if key in names else {}
-        )
+        fields = ("corpus", "doc_id", "note", "kept")
+        named = names[key][-1] if key in names else {"name": "", "deleted": False, "owner": ""}
         trail = {
             "name": named["name"],
             "deleted": bool(named["deleted"]),
             "searches": [json.loads(step["query"]) for step in steps.get(key, [])],
-            "documents": [
-                {name: row[name] for name in ("corpus", "doc_id", "note", "kept")} for row in last
-            ],
+            "documents": [{name: row[name] for name in fields} for row in last],
         }
         of = steps.get(key) or [*kept.get(key, []), *names.get(key, [])]
         add("trail", "", key[0], named["owner"], json.dumps(trail), of)
-    put(connection, DOCUMENTS, made)
+    insert(connection, DOCUMENTS, made)
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
