@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
@@ -22,7 +21,6 @@ from storage.tables import put
 
 OLDEST, NEWEST = 4, 9
 """Versions of the schema that can be read."""
-POLL_SECONDS = 0.1
 _LOCKED = ("Could not set lock on file", "used by another process")
 _ENDED = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _MISSING: dict[tuple[str, str], str] = {
@@ -36,20 +34,19 @@ _MISSING: dict[tuple[str, str], str] = {
 def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
     """Copy a DuckDB ledger and the ended logins to an empty ledger, within a transaction on it; the
     file stays."""
-    deadline = time.monotonic() + wait_seconds
     try:
         # Programs of earlier versions hold this lock while they have it open.
-        with FileLock(f"{file}.lock", timeout=max(0.0, wait_seconds)):
-            connection = _opened(file, deadline)
-            try:
-                _copy_all(connection, target, file)
-            finally:
-                connection.close()
-    except Timeout as error:
-        raise _busy(file, wait_seconds) from error
-    except duckdb.Error as error:
-        if any(words in str(error) for words in _LOCKED):
-            raise _busy(file, wait_seconds) from error
+        with (
+            FileLock(f"{file}.lock", timeout=max(0.0, wait_seconds)),
+            duckdb.connect(str(file), read_only=True, config={"threads": 1}) as connection,
+        ):
+            _copy_all(connection, target, file)
+    except (Timeout, duckdb.Error) as error:
+        if isinstance(error, Timeout) or any(words in str(error) for words in _LOCKED):
+            raise LedgerBusyError(
+                f"The ledger {file} is locked by another process; nothing was changed.",
+                "Close all programs of the earlier version, then try again.",
+            ) from error
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
         raise StorageError(
             f"The ledger {file} cannot be read: {detail}",
@@ -57,17 +54,6 @@ def import_ledger(file: Path, target: Connection, wait_seconds: float) -> None:
             "it away to start a new one.",
         ) from error
     fill_current(target)
-
-
-def _opened(file: Path, deadline: float) -> duckdb.DuckDBPyConnection:
-    while True:
-        try:
-            return duckdb.connect(str(file), read_only=True, config={"threads": 1})
-        except duckdb.IOException as error:
-            locked = any(words in str(error) for words in _LOCKED)
-            if not locked or time.monotonic() >= deadline:
-                raise
-            time.sleep(POLL_SECONDS)
 
 
 def _copy_all(source: duckdb.DuckDBPyConnection, target: Connection, file: Path) -> None:
@@ -129,11 +115,3 @@ def _ended_logins(file: Path) -> list[dict[str, Any]]:
     lines = file.read_text("ascii", errors="replace").splitlines() if file.is_file() else []
     found = filter(None, map(_ENDED.fullmatch, lines))
     return [{"digest": f[2], "ended_at": datetime.fromtimestamp(int(f[1]), UTC)} for f in found]
-
-
-def _busy(file: Path, wait_seconds: float) -> LedgerBusyError:
-    return LedgerBusyError(
-        f"The ledger {file} stayed locked by another process for {wait_seconds:g} s; nothing was "
-        "changed.",
-        "Close all programs of the earlier version, then try again.",
-    )

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Column,
     Connection,
     DateTime,
-    Dialect,
     MetaData,
     Table,
     Text,
@@ -21,7 +20,6 @@ from sqlalchemy import (
     inspect,
     select,
 )
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from storage.documents import DOCUMENTS, DocumentRow
 from storage.errors import StorageError
@@ -160,28 +158,6 @@ def version_of(connection: Connection) -> int:
     return int(connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) or 0)
 
 
-def create(connection: Connection) -> None:
-    """Make all tables, in the transaction of the caller."""
-    for statement in _schema(connection.dialect):
-        connection.exec_driver_sql(statement)
-    _note(connection, newest(), "created")
-
-
-def _schema(dialect: Dialect) -> list[str]:
-    """Statements that create all tables and indexes, cached as compiling is slow."""
-    if dialect.name not in _SCHEMAS:
-        tables = METADATA.sorted_tables
-        indexes = (index for table in tables for index in table.indexes)
-        _SCHEMAS[dialect.name] = [
-            *(str(CreateTable(table).compile(dialect=dialect)) for table in tables),
-            *(str(CreateIndex(index).compile(dialect=dialect)) for index in indexes),
-        ]
-    return _SCHEMAS[dialect.name]
-
-
-_SCHEMAS: dict[str, list[str]] = {}
-
-
 def check(connection: Connection, ledger: str) -> int:
     """The version of the schema."""
     version = _known_version(connection, ledger)
@@ -194,15 +170,27 @@ def check(connection: Connection, ledger: str) -> int:
     return version
 
 
-def migrate(connection: Connection, ledger: str, begin: str = "BEGIN IMMEDIATE") -> None:
-    """Bring the schema up to date, in one transaction; ``ledger`` names it in errors."""
+def migrate(
+    connection: Connection,
+    ledger: str,
+    begin: str = "BEGIN IMMEDIATE",
+    fill: Callable[[Connection], None] = lambda _: None,
+) -> None:
+    """Make the tables or bring them up to date, in one transaction.
+
+    Args:
+        ledger: its name in errors.
+        fill: called with tables that were made.
+    """
     if _known_version(connection, ledger) == newest():
         return
     connection.exec_driver_sql(begin)
     try:
         version = _known_version(connection, ledger)  # another program may have been first
         if not version:
-            create(connection)
+            METADATA.create_all(connection, checkfirst=False)
+            fill(connection)
+            _note(connection, newest(), "created")
         for number in range(max(FIRST, version + 1), newest() + 1) if version else ():
             migration = MIGRATIONS[number - FIRST]
             migration(connection)
