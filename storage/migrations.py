@@ -84,7 +84,7 @@ def m0012_documents(connection: Connection) -> None:
 Row = dict[str, Any]
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
-    *("saved_searches", "asked", "model_capabilities", "ended_logins", "spent"),
+    *("query_states", "saved_searches", "asked", "model_capabilities", "ended_logins", "spent"),
 )
 """Tables of versions before 12."""
 
@@ -104,6 +104,10 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
         if of[-1]["saved"]:
             search = {"name": of[-1]["name"], "link": link}
             add("saved search", owner, link, owner, json.dumps(search), of[-1:])
+    for (corpus, project), of in _grouped(rows("query_states"), "corpus", "project").items():
+        last_asked = {row["query_id"]: row["asked"] for row in of}
+        retired = sorted(query_id for query_id, asked in last_asked.items() if not asked)
+        add("retired queries", corpus, project, of[-1]["author"], json.dumps(retired), of)
     for row in rows("model_capabilities"):
         capabilities = json.dumps(row["capabilities"])
         add("capabilities", row["endpoint"], row["model"], "", capabilities, [row])

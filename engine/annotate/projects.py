@@ -316,7 +316,7 @@ class ProjectStore(ForPerson):
 
     def _every_query(self, project: Project) -> Mapping[str, Query]:
         """Retired ones included; the same object while nothing changes."""
-        rows = self._ledger.projects.queries(*project.key, retired=True)
+        rows = self._ledger.projects.queries(*project.key)
         held = self._known.get(project.key)
         if held is None or held[0] is not rows:
             held = (rows, {row.query_id: _query(row.query) for row in rows})
@@ -371,7 +371,7 @@ class ProjectStore(ForPerson):
         self._store(project, new)
         rows = self._ledger.projects
         if rows.retired(*project.key).intersection(ids):
-            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
+            rows.set_asked(*project.key, ids, asked=True, author="")
         return ids
 
     def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
@@ -390,9 +390,8 @@ class ProjectStore(ForPerson):
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
         """Retire queries from queues, pools and adjudicated grades until added again; judgments
         stay. Returns how many were active."""
-        who, now = check_annotator(author), datetime.now(UTC)
         put = self._ledger.projects.set_asked
-        return put(*project.key, query_ids, asked=False, author=who, time=now)
+        return put(*project.key, query_ids, asked=False, author=check_annotator(author))
 
     def retired(self, project: Project) -> frozenset[str]:
         """The retired queries of a project, by id."""

@@ -30,7 +30,7 @@ def fill(ledger: Ledger) -> None:
     ledger.judging.undo("demo", "", "ann")
     ledger.documents("project", str).put("p", "settings", "ann", "demo")
     ledger.projects.add_queries([ProjectQueryRow("demo", "p", q, "{}", NOW) for q in "ab"])
-    ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann", time=NOW)
+    ledger.projects.set_asked("demo", "p", ["b"], asked=False, author="ann")
     ledger.projects.add_to_pool([PoolRow("demo", "p", "a", "d1", "bm25", 1, NOW)])
     ledger.builds.add_labels([LabelRow("demo", "b", "d1", "x", "", "person", "ann", "", NOW)])
     ledger.builds.add_step(StepRow("demo", "b", "s", "run", "content", "", 0, "ann", "", NOW))
@@ -53,7 +53,7 @@ def contents(ledger: Ledger) -> list[object]:
     """What can be read of it."""
     return [
         ledger.corpora(), ledger.judging.history("demo"), ledger.judging.latest("demo"),
-        ledger.documents("project", str).all(), ledger.projects.queries("demo", "p", retired=True),
+        ledger.documents("project", str).all(), ledger.projects.queries("demo", "p"),
         ledger.projects.retired("demo", "p"), ledger.projects.pool("demo", "p"),
         ledger.builds.labels("demo", "b"),
         ledger.builds.last("demo", "b", "s"),

@@ -74,7 +74,7 @@ def check(ledger: Ledger, version: int = old_ledgers.NEWEST) -> None:
     keys = [f"{n:064x}" for n in range(3)]
     assert ledger.answers.find(keys) == dict.fromkeys(keys, "{}")
     assert ledger.answers.capabilities("e", "m") == "{}"
-    assert [row.query_id for row in ledger.projects.queries("c", "p")] == ["q"]
+    assert [row.query_id for row in ledger.projects.queries("c", "p")] == ["q", "q2"]
     assert ledger.projects.retired("c", "p") == {"q2"}
     assert [row.doc_id for row in ledger.projects.pool("c", "p")] == ["d1", "d2", "d3"]
     assert [row.label for row in ledger.builds.labels("c", "b")] == ["x"]
