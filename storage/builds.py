@@ -83,13 +83,9 @@ class Builds(LedgerTables):
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
         """The current ones: a person's last label of a document, else the last one at all."""
-        query = _labels(corpus, build)
-        found = self._database.remembered(
-            ("labels", corpus, build),
-            select(func.max(LABELS.c.id)),
-            lambda connection: records(connection, LabelRow, query),
-        )
-        return list(found)
+        query, stamp = _labels(corpus, build), select(func.max(LABELS.c.id))
+        place = ("labels", corpus, build)
+        return [*self._database.remembered(place, stamp, lambda c: records(c, LabelRow, query))]
 
     # Steps
 
@@ -113,11 +109,9 @@ class Builds(LedgerTables):
 
     def last(self, corpus: str, build: str, step: str) -> StepRow | None:
         """What a step made, as people left it; None when it made nothing yet."""
-        return self._database.remembered(
-            ("step", corpus, build, step),
-            select(func.max(STEPS.c.id)),
-            lambda connection: first(connection, StepRow, _last_step(corpus, build, step)),
-        )
+        query, stamp = _last_step(corpus, build, step), select(func.max(STEPS.c.id))
+        place = ("step", corpus, build, step)
+        return self._database.remembered(place, stamp, lambda c: first(c, StepRow, query))
 
     def steps(self, corpus: str, build: str) -> list[StepRow]:
         """Every run and every edit, in their order, without their content."""
@@ -138,10 +132,6 @@ def _labels(corpus: str, build: str) -> Select[Any]:
 
 
 def _last_step(corpus: str, build: str, step: str) -> Select[Any]:
-    return (
-        select(*columns_of(STEPS, StepRow))
-        .where(STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
-        .where(func.length(STEPS.c.content) > 0)
-        .order_by(STEPS.c.id.desc())
-        .limit(1)
-    )
+    place = (STEPS.c.corpus == corpus, STEPS.c.build == build, STEPS.c.step == step)
+    query = select(*columns_of(STEPS, StepRow)).where(*place, func.length(STEPS.c.content) > 0)
+    return query.order_by(STEPS.c.id.desc()).limit(1)

@@ -207,11 +207,11 @@ class Database(ABC):
             return connection.scalars(query, values).all()
 
     def remembered(
-        self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value]
+        self, key: Hashable, stamp: Select[Any], read: Callable[[Connection], Value], **values: str
     ) -> Value:
         """The cached result of ``read``, the same object while ``stamp`` gives the same row."""
         with self.read() as connection:
-            now = (self.place, *connection.execute(stamp).one())
+            now = (self.place, *connection.execute(stamp, values).one())
             with self._memory_lock:
                 held = self._memory.get(key)
             if held is None or held[0] != now:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,12 +10,11 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, bindparam, select
 
 from storage.database import Database, LedgerTables
 from storage.errors import StorageError
-from storage.records import Packed
-from storage.tables import columns_of, table, upsert
+from storage.tables import first, table, upsert
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class DocumentRow:
     owner: str  # whose it is, or who changed it last; "" for nobody
     created: datetime
     time: datetime  # of the last change
-    content: Packed  # JSON
+    content: bytes  # JSON, compressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,13 @@ class Stored(Generic[T]):
 
 
 DOCUMENTS = table("documents", DocumentRow, key=("kind", "scope", "key"))
-_COLUMNS = columns_of(DOCUMENTS, DocumentRow)
+_KIND, _SCOPE, _KEY = (DOCUMENTS.c[name] == bindparam(name) for name in ("kind", "scope", "key"))
+# Made once: some are read for every key that an annotator presses.
+_ALL = select(*(DOCUMENTS.c[name] for name in ("key", "owner", "time", "content"))).where(_KIND)
+_IN_ORDER = _ALL.order_by(DOCUMENTS.c.created, DOCUMENTS.c.key)
+_OF_SCOPE = _IN_ORDER.where(_SCOPE)
+_ONE = _ALL.where(_SCOPE, _KEY)
+_GONE = DOCUMENTS.delete().where(_KIND, _SCOPE, _KEY)
 _adapter = lru_cache(maxsize=None)(TypeAdapter)
 
 
@@ -60,26 +66,25 @@ class Documents(LedgerTables, Generic[T]):
 
     def get(self, key: str, scope: str = "") -> Stored[T] | None:
         """The record of this key; None when there is none."""
-        with self._database.read() as connection:
-            return self._find(connection, key, scope)
+        return self._database.first(self._stored, _ONE, kind=self._kind, scope=scope, key=key)
+
+    def find(self, connection: Connection, key: str, scope: str = "") -> Stored[T] | None:
+        """As :meth:`get`, in a transaction."""
+        return first(connection, self._stored, _ONE, kind=self._kind, scope=scope, key=key)
 
     def all(self, scope: str | None = None) -> list[Stored[T]]:
         """The records of a scope, or of all, in order of creation."""
-        query = select(*_COLUMNS).where(DOCUMENTS.c.kind == self._kind)
-        if scope is not None:
-            query = query.where(DOCUMENTS.c.scope == scope)
-        with self._database.read() as connection:
-            rows = connection.execute(query.order_by(DOCUMENTS.c.created, DOCUMENTS.c.key))
-            return [self._stored(row) for row in rows]
+        query = _IN_ORDER if scope is None else _OF_SCOPE
+        return self._database.records(self._stored, query, kind=self._kind, scope=scope)
 
     def newest(self, owner: str | None = None) -> Iterator[Stored[T]]:
         """The records of an owner, None for everybody, the last changed first."""
-        query = select(*_COLUMNS).where(DOCUMENTS.c.kind == self._kind)
+        query = _ALL.order_by(DOCUMENTS.c.time.desc())
         if owner is not None:
             query = query.where(DOCUMENTS.c.owner == owner)
         with self._database.read() as connection:
-            for row in connection.execute(query.order_by(DOCUMENTS.c.time.desc())):
-                yield self._stored(row)
+            for row in connection.execute(query, {"kind": self._kind}):
+                yield self._stored(*row)
 
     def put(self, key: str, value: T, owner: str = "", scope: str = "") -> None:
         """Store a record, in place of the one of the same key."""
@@ -103,10 +108,10 @@ class Documents(LedgerTables, Generic[T]):
             durable: see :meth:`storage.database.Database.write`.
         """
         with self._database.write(durable=durable) as connection:
-            before = self._find(connection, key, scope)
+            before = self.find(connection, key, scope)
             value = change(before)
             if value is not None:
-                content = _adapter(self._form).dump_json(value, fallback=str).decode()
+                content = zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
                 owner, now = owner or (before.owner if before else ""), datetime.now(UTC)
                 row = DocumentRow(self._kind, scope, key, owner, now, now, content)
                 upsert(connection, DOCUMENTS, [row], kept=["created"])
@@ -114,7 +119,7 @@ class Documents(LedgerTables, Generic[T]):
     def remove(self, key: str, scope: str = "") -> None:
         """Delete a record, if it is there."""
         with self._database.write() as connection:
-            connection.execute(DOCUMENTS.delete().where(*self._place(key, scope)))
+            connection.execute(_GONE, {"kind": self._kind, "scope": scope, "key": key})
 
     def remove_before(self, time: datetime) -> None:
         """Delete the records that were last changed before a time."""
@@ -122,24 +127,16 @@ class Documents(LedgerTables, Generic[T]):
         with self._database.write() as connection:
             connection.execute(DOCUMENTS.delete().where(*old))
 
-    def _place(self, key: str, scope: str) -> tuple[Any, ...]:
-        own = {"kind": self._kind, "scope": scope, "key": key}
-        return tuple(DOCUMENTS.c[name] == value for name, value in own.items())
-
-    def _find(self, connection: Connection, key: str, scope: str) -> Stored[T] | None:
-        row = connection.execute(select(*_COLUMNS).where(*self._place(key, scope))).first()
-        return None if row is None else self._stored(row)
-
-    def _stored(self, row: Row[Any]) -> Stored[T]:
+    def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:
-            return Stored(row.key, _read(self._form, row.content), row.owner, row.time)
+            return Stored(key, _read(self._form, content), owner, time)
         except ValidationError as error:
             raise StorageError(
-                f"The {self._kind} '{row.key}' was stored by another version of SeedLens.",
+                f"The {self._kind} '{key}' was stored by another version of SeedLens.",
                 "Make it again.",
             ) from error
 
 
 @lru_cache(maxsize=256)
-def _read(form: Any, content: str) -> Any:
-    return _adapter(form).validate_json(content)
+def _read(form: Any, content: bytes) -> Any:
+    return _adapter(form).validate_json(zlib.decompress(content))

@@ -95,7 +95,8 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
 
     def add(kind: str, scope: str, key: str, owner: str, content: str, of: list[Row]) -> None:
         times = [row["time"].replace(tzinfo=UTC) for row in of]
-        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), content))
+        packed = zlib.compress(content.encode())
+        made.append(DocumentRow(kind, scope, key, owner, min(times), max(times), packed))
 
     for kind in ("project", "build"):
         for (corpus, name), of in _grouped(rows(f"{kind}_versions"), "corpus", kind).items():

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Index, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Index, Table, bindparam, func, select
 
 from storage.database import Database, LedgerTables
-from storage.documents import Documents, Stored
+from storage.documents import DOCUMENTS, Documents, Stored
 from storage.tables import columns_of, records, table
 
 
@@ -43,7 +43,15 @@ _QUERY_KEY = ("corpus", "project", "query_id")
 Index("project_queries_once", *(QUERIES.c[name] for name in _QUERY_KEY), unique=True)
 _POOL_KEY = (*_QUERY_KEY, "doc_id", "source")
 Index("pool_items_once", *(POOLS.c[name] for name in _POOL_KEY), unique=True)
-_QUERIES_STAMP, _POOLS_STAMP = (select(func.max(one.c.id)) for one in (QUERIES, POOLS))
+_RETIRED = "retired queries"
+_QUERIES_STAMP = select(func.max(QUERIES.c.id))
+_RETIRED_OF = {"kind": _RETIRED, "scope": bindparam("corpus"), "key": bindparam("project")}
+_POOLS_STAMP = select(
+    select(func.max(POOLS.c.id)).scalar_subquery(),
+    select(DOCUMENTS.c.time)
+    .where(*(DOCUMENTS.c[name] == value for name, value in _RETIRED_OF.items()))
+    .scalar_subquery(),
+)
 
 
 class Projects(LedgerTables):
@@ -51,7 +59,7 @@ class Projects(LedgerTables):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._retired = Documents[frozenset[str]](database, "retired queries", frozenset[str])
+        self._retired = Documents[frozenset[str]](database, _RETIRED, frozenset[str])
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries, skipping known ones; returns how many were new."""
@@ -105,14 +113,16 @@ class Projects(LedgerTables):
     def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
         """The pools of a project without retired queries, in order of arrival; the same object
         while they are the same."""
-        retired = self.retired(corpus, project)
 
         def read(connection: Connection) -> list[PoolRow]:
             query = select(*columns_of(POOLS, PoolRow)).where(*_of(POOLS, corpus, project))
             rows = records(connection, PoolRow, query.order_by(POOLS.c.id))
+            stored = self._retired.find(connection, project, corpus)
+            retired = frozenset[str]() if stored is None else stored.value
             return [row for row in rows if row.query_id not in retired]
 
-        return self._database.remembered(("pool", corpus, project, retired), _POOLS_STAMP, read)
+        place = {"corpus": corpus, "project": project}
+        return self._database.remembered(("pool", corpus, project), _POOLS_STAMP, read, **place)
 
 
 def _of(table: Table, corpus: str, project: str) -> tuple[ColumnElement[bool], ...]:

@@ -105,6 +105,7 @@ _TYPES: dict[str, type[TypeEngine[Any]]] = {
     "datetime": UtcTime,
     "date": Date,
     "Packed": PackedText,
+    "bytes": LargeBinary,
 }
 """Type of a field -> of its column. Tuples are :class:`Spans`, all others text."""
 
