@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 from sqlalchemy import Connection, bindparam, select
 
 from storage.database import Database, LedgerTables
@@ -111,7 +112,7 @@ class Documents(LedgerTables, Generic[T]):
             before = self.find(connection, key, scope)
             value = change(before)
             if value is not None:
-                content = zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
+                content = self._packed(value)
                 owner, now = owner or (before.owner if before else ""), datetime.now(UTC)
                 row = DocumentRow(self._kind, scope, key, owner, now, now, content)
                 upsert(connection, DOCUMENTS, [row], kept=["created"])
@@ -126,6 +127,14 @@ class Documents(LedgerTables, Generic[T]):
         old = (DOCUMENTS.c.kind == self._kind, DOCUMENTS.c.time < time)
         with self._database.write() as connection:
             connection.execute(DOCUMENTS.delete().where(*old))
+
+    def _packed(self, value: T) -> bytes:
+        try:
+            return zlib.compress(_adapter(self._form).dump_json(value, fallback=str))
+        except PydanticSerializationError as error:  # as half of a surrogate pair
+            raise StorageError(
+                f"The ledger cannot hold this value: {error}", "Correct it. Nothing was changed."
+            ) from error
 
     def _stored(self, key: str, owner: str, time: datetime, content: bytes) -> Stored[T]:
         try:

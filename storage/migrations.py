@@ -84,7 +84,15 @@ def m0012_documents(connection: Connection) -> None:
 Row = dict[str, Any]
 BEFORE_DOCUMENTS = (
     *("project_versions", "build_versions", "trail_steps", "kept_events", "trail_names"),
-    *("query_states", "saved_searches", "asked", "model_capabilities", "ended_logins", "spent"),
+    *(
+        "query_states",
+        "saved_searches",
+        "asked",
+        "model_capabilities",
+        "ended_logins",
+        "spent",
+        "texts",
+    ),
 )
 """Tables of versions before 12."""
 
@@ -112,6 +120,8 @@ def fill_documents(connection: Connection, rows: Callable[[str], Iterable[Row]])
     for row in rows("model_capabilities"):
         capabilities = json.dumps(row["capabilities"])
         add("capabilities", row["endpoint"], row["model"], "", capabilities, [row])
+    for row in rows("texts"):
+        add("text", "", row["text_id"], "", json.dumps(row["text"]), [row])
     for row in rows("ended_logins"):
         add("ended login", "", row["digest"], "", '""', [{"time": row["ended_at"]}])
     for row in rows("asked"):

@@ -19,7 +19,6 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
-    Date,
     DateTime,
     Dialect,
     Double,
@@ -103,7 +102,6 @@ _TYPES: dict[str, type[TypeEngine[Any]]] = {
     "float": Double,
     "bool": Boolean,
     "datetime": UtcTime,
-    "date": Date,
     "Packed": PackedText,
     "bytes": LargeBinary,
 }

@@ -135,8 +135,7 @@ def test_a_value_that_the_server_cannot_hold_stops_the_copy_and_leaves_nothing(
 ) -> None:
     file = Ledger(tmp_path / "ledger.sqlite")
     server = Ledger(tmp_path / "none", url=postgres.database())
-    file.judging.add([judgment("d1")])
-    file.put_text("a text with a \0 in it")
+    file.judging.add([judgment("d1", note="a note with a \0 in it")])
     with pytest.raises(StorageError, match=r"cannot hold this value.*NUL"):
         file.copy_to(server)
     assert server.judging.history("demo") == []
