@@ -300,7 +300,7 @@ def to_ris(kept: Sequence[KeptDocument]) -> str:
 def _ris_record(item: CslItem) -> dict[str, Any]:
     kind = _TYPES[item["type"]][1]
     first, _, last = item.get("page", "").partition("-")
-    record = {
+    record: dict[str, Any] = {
         "type_of_reference": kind,
         "id": item["id"],
         "title": item.get("title"),
