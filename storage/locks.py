@@ -1,8 +1,7 @@
-"""What one run at a time may do: locks of the ledger, among all machines that share it, and lock
-files, among the programs of this machine.
+"""Locks: rows of the ledger, for all machines that share it, and files, for this machine.
 
-A lock of the ledger is a row that its holder renews. It ends with the process: at once on the same
-machine, after :data:`TERM` for other machines.
+The holder of a row renews it. It ends with the process: at once on the same machine, after
+:data:`TERM` for other machines.
 """
 
 from __future__ import annotations
@@ -27,11 +26,9 @@ from storage.errors import CorpusBusyError, StorageError
 from storage.tables import columns_of, first, insert, table
 
 WAIT_SECONDS = 0.5
-"""Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
 POLL_SECONDS = 0.05
 RENEW_SECONDS = 5.0
-TERM = timedelta(seconds=60)
-"""How long a lock or job of another machine counts without a sign of life."""
+TERM = timedelta(seconds=60)  # How long a lock or job of another machine counts without a renewal
 MACHINE = platform.node()
 log = logging.getLogger("seedlens.storage")
 
@@ -40,10 +37,7 @@ log = logging.getLogger("seedlens.storage")
 def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
     """Hold a lock file exclusively, among the programs of this machine.
 
-    Args:
-        busy: message of the error, such as ``The corpus 'c' is being indexed.``
-        remedy: of the error.
-        wait: seconds to wait for the holder.
+    CorpusBusyError with the words ``busy`` and ``remedy`` after ``wait`` seconds.
     """
     lock = FileLock(lock_file, timeout=wait)
     try:
@@ -60,6 +54,25 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def repeating(work: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call ``work`` every so many seconds in a thread, until the block ends."""
+    done = threading.Event()
+
+    def repeat() -> None:
+        while not done.wait(seconds):
+            with suppress(StorageError):  # the next call may succeed
+                work()
+
+    thread = threading.Thread(target=repeat, name="seedlens-renew", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +114,18 @@ class Locks(LedgerTables):
             if time.monotonic() >= deadline:
                 raise busy(holder)
             time.sleep(POLL_SECONDS)
-        own, done = (LOCKS.c.name == name, LOCKS.c.token == token), threading.Event()
+        own = LOCKS.c.name == name, LOCKS.c.token == token
 
         def renew() -> None:
-            while not done.wait(RENEW_SECONDS):
-                with suppress(StorageError), self._database.write(durable=False) as connection:
-                    still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
-                    if not connection.execute(still).rowcount:
-                        log.warning("Another program took the lock %r.", name)
+            with self._database.write(durable=False) as connection:
+                still = LOCKS.update().where(*own).values(renewed=datetime.now(UTC))
+                if not connection.execute(still).rowcount:
+                    log.warning("Another program took the lock %r.", name)
 
-        threading.Thread(target=renew, name="seedlens-lock", daemon=True).start()
         try:
-            yield
+            with repeating(renew, RENEW_SECONDS):
+                yield
         finally:
-            done.set()
             with suppress(StorageError), self._database.write(durable=False) as connection:
                 connection.execute(LOCKS.delete().where(*own))
 
@@ -132,9 +143,9 @@ class Locks(LedgerTables):
 
 
 def is_alive(machine: str, process: int, renewed: datetime) -> bool:
-    """Whether a process is running, given its last sign of life.
+    """Whether a process is running, given its last renewal; process 0 is one that is starting.
 
-    On this machine a suspended process counts as running. Process 0 is one that is starting.
+    On this machine a suspended process counts as running.
     """
     here = machine == MACHINE and process != 0
     if here and not process_runs(process):
@@ -156,8 +167,7 @@ def _begun(process: int) -> datetime | None:
 
 
 def process_runs(process: int) -> bool:
-    """Whether a process of this machine is at work; one that ended and was not waited for is
-    not."""
+    """Whether a process of this machine runs; a zombie does not."""
     if Path("/proc/self/stat").exists():
         try:
             stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
@@ -174,12 +184,10 @@ def process_runs(process: int) -> bool:
 
 
 def _busy_with(what: str, row: LockRow) -> CorpusBusyError:
-    if (row.machine, row.process) == (MACHINE, os.getpid()):
-        return CorpusBusyError(
-            f"{what} by another run here.", "Wait until it is done, or cancel it."
-        )
-    where = "" if row.machine == MACHINE else f" on {row.machine}"
+    where, there = "run here", ""
+    if (row.machine, row.process) != (MACHINE, os.getpid()):
+        on = "" if row.machine == MACHINE else f" on {row.machine}"
+        where, there = f"program (process {row.process}{on})", " there"
     return CorpusBusyError(
-        f"{what} by another program (process {row.process}{where}).",
-        "Wait until it is done, or cancel it there.",
+        f"{what} by another {where}.", f"Wait until it is done, or cancel it{there}."
     )

@@ -21,8 +21,7 @@ from storage.errors import StorageError
 from storage.files import file_errors, temporary_sibling
 
 SECONDS_TO_CONNECT, SECONDS_OF_SILENCE = 10, 60
-ATTEMPTS = 5
-"""Of a request that fails on the way, or that the store does not answer (5xx)."""
+ATTEMPTS = 5  # Of a request that fails on the way, or that the store does not answer (5xx)
 CONNECTIONS = 10
 _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/?#\s]+)*)/?")
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict", "412")
@@ -31,14 +30,14 @@ _KEYS = (
     "delete the bucket's objects."
 )
 _REFUSED = {
-    "InvalidAccessKeyId": ("it does not know the access key (InvalidAccessKeyId)", _KEYS),
-    "SignatureDoesNotMatch": ("it does not accept the secret key (SignatureDoesNotMatch)", _KEYS),
-    "AccessDenied": ("it does not allow it (AccessDenied)", _KEYS),
-    "ExpiredToken": ("it says that the credentials have expired (ExpiredToken)", _KEYS),
-    "InvalidToken": ("it does not accept the credentials (InvalidToken)", _KEYS),
-    "403": ("it does not allow it (403)", _KEYS),
-    "NoSuchBucket": ("there is no bucket '{bucket}'", "Make it, or correct SEEDLENS_STORE."),
+    "InvalidAccessKeyId": "it does not know the access key",
+    "SignatureDoesNotMatch": "it does not accept the secret key",
+    "AccessDenied": "it does not allow it",
+    "ExpiredToken": "the credentials have expired",
+    "InvalidToken": "it does not accept the credentials",
+    "403": "it does not allow it",
 }
+_NO_BUCKET = "Make it, or correct SEEDLENS_STORE."
 _FAILED = (
     "Check AWS_ENDPOINT_URL, the credentials and that the store runs; then try again. What was "
     "stored before is intact."
@@ -73,8 +72,8 @@ class ObjectStore:
         if found is None:
             raise StorageError(
                 "SEEDLENS_STORE is not the address of a bucket.",
-                "Write s3://BUCKET/PREFIX; credentials and endpoint are set apart from it, as "
-                "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.",
+                "Write s3://BUCKET/PREFIX; set credentials and endpoint by AWS_ACCESS_KEY_ID, "
+                "AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.",
             )
         self._bucket, self._prefix = found[1], found[2].strip("/")
         self.name = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
@@ -174,6 +173,16 @@ class ObjectStore:
                     age = datetime.now(UTC) - found["LastModified"]
                     yield StoredObject(found["Key"].removeprefix(self._key("")), age)
 
+    def folders(self, prefix: str) -> set[str]:
+        """The next part of all keys that begin so."""
+        start, found = self._key(prefix), set[str]()
+        with self._explained("listed"):
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket, Prefix=start, Delimiter="/"):
+                places = (one["Prefix"] for one in page.get("CommonPrefixes", ()))
+                found.update(place.removeprefix(start).rstrip("/") for place in places)
+        return found
+
     def remove(self, keys: Sequence[str]) -> None:
         """Delete objects; those that are not there are no error."""
         for start in range(0, len(keys), 1000):
@@ -207,7 +216,7 @@ class ObjectStore:
             is_wrapped = isinstance(error.__context__, self._client_error)
             cause: Any = error.__context__ if is_wrapped else error
             answer = (getattr(cause, "response", None) or {}).get("Error", {})
-            code = str(answer.get("Code", ""))
+            code, remedy = str(answer.get("Code", "")), _FAILED
             if code in _TAKEN:
                 raise TakenError(f"There is such an object in {self.name} already.") from error
             if code in ("NoSuchKey", "404"):
@@ -215,10 +224,13 @@ class ObjectStore:
                     f"{self.name} lacks an object that should be there.",
                     "Check that SEEDLENS_STORE is the store that the ledger belongs to.",
                 ) from error
-            answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
-            first = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
-            reason, remedy = _REFUSED.get(code, (first, _FAILED))
-            reason = reason.replace("{bucket}", self._bucket)
+            if code == "NoSuchBucket":
+                reason, remedy = f"there is no bucket '{self._bucket}'", _NO_BUCKET
+            elif code in _REFUSED:
+                reason, remedy = f"{_REFUSED[code]} ({code})", _KEYS
+            else:
+                answered = f"it answers {code}: {answer.get('Message', '')}" if code else str(cause)
+                reason = (answered.splitlines() or [type(cause).__name__])[0][:300].rstrip(".: ")
             raise StoreError(
                 f"The store {self.name} cannot be {action}: {reason}.", remedy
             ) from error

@@ -20,8 +20,8 @@ import pytest
 from engine.config import ROOT
 from engine.corpora import registry
 from engine.corpora.backup import Only, back_up, restore
-from engine.corpora.import_sources import save_upload
 from engine.corpora.registry import writing
+from engine.corpora.uploads import save_upload
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
