@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import token_roles
-from engine.corpora.contracts import Rows, Surroundings, TokenRows, TokenSpans
+from engine.corpora.contracts import Rows, Surroundings, TokenRows, TokenSpans, token_roles
 from engine.corpora.recent import Recent
 from engine.corpora.schema import matrix, rows_of
 from engine.numeric import FloatArray, groups, widened

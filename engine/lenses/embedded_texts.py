@@ -14,30 +14,22 @@ from engine.numeric import FloatArray
 from storage.files import write_whole
 from storage.removal import delete
 
-FORMAT = 1
-"""Counts the ways in which texts become vectors; a file of another one is not found."""
-MOST_FILES = 1000
-"""Files of a home that are kept, of some 2 to 30 kB each; then the oldest are deleted."""
-_DIGEST = 32
-"""Bytes of the SHA-256 before the vectors, by which a file that is not whole is known."""
-
+FORMAT = 1  # Of the files; those of another one are not found
+MOST_FILES = 1000  # Files of a home that are kept, of some 2 to 30 kB each
+_DIGEST = 32  # Bytes of the SHA-256 before the vectors
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts to unit rows (n, d)."""
 
 
 class EmbeddedTexts:
-    """Texts as vectors of one model, from files of a folder where they were embedded before.
-
-    Args:
-        fingerprint: of the model, see :class:`engine.types.encoders.EncoderSpec`.
-        embed: asks the model; called only for what is not there.
-    """
+    """Texts as vectors of the model of a fingerprint, in files of a folder; ``embed`` makes new
+    ones."""
 
     def __init__(self, folder: Path, fingerprint: str, embed: Embed) -> None:
         self._folder, self._fingerprint, self._embed = folder, fingerprint, embed
 
     def __call__(self, texts: Sequence[str]) -> FloatArray:
-        """Unit rows (n, d) of n texts; n is not 0."""
+        """Unit rows (n, d) of one or more texts."""
         key = json.dumps([FORMAT, self._fingerprint, list(texts)]).encode()
         path = self._folder / f"{hashlib.sha256(key).hexdigest()}.f32"
         with suppress(OSError):

@@ -1,9 +1,9 @@
 """The wordings of an instruction that are compared with each other.
 
 After Maheshwari et al. (CHIIR 2026, section 4.2): a short aspect-specific wording (base), one
-that names no aspect (generic), the aspect's definition, paraphrases, and the base wording
-with the seed cut to the aspect's sentences (subset). After Zhou et al. (ICLR 2025), one that
-rules the aspect out (reverse). The words are SeedLens's own, or those of a person's lens.
+without an aspect (generic), the aspect's definition, paraphrases, and the base wording with the
+seed cut to the aspect's sentences (subset). After Zhou et al. (ICLR 2025), one that rules the
+aspect out (reverse).
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ ALL_SETS = (*SETS, REVERSE)
 def built_in_variants(
     lens: Lens, aspect: str, system: str, steer: float, sets: Sequence[str] = SETS
 ) -> tuple[Variant, ...]:
-    """The built-in wordings for one aspect of a lens.
-
-    Raises:
-        UnknownNameError: no such aspect, or no such set.
-    """
+    """The built-in wordings for one aspect of a lens."""
     named = find_aspect(lens, aspect)
     words = {
         "base": {"base": named.instruction},
@@ -58,7 +54,7 @@ def check_sets(sets: Sequence[str]) -> list[str]:
 
 
 def check_variants(variants: Sequence[Variant]) -> None:
-    """Raise BadInputError for variants that cannot stand side by side."""
+    """Raise BadInputError for variants that cannot be compared."""
     if not variants:
         raise BadInputError("There is no variant to rank by.", "Add at least one wording.")
     names = [variant.name for variant in variants]
