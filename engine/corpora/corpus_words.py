@@ -18,11 +18,11 @@ from engine.numeric import FloatArray
 from storage.vectors import DocumentTable
 
 RARITY_SAMPLE = 1000
-"""Documents in which words and tokens are counted, to tell telling ones from common ones; of
-CSFCube's 4,205 abstracts all give the same nDCG@20 to 0.002."""
+"""Documents in which words and tokens are counted; all of CSFCube's 4,205 abstracts give the same
+nDCG@20 to 0.002."""
 RAREST = 32
-"""Distinct words of a text that the full text of a large corpus is asked for: the rarest ones
-bring 98 % of the first 20 that all words of an abstract bring, in a quarter of the time."""
+"""Distinct words of a text that a large corpus is searched for: the rarest ones bring 98 % of the
+first 20 that all words of an abstract bring, in a quarter of the time."""
 _PLAIN_WORD = re.compile(r"\w+")
 _UNSEEN = ""  # Stands for tokens that the sample does not have
 
@@ -61,9 +61,8 @@ class CorpusWords:
         return list(dict.fromkeys([*exact, *found]))[:limit]
 
     def rarity(self, word: str) -> float:
-        """How rare a word is: 0 when every document has it, 1 when (almost) none has. The inverse
-        document frequency over the first :data:`RARITY_SAMPLE` documents, divided by its
-        maximum."""
+        """How rare a word is, 0 to 1: the inverse document frequency over the first
+        :data:`RARITY_SAMPLE` documents, divided by its maximum."""
         known = self._rarity.get(word)
         if known is None:
             if self._counts is None:
@@ -74,10 +73,9 @@ class CorpusWords:
         return known
 
     def idf(self, text: str, spans: TokenSpans) -> FloatArray:
-        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0. Counted
-        by its lower-cased text in :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens
-        of the title weigh as much as the mean of the others, the model's own marks (the first and
-        the last, where they are not of the text) nothing."""
+        """How rare each token (t,) of a text is: ``ln((n + 1) / (df + 0.5))``, at least 0, in
+        :data:`RARITY_SAMPLE` documents from all over the corpus. Tokens of the title have the mean
+        of the others, the model's own marks 0."""
         if self._idf is None:
             self._idf = self._read_idf()
         inside = spans[:, 0] >= 0

@@ -21,12 +21,10 @@ TOKEN_COLUMNS = [
     *("token_vectors", "token_starts", "token_ends"),
     *("text", "sentence_starts", "roles"),
 ]
-KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before, of all corpora of this process; some 10,000
-abstracts."""
+KEPT_BYTES = 256_000_000  # Of token vectors in memory, of all corpora; some 10,000 abstracts
 READ_BYTES = 4_000_000
-"""Text, in UTF-8, of documents whose tokens are read at once, unless one has more: a million tokens
-and 200 MB, or four times as much where every sign is a token."""
+"""Text of documents whose tokens are read at once: a million tokens and 200 MB, or four times as
+much where every character is a token."""
 
 
 def size_of(tokens: TokenRows) -> int:
@@ -35,8 +33,9 @@ def size_of(tokens: TokenRows) -> int:
 
 
 class Passages:
-    """The passages of one version of a corpus. Safe to share between threads. `aspects`: how many
-    aspects the lens has. `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
+    """The passages of one version of a corpus, whose lens has so many `aspects`; thread-safe.
+
+    `idf`: weights of the tokens of a text, see `CorpusWords.idf`."""
 
     _tokens: Recent[tuple[int, int], TokenRows] = Recent(None, size_of, KEPT_BYTES)
     """Of all corpora, by the number of the object and the row."""
@@ -61,8 +60,8 @@ class Passages:
         return all(map(self._has, rows.tolist()))
 
     def tokens(self, rows: Rows, stored: pa.Table | None = None) -> list[TokenRows]:
-        """Token vectors of each document, in the order asked for. `stored`: the rows of these
-        documents, `TOKEN_COLUMNS` at least; None to read them."""
+        """Token vectors of each document, in this order. `stored`: their rows with
+        `TOKEN_COLUMNS`; None to read them."""
         asked: list[int] = rows.tolist()
 
         def read(missing: Sequence[tuple[int, int]]) -> dict[tuple[int, int], TokenRows]:
@@ -86,7 +85,7 @@ class Passages:
             yield from self.tokens(rows[group])
 
     def sentences(self, rows: Rows) -> list[FloatArray]:
-        """Sentence vectors (s, d) of each document, in the order asked for."""
+        """Sentence vectors (s, d) of each document, in this order."""
         stored = self._table.take(rows, ["sentence_vectors"])
         vectors = rows_of(stored["sentence_vectors"], self._dimension)
         return [found.astype(np.float32, copy=False) for found in vectors]
@@ -109,11 +108,8 @@ class Passages:
 
 
 SAMPLE = 128  # Documents that stand for the corpus: spread evenly, since neighbours are often alike
-SENTENCES = 500
-"""Sentences that stand for each of them, from all over it. A seed is compared with all of these,
-and a document of a million characters has tens of thousands."""
-READ_SENTENCES = 100_000
-"""Sentences of documents that are read at once, unless one has more: some 300 MB until cut."""
+SENTENCES = 500  # Of each of them, from all over it; a book has tens of thousands
+READ_SENTENCES = 100_000  # Sentences of documents that are read at once: some 300 MB
 
 
 def sample_rows(count: int) -> range:

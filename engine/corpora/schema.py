@@ -27,8 +27,7 @@ from storage.records import Condition
 if TYPE_CHECKING:
     from storage.vectors import DocumentTable  # importing LanceDB takes a second
 
-CHUNK, MANY = 4096, 65_536
-"""Texts that become Python's at once, and rows that are read at once where they are short."""
+CHUNK, MANY = 4096, 65_536  # Texts, and short rows, that are read at once
 
 
 class StoredTexts(Sequence[str]):
@@ -124,7 +123,7 @@ def aspect_column(key: str) -> str:
 
 
 def vector_columns(aspects: Sequence[str]) -> list[str]:
-    """All columns with one vector per document: the document's, and one per aspect."""
+    """All columns with one vector per document."""
     return ["vector", *map(aspect_column, aspects)]
 
 
@@ -157,9 +156,8 @@ TEXT_COLUMNS = [
     *("doc_id", "title", "text", "year", "authors", "url", "metadata"),
     *("sentence_starts", "sentence_ends", "roles"),
 ]
-"""What a :class:`Document` is made of."""
-PASSAGE_COLUMNS = ["vector", "sentence_vectors"]
-"""What a :class:`Seed` has beside its document and its tokens."""
+"""The columns of a :class:`Document`."""
+PASSAGE_COLUMNS = ["vector", "sentence_vectors"]  # Of a `Seed`, beside its document and tokens
 
 
 def matrix(column: Any, width: int) -> FloatArray:
@@ -169,8 +167,7 @@ def matrix(column: Any, width: int) -> FloatArray:
 
 
 def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
-    """The values (n,) of each row of a list column; views of one array, as they are stored.
-    `width`: of a column of lists of vectors: each row is (n, width) then."""
+    """The values (n,) of each row of a list column; with a `width`, vectors (n, width)."""
     if not len(column):
         return []
     lists = column.combine_chunks()

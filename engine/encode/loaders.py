@@ -46,12 +46,11 @@ def load_encoder(
     """Load a model once per process.
 
     Args:
-        source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``
-            (see :mod:`engine.encode.presets`); else the folder or hub name of a
-            sentence-transformers or PyLate model, which is downloaded where it is missing.
+        source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``; else
+            the folder or hub name of a sentence-transformers or PyLate model.
         threads: CPU threads; 0 for all cores.
-        bulk: for indexing: worth some seconds of preparation to be faster per document.
-        download: a person named it just now; else see :func:`check_here`.
+        bulk: for indexing: some seconds of preparation to be faster per document.
+        download: whether a missing model may be downloaded.
     """
     if not download:
         check_here(source)
@@ -169,7 +168,7 @@ def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], 
 
 
 def check_here(source: str) -> None:
-    """Refuse a model of the hub that is not on this machine: a corpus names it, no person."""
+    """Refuse a model of the hub that is not on this machine."""
     name = resolve(source).location
     if name == EMBEDDED or Path(name).expanduser().is_dir():
         return
@@ -191,7 +190,6 @@ def check_here(source: str) -> None:
 
 
 def _remedy(preset: Preset | None, folder: str) -> str:
-    """What a person can do about a model that does not load."""
     if preset is not None and not Path(folder).is_dir():
         return (
             f"Connect to the internet without HF_HUB_OFFLINE to download {preset.model}, or "
@@ -220,7 +218,7 @@ def _quieten() -> None:
 
 
 def locate(source: str) -> tuple[str, str]:
-    """Where to load ``source`` from, and the checked hash of the embedded weights."""
+    """Folder or hub name of ``source``, and the checked hash of the embedded weights."""
     if source != EMBEDDED:
         looks_like_path = os.sep in source and (source.startswith((os.sep, ".", "~")))
         folder = str(Path(source).expanduser())
@@ -247,7 +245,7 @@ def locate(source: str) -> tuple[str, str]:
 
 def projection(dimension: int, *, embedded: bool) -> FloatArray:
     """The fixed (dimension, p) matrix of the late-interaction encoder: fitted for the embedded
-    model; for any other orthonormal and drawn with a fixed seed, so that two machines agree."""
+    model, else orthonormal and drawn with a fixed seed."""
     if embedded:
         fitted: FloatArray = np.load(PROJECTION).astype(np.float32)
         return fitted

@@ -1,8 +1,7 @@
 """One pass of a transformer per document, pooled three ways.
 
-Document vector: the model's own pooling. Sentence vectors: mean over the sentence's tokens
-in the context of the whole document ("late chunking"). Token vectors: the late-interaction
-projection of each token, as PyLate's ColBERT computes it.
+Document vector: the model's own pooling. Sentence vectors: means over their tokens in the context
+of the document ("late chunking"). Token vectors: late-interaction projections, as in PyLate.
 """
 
 from __future__ import annotations
@@ -47,11 +46,8 @@ class Window:
 
 
 def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window]:
-    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens.
-
-    Args:
-        size: tokens per window, > overlap.
-        overlap: tokens that neighbouring windows share.
+    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens, which
+    share ``overlap`` tokens.
 
     >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows([10], 6, 2)]
     [(0, 6, 0, 5), (4, 10, 5, 10)]
@@ -99,8 +95,8 @@ def tokenize(
 ) -> list[Tokens]:
     """Tokens of ``prompt + title + text``, cut into prompt and passage.
 
-    The three are tokenized as one string, because tokenizers join across their borders
-    ("Query: " and "Bees" share a piece); a token that reaches into the passage is its.
+    They are tokenized together, as tokenizers join across borders ("Query: " and "Bees" share a
+    piece); such a token belongs to the passage.
     """
     heads = [prompt + prompts.for_title(p.title) for p in passages]
     encoded = tokenizer(
@@ -150,10 +146,8 @@ def opening_and_closing(tokenizer: Any, end_mark: str) -> tuple[list[int], list[
     return opening, closing
 
 
-OVERLAP = 64
-"""Tokens that neighbouring windows of a long document share."""
-BATCH_TOKENS = 4096
-"""Tokens per forward pass, padding included; 1024 to 8192 measured alike on 2 cores."""
+OVERLAP = 64  # Tokens that neighbouring windows of a long document share
+BATCH_TOKENS = 4096  # Per forward pass, padding included; 1024 to 8192 are as fast on 2 cores
 
 
 @dataclass(frozen=True)
@@ -293,12 +287,8 @@ class OnePassEncoder:
             states[-len(self._after) :] = row[-len(self._after) :]
 
     def _pool(self, row: FloatArray, lead: int) -> tuple[FloatArray, float]:
-        """A weighted sum of states and the sum of the weights.
-
-        Args:
-            row: (n, width), prompt and marks included.
-            lead: how many of them are opening marks and prompt.
-        """
+        """A weighted sum of states (n, width) and the sum of the weights; the first ``lead`` are
+        opening marks and prompt."""
         first = 0 if self.parts.prompts.pooled or len(row) <= lead else lead
         match self.parts.pooling:
             case "mean":

@@ -4,11 +4,9 @@ A key works wherever an encoder's name does: ``--encoder scincl`` loads the publ
 from the Hugging Face hub, ``--encoder scincl=/folder`` one that is on disk, both with the
 preset's prompts and pooling. A preset's hub name works like its key.
 
-SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
-distance therefore lose what the lengths of their vectors say. Code that a published model brings
-along is never run: its architecture is one of transformers' own, with attention in both
-directions where the authors have it so. ``assets/models/presets.toml`` has the presets, each with
-the source of its prompts and pooling.
+SeedLens scores by cosine, so models that were trained for the dot product or the Euclidean distance
+lose the lengths of their vectors. Code of a published model is never run.
+``assets/models/presets.toml`` has the presets, each with the source of its prompts and pooling.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from typing import Any, Literal, NamedTuple
 from engine.config import ASSETS
 from engine.errors import ModelMissingError
 
-SLOT = "{instruction}"
-"""Where an instruction stands in a query prompt."""
+SLOT = "{instruction}"  # In a query prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +83,7 @@ _PROMPTS = {
         pooled=False,
     ),
 }
-OWN_WINDOW = 0
-"""The window that the model's own configuration names."""
+OWN_WINDOW = 0  # The window that the model's own configuration names
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ def resolve(source: str) -> Resolved:
 
 
 def absolute(source: str) -> str:
-    """``source`` with its folder, if it names one, made independent of where one stands."""
+    """``source`` with an absolute path of its folder, if it names one."""
     if source in PRESETS:
         return source
     key, equals, folder = source.partition("=")

@@ -19,7 +19,7 @@ from engine.types.encoders import Encoder, Passage
 from engine.types.lenses import Lens
 
 SHARPNESS = 8.0
-"""Of ``exp(SHARPNESS * cosine)``: least log loss of 0 to 16 on the first demo corpus (research lens,
+"""Of ``exp(SHARPNESS * cosine)``: least log loss of 0 to 16 on the first demo (research lens,
 2,335 sentences) and on the abstracts of ``assets/roles``."""
 TOPIC_SENTENCES = 1.0
 """A document's mean counts as its topic by ``(n - 1) / (n - 1 + TOPIC_SENTENCES)``."""
