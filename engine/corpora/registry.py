@@ -339,14 +339,17 @@ def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
 
 
 def has_manifest(home: Home, name: str) -> bool:
-    """Whether documents and a manifest lie under a name, whatever the ledger has of it."""
+    """Whether a folder has documents and a manifest under a name."""
     row = _found_manifest(home, name)
     return row is not None and DocumentTable.is_stored(store_of(home, row))
 
 
 def manifest_sources(home: Home) -> set[str]:
     """The sources of all corpora that have a manifest."""
-    rows = (_read_manifest(file) for file in home.corpora.glob(f"*/{_MANIFEST}"))
+    rows = (
+        _read_manifest(file.parent, file.parent.name)
+        for file in home.corpora.glob(f"*/{_MANIFEST}")
+    )
     return {home.located(row.source) for row in rows if row is not None}
 
 
@@ -356,10 +359,9 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     found, unknown = [], []
     for name in sorted(_names_of_folders(home) | (home.mirror.names() if home.mirror else set())):
         with alone(home, ledger, name):
-            known = ledger.corpus(name)
-            if known is not None and not _is_behind(home, known):
+            known, row = ledger.corpus(name), _in_store(home, name) or _found_manifest(home, name)
+            if known is not None and not _is_behind(home, known, row):
                 continue
-            row = _in_store(home, name) or _found_manifest(home, name)
             if row is not None and row.state == "deleted":
                 continue
             try:
@@ -375,15 +377,14 @@ def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
     return found, unknown
 
 
-def _is_behind(home: Home, row: CorpusRow) -> bool:
+def _is_behind(home: Home, known: CorpusRow, found: CorpusRow | None) -> bool:
     """Whether the home or the store has a newer corpus than the row of an older ledger."""
-    if row.generation:
-        is_lost = home.mirror is not None and row.generation not in home.mirror.ages(row.name)
-        return row.state == "ready" and is_lost
-    found = _found_manifest(home, row.name)
-    if found is not None and found.updated_at > row.updated_at:
+    if known.generation:
+        is_other = found is not None and found.generation not in ("", known.generation)
+        return known.state == "ready" and is_other
+    if found is not None and found.updated_at > known.updated_at:
         return True
-    return row.state == "ready" and not DocumentTable.is_stored(store_of(home, row))
+    return known.state == "ready" and not DocumentTable.is_stored(store_of(home, known))
 
 
 def sources_of(store: Path) -> tuple[CorpusSource, ...]:
@@ -413,22 +414,21 @@ def _in_store(home: Home, name: str) -> CorpusRow | None:
     newest = home.mirror.newest(name) if home.mirror is not None else None
     if newest is None or home.mirror is None:
         return None
-    content = home.mirror.read(newest, _MANIFEST)
-    row = _parsed_manifest(name, content) if content else None
+    row = _parsed_manifest(name, home.mirror.read(newest, _MANIFEST) or b"")
     return row and replace(row, generation=newest.id)
 
 
 def _found_manifest(home: Home, name: str) -> CorpusRow | None:
     """The manifest in the newest folder of a corpus that has one; None where none has."""
     for folder in folders_of(home, name):
-        if row := _read_manifest(folder / _MANIFEST, name):
+        if row := _read_manifest(folder, name):
             return replace(row, lens=registered(lens_from_json(row.lens), folder))
     return None
 
 
-def _read_manifest(file: Path, name: str = "") -> CorpusRow | None:
+def _read_manifest(folder: Path, name: str) -> CorpusRow | None:
     with suppress(OSError):
-        return _parsed_manifest(name or file.parent.name, file.read_bytes())
+        return _parsed_manifest(name, (folder / _MANIFEST).read_bytes())
     return None
 
 
